@@ -27,7 +27,8 @@ help: ## list these doors
 
 setup: $(STAMP) ## make .venv with the locked versions; does nothing when nothing changed
 
-$(STAMP): pyproject.toml requirements-dev.lock
+SUPERVISOR := setup.py $(wildcard src/fairshare/engines/local/native/*.[ch])
+$(STAMP): pyproject.toml requirements-dev.lock $(SUPERVISOR)
 	@if [ "$(HOME_OF_VENV)" = "$(CURDIR)" ] && $(BIN)/python $(NEW_ENOUGH) 2>/dev/null; then exit; fi; \
 	$(PYTHON) $(NEW_ENOUGH) 2>/dev/null || { \
 	  echo "fairshare needs Python 3.11 or later, and '$(PYTHON)' is" \
@@ -41,8 +42,8 @@ $(STAMP): pyproject.toml requirements-dev.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@echo "$(CURDIR)" > $@
 
-demo: $(STAMP) ## show the scheduler at work (SCHEDULER=... another one; CRASH=1 kills the server)
-	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(CRASH),--crash)
+demo: $(STAMP) ## show the scheduler at work (SCHEDULER=... another one; CRASH=1 kills the server; KEEP=DIR keeps its record)
+	@$(BIN)/fairshare demo $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(CRASH),--crash) $(if $(KEEP),--keep $(KEEP))
 
 # What pytest makes of a test file is kept, whatever the shell says: else it is made at every run.
 test quick: export PYTHONDONTWRITEBYTECODE :=
@@ -69,7 +70,7 @@ $(RAY): requirements-ray.lock $(STAMP)
 	@$(PIP) install --quiet --require-hashes --requirement requirements-ray.lock
 	@touch $@
 
-test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (3 minutes)
+test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (6 minutes)
 	TEST_RAY=1 $(BIN)/python -m pytest -rs tests/ray_cluster
 
 cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes on this machine

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import GpuUse, LaunchOrder, NodeOffer
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.model.work import Command
 
 
 class ManualEngine:
@@ -16,7 +17,7 @@ class ManualEngine:
     is reported, and without `stops` a stop ends nothing; with it the exit code is 143. `at_start`
     is reported when the server starts. The files of containers are below `path`; only a test writes
     any. `exits` are those that an earlier server did not record. With `nodes_register` it offers
-    nothing: a test lets the nodes register.
+    nothing: a test lets the nodes register. `uses` are the GPUs of its nodes.
     """
 
     nodes_register = False
@@ -38,6 +39,8 @@ class ManualEngine:
         self.closed: bool | None = None
         self.at_start: list[Input] = []
         self.exits: dict[ContainerId, ContainerExited] = {}
+        self.uses: tuple[GpuUse, ...] = ()
+        self.assigned: dict[ContainerId, tuple[str, ...]] = {}
         self.report: Callable[[Input], None] = self.at_start.append
 
     def nodes(self) -> tuple[NodeOffer, ...]:
@@ -56,7 +59,18 @@ class ManualEngine:
             self.orders[order.container] = order
             self.live.add(order.container)
             if self.starts:
-                self.report(ContainerStarted(order.container))
+                self.report(ContainerStarted(order.container, gpus=self._assign(order)))
+
+    def _assign(self, order: LaunchOrder) -> tuple[str, ...]:
+        held = {name for one, names in self.assigned.items() if one in self.live for name in names}
+        free = [use.name for use in self.uses if use.node == order.node and use.name not in held]
+        found = self.assigned[order.container] = tuple(
+            free[: order.resources.get("yarn.io/gpu", 0)]
+        )
+        return found
+
+    def gpus(self) -> tuple[GpuUse, ...]:
+        return self.uses
 
     def stop(self, container: ContainerId) -> None:
         self.stopped.append(container)
@@ -92,6 +106,9 @@ class ManualEngine:
 
     def signal(self, container: ContainerId, command: str) -> None:
         self.signals.append((container, command))
+
+    def command_problem(self, user: str, command: Command) -> str:
+        return ""
 
     def account_problem(self, user: str) -> str:
         return ""

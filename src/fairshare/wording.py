@@ -13,6 +13,24 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def span(ms: int) -> str:
+    """A span of time, exactly.
+
+    >>> span(200), span(1_000), span(5_400_000), span(1_500)
+    ('200 ms', '1 s', '1 h 30 min', '1500 ms')
+    """
+    if ms % 1_000 or not ms:
+        return f"{ms} ms"
+    seconds = ms // 1_000
+    parts = ((seconds // 3_600, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{amount} {unit}" for amount, unit in parts if amount)
+
+
+def ran_too_long(limit_ms: int) -> str:
+    """Why a container was ended that has a time limit."""
+    return f"killed: ran longer than its time limit of {span(limit_ms)}"
+
+
 def cause(error: BaseException) -> str:
     """The reason of a failure, without the system's error number and without the file name.
 
@@ -55,6 +73,10 @@ def no_container(name: str) -> str:
         " that live"
     )
 
+
+STOPPED = "The server was stopped, and the container with it."
+"""The diagnostics of a container that ended with its server. Until the next record of the journal
+no server ran."""
 
 TAIL_TITLE = "last lines of stderr:"
 """In the diagnostics of a container, the last lines of its output follow this line."""

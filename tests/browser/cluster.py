@@ -16,7 +16,7 @@ import httpx
 import uvicorn
 from tests.manual_engine import ManualEngine
 
-from fairshare.engines.protocol import NodeOffer
+from fairshare.engines.protocol import GpuUse, NodeOffer
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
 from fairshare.web.app import build_app
@@ -89,10 +89,13 @@ def _web(server: LiveServer) -> _Web:
     )
 
 
-def offers(nodes: int, offer: dict[str, int], racks: int) -> Iterator[NodeOffer]:
+def offers(
+    nodes: int, offer: dict[str, int], racks: int, attributes: dict[str, str] | None = None
+) -> Iterator[NodeOffer]:
     """Equal nodes, dealt out to racks."""
     for number in range(nodes):
-        yield NodeOffer(f"node-{number:04}", f"/rack-{number % racks:02}", offer, {})
+        name, rack = f"node-{number:04}", f"/rack-{number % racks:02}"
+        yield NodeOffer(name, rack, offer, attributes or {})
 
 
 @contextmanager
@@ -104,12 +107,15 @@ def running(
     offer: dict[str, int] | None = None,
     racks: int = 4,
     port: int = 0,
+    uses: tuple[GpuUse, ...] = (),
     settings: Callable[[LiveSettings], LiveSettings] = lambda given: given,
 ) -> Iterator[Cluster]:
     """Serve a configuration directory until the block ends."""
     given = settings(read_settings(configuration, Overrides(port=port, state_directory=state)))
-    offered = offers(nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks)
+    attributes = {"gpus": ",".join(use.name for use in uses)} if uses else {}
+    offered = offers(nodes, offer or {"memory-mb": 8192, "vcores": 8}, racks, attributes)
     engine = ManualEngine(state / "containers", *offered)
+    engine.uses = uses
     ready = threading.Event()
     told: list[Cluster] = []
     failures: list[BaseException] = []

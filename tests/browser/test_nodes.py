@@ -4,6 +4,8 @@ from tests.browser.cluster import running
 from tests.browser.conftest import fair_configuration
 from tests.browser.test_applications import check_whole
 
+from fairshare.engines.protocol import GpuUse
+
 PAGE = "/cluster/nodes"
 
 
@@ -28,6 +30,30 @@ def test_a_node_says_how_full_it_is_and_what_runs_there(visit, fair):
     assert page.locator(".vt-body .vt-row").count() == 8
     page.goto(f"{fair.url}/cluster/node/nowhere")
     page.get_by_text("There is no such thing").wait_for()
+
+
+def test_a_node_shows_its_gpus_how_busy_they_are_and_who_has_them(visit, tmp_path):
+    visit.forgiven += ["ERR_"]
+    uses = (
+        GpuUse("node-0000", "0", "NVIDIA A100-SXM4-80GB", 81920, 61440, 97),
+        GpuUse("node-0000", "1", "NVIDIA A100-SXM4-80GB", 81920, 0, 0),
+        GpuUse("node-0000", "2"),
+    )
+    conf = fair_configuration(tmp_path / "conf")
+    (conf / "fairshare.toml").write_text('[engine]\ngpus = "auto"\n')
+    offer = {"memory-mb": 8192, "vcores": 8, "yarn.io/gpu": 3}
+    with running(conf, tmp_path / "state", nodes=1, offer=offer, uses=uses) as cluster:
+        size = {"memory-mb": 1024, "vcores": 1, "yarn.io/gpu": 1}
+        cluster.submit("root.ml.training", 1, resources=size, name="train")
+        cluster.until(lambda: len(cluster.engine.live) == 1)
+        page = visit(f"{cluster.url}/cluster/node/node-0000")
+        gpus = page.get_by_role("region", name="GPUs")
+        gpus.get_by_text("97% busy · 60 GiB of 80 GiB").wait_for()
+        gpus.get_by_role("link", name="train").wait_for()
+        assert gpus.locator(".meter").count() == 2
+        assert gpus.get_by_text("free").count() == 2
+        page.locator(".vt-body .vt-row", has_text="GPU 0").wait_for()
+        check_whole(page, "a node with GPUs")
 
 
 def test_a_node_is_drained_and_taken_back_after_a_question(visit, tmp_path):

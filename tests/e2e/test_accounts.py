@@ -246,3 +246,30 @@ def test_without_what_it_needs_the_server_refuses_to_start(folder, tmp_path, rea
     assert done.returncode in (1, 2)
     told = "is closed to others" if reason == "closed" else "needs [authentication]"
     assert told in done.stderr
+
+
+def test_output_in_a_users_file_is_written_and_read_with_that_users_rights(cluster, folder):
+    own = folder / "daemon"
+    own.mkdir(mode=0o711)
+    os.chown(own, pwd.getpwnam("daemon").pw_uid, -1)
+    ended, printed = cluster.run("daemon", command="echo mine", output=str(own / "%j.out"))
+    assert (ended["exit_code"], printed) == (0, "mine\n")
+    [made] = own.iterdir()
+    assert made.stat().st_uid == pwd.getpwnam("daemon").pw_uid
+    for place in (folder / "root.out", cluster.state / "server.log", Path("/etc/shadow")):
+        ended, printed = cluster.run("daemon", command="echo mine", output=str(place))
+        assert (ended["exit_code"], printed) == (126, "")
+        assert "Permission denied" in ended["diagnostics"]
+    ended, _ = cluster.run("nobody", command="cat", input=str(cluster.state / "secret"))
+    assert "cannot read its input" in ended["diagnostics"]
+
+
+def test_an_interpreter_that_the_account_cannot_run_is_refused(cluster, folder):
+    python = folder / "private"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o700)
+    task = {"resources": SMALL, "callable": "AAAA", "python": str(python)}
+    with cluster.client("daemon") as http:
+        answer = http.post("/applications", json={"queue": "a", "tasks": [task]})
+    assert answer.json()["code"] == "cannot-run"
+    assert f"daemon cannot run {python}" in answer.json()["message"]

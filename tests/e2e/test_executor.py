@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
-from fairshare.client import Client
+from fairshare.client import Client, executor
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 
 PATIENCE_S = 60.0
@@ -133,15 +133,19 @@ def test_an_exception_comes_home_with_its_traceback_and_no_second_try(pool, tmp_
 def test_what_cannot_be_pickled_is_told_on_either_way(pool):
     import threading
 
-    with pytest.raises(NotPicklable):
+    with pytest.raises(NotPicklable, match="the function acquire cannot be sent"):
         pool.submit(threading.Lock().acquire)
+    with pytest.raises(NotPicklable, match="argument 2 of pow, a lock, cannot be sent"):
+        pool.submit(pow, 2, threading.Lock())
+    with pytest.raises(NotPicklable, match="the argument mod of pow, a lock, cannot be sent"):
+        pool.submit(pow, 2, 3, mod=threading.Lock())
 
     def make_lock():
         import threading
 
         return threading.Lock()
 
-    with pytest.raises(TypeError, match="pickle"):
+    with pytest.raises(TypeError, match=r"what the call returned cannot be sent back .*lock"):
         pool.submit(make_lock).result(PATIENCE_S)
 
     def raise_odd():
@@ -206,6 +210,23 @@ def test_leaving_by_an_exception_cancels_everything(server):
     with pytest.raises(KeyError):
         leave()
     assert given[0].cancelled()
+
+
+def test_no_more_calls_run_at_once_than_there_are_workers(server, tmp_path):
+    def overlap(number: int) -> int:
+        mark = tmp_path / str(number)
+        mark.touch()
+        time.sleep(0.2)
+        beside = len(list(tmp_path.iterdir()))
+        mark.unlink()
+        return beside
+
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL, max_workers=2) as pool:
+        assert set(pool.map(overlap, range(7), chunksize=1)) <= {1, 2}
+        late = [pool.submit(overlap, number) for number in (10, 11)]
+        assert all(one.result(PATIENCE_S) <= 2 for one in late)
+    with pytest.raises(ValueError, match="at least 1"):
+        fairshare.Executor("root.a", url=server.url, max_workers=0)
 
 
 def test_progress_is_told_until_all_is_done(server):
@@ -328,3 +349,40 @@ def test_a_map_of_many_calls_chooses_how_many_share_a_container(server, monkeypa
         assert list(pool.map(abs, range(10))) == list(range(10))
         assert pool.progress().calls == 4
         assert list(pool.map(abs, [])) == []
+
+
+def test_large_arguments_and_results_go_by_file_and_what_calls_share_goes_once(server, monkeypatch):
+    monkeypatch.setattr(executor, "LINGER_S", 2.0)  # longer than it takes to pickle them
+    shared = os.urandom(12 << 20)  # of a closure: more than the body of a request may have
+    large = {"memory-mb": 320, "vcores": 1}
+    with fairshare.Executor("root.a", url=server.url, resources=large) as pool:
+        given = [pool.submit(lambda n: (n, len(shared), bytes(9 << 20)), n) for n in range(3)]
+        for n, future in enumerate(given):
+            assert future.result(PATIENCE_S) == (n, 12 << 20, bytes(9 << 20))
+        assert len(pool.submit(bytes.upper, shared).result(PATIENCE_S)) == 12 << 20
+        with Client(server.url) as client:
+            names = [one.name for one in client.applications(state="FINISHED")]
+        assert sum(pool._token in name for name in names) == 2  # the three calls in one
+
+
+def test_a_call_waits_for_the_futures_among_its_arguments(pool):
+    first = pool.submit(pow, 2, 5)
+    second = pool.submit(pow, 3, 2)
+    both = pool.submit(lambda a, b: a + b, first, b=second)
+    assert both.result(PATIENCE_S) == 41
+    broken = pool.submit(int, "x")
+    with pytest.raises(ValueError, match="invalid literal"):
+        pool.submit(str, broken).result(PATIENCE_S)
+    own: futures.Future[int] = futures.Future()
+    late = pool.submit(abs, own)
+    assert pool.progress().waiting >= 1
+    own.set_result(-7)
+    assert late.result(PATIENCE_S) == 7
+
+
+def test_a_call_whose_argument_is_cancelled_is_cancelled_too(pool):
+    own: futures.Future[int] = futures.Future()
+    late = pool.submit(abs, own)
+    own.cancel()
+    with pytest.raises(futures.CancelledError):
+        late.result(PATIENCE_S)

@@ -1,7 +1,6 @@
 """A real server in a process of its own, with real containers, spoken to over its socket."""
 
 import contextlib
-import json
 import os
 import pickle
 import re
@@ -17,6 +16,8 @@ import cloudpickle
 import httpx
 import pytest
 
+from fairshare.engines.local.adoption import read_outcome
+from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.model.identifiers import parse_container
 
 PATIENCE_S = 60.0
@@ -408,15 +409,15 @@ def test_a_container_survives_a_killed_server_and_the_next_one_settles_it(serve,
     server.end(signal.SIGKILL)
     os.kill(pid, 0)  # it lives on
 
-    exit_file = server.state / "containers" / name / container["id"] / "exit.json"
-    assert not exit_file.exists()
+    files = ContainerDirectory(server.state / "containers" / name / container["id"])
+    assert not files.exit.exists()
     go.touch()
     wait_until_gone(pid)
     deadline_s = time.monotonic() + PATIENCE_S
-    while not exit_file.exists():
+    while (outcome := read_outcome(files)) is None:
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
-    assert json.loads(exit_file.read_text())["exit_code"] == 5
+    assert outcome.exit_code == 5
 
     again = serve()
     failed = again.finished(name)

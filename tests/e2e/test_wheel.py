@@ -54,7 +54,7 @@ def installed(tmp_path_factory):
 def _sources(folder):
     """A copy of what a wheel is made from: the build writes beside it."""
     folder.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "src", "examples"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src", "examples"):
         subprocess.run(["cp", "-a", ROOT / name, folder], check=True, timeout=60)
     return folder
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import msgspec
+from tests import engine_contract
 from tests.hadoop import our_work
 from tests.hadoop.cluster import OPENS, Cluster
 from tests.hadoop.configuration import JVM
@@ -255,6 +256,18 @@ class Clients:
             limit_s=180,
         )
 
+    def contract(self) -> Result:
+        """What all engines keep to (tests/engine_contract.py)."""
+        return self.run(
+            "contract",
+            [
+                *(sys.executable, str(Path(engine_contract.__file__)), self.cluster.url),
+                *("root.default", str(self.run_folder / "contract")),
+            ],
+            *(rf"{check.__name__}: ok" for check in engine_contract.CHECKS),
+            limit_s=300,
+        )
+
     def logs(self) -> Result:
         """`yarn logs` of an application whose logs were aggregated, and its status."""
         name, word = self._echo()
@@ -387,6 +400,7 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "app-status": Clients.app_status,
     "kill": Clients.kill,
     "ours": Clients.ours,
+    "contract": Clients.contract,
     "logs": Clients.logs,
     "spark-client": Clients.spark_client,
     "spark-cluster": Clients.spark_cluster,

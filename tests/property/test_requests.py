@@ -72,6 +72,13 @@ SKELETONS: dict[str, Any] = {
             }
         ],
     },
+    "/api/jobs": {
+        "entrypoint": "true",
+        "submission_id": "j",
+        "runtime_env": {"env_vars": {"A": "b"}, "working_dir": "gcs://x.zip", "py_modules": []},
+        "metadata": {"fairshare.workers": "2", "fairshare.memory": "512m"},
+        "entrypoint_num_cpus": 0.5,
+    },
     "/requests": {"requests": [{"count": 1, "resources": {"vcores": 1}, "hosts": ["n1"]}]},
     "/tasks": {"tasks": [{"name": "more", "command": "true", "count": 1, "max_attempts": 2}]},
     "/launch": {"command": "true", "environment": {}, "time_limit_ms": 9},
@@ -188,6 +195,9 @@ class Served:
             "command": ["FORCEFUL_SHUTDOWN", "OUTPUT_THREAD_DUMP"],
             "stream": ["stdout", "stderr"],
             "type": ["LIFETIME"],
+            "job": ["j"],
+            "protocol": ["gcs"],
+            "package": ["x.zip"],
         }.get(name, ["x", "1"])
 
     def close(self) -> None:

@@ -17,7 +17,9 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import (
+    BeginDue,
     ChangeBlacklist,
+    Condition,
     ContainerExited,
     ContainerStarted,
     DecommissionNode,
@@ -25,6 +27,7 @@ from fairshare.model.inputs import (
     FinishApplication,
     ForgetApplications,
     GangDue,
+    HoldApplication,
     Input,
     KillApplication,
     LoadConfiguration,
@@ -35,9 +38,12 @@ from fairshare.model.inputs import (
     NodeLost,
     NodeResized,
     OvercommitOver,
+    ReleaseApplication,
     ReleaseContainers,
     RequestContainers,
+    RequeueApplication,
     SetSafeMode,
+    StartConditions,
     SubmissionDetails,
     SubmitApplication,
     TidyQueues,
@@ -64,6 +70,22 @@ NODES = tuple(f"n{number}" for number in range(4))
 
 sizes = st.tuples(st.sampled_from([512, 1024, 2048, 4096]), st.integers(1, 3))
 applications = st.integers(1, 12)
+starts = st.one_of(
+    st.just(StartConditions()),
+    st.builds(
+        StartConditions,
+        after=st.lists(
+            st.builds(
+                Condition,
+                application=st.integers(1, 4),
+                outcome=st.sampled_from(["ok", "failed", "any"]),
+            ),
+            max_size=2,
+        ).map(tuple),
+        begin_ms=st.sampled_from([0, 0, 100, 100_000]),
+        held=st.booleans(),
+    ),
+)
 requests = st.builds(
     ContainerRequest,
     count=st.integers(-2, 6),
@@ -195,15 +217,22 @@ class Cluster(RuleBasedStateMachine):
         asks=st.lists(requests, max_size=3),
         kind=st.sampled_from(["unmanaged", "master", "kept", "tasks", "gang"]),
         size=sizes,
+        start=starts,
     )
     def submit(
-        self, queue: str, user: str, asks: list[ContainerRequest], kind: str, size: tuple[int, int]
+        self,
+        queue: str,
+        user: str,
+        asks: list[ContainerRequest],
+        kind: str,
+        size: tuple[int, int],
+        start: StartConditions,
     ) -> None:
         if not self.loaded or len(self.manager.state.applications) >= 12:
             return
         groups = (
             TaskGroup("map", 3, size, max_attempts=2, gang=kind == "gang", gang_timeout_ms=1_000),
-            TaskGroup("sum", 1, size, after=("map",)),
+            TaskGroup("sum", 4, size, after=("map",), at_once=2, keep_going=True, max_attempts=1),
         )
         tasks = groups if kind in ("tasks", "gang") else ()
         self.feed(
@@ -214,6 +243,7 @@ class Cluster(RuleBasedStateMachine):
                 tasks=tasks,
                 master=size if kind in ("master", "kept") else None,
                 details=SubmissionDetails(keep_containers=kind == "kept"),
+                start=start,
             )
         )
 
@@ -227,6 +257,17 @@ class Cluster(RuleBasedStateMachine):
         if self.loaded:
             names = (node,)
             self.feed(ChangeBlacklist(application, names if add else (), () if add else names))
+
+    @rule(application=applications, kind=st.sampled_from(["hold", "release", "requeue", "begin"]))
+    def defer(self, application: int, kind: str) -> None:
+        if self.loaded:
+            inputs: dict[str, Input] = {
+                "hold": HoldApplication(application),
+                "release": ReleaseApplication(application),
+                "requeue": RequeueApplication(application),
+                "begin": BeginDue(application),
+            }
+            self.feed(inputs[kind])
 
     @rule(application=applications, kind=st.sampled_from(["register", "kill", "finish"]))
     def live(self, application: int, kind: str) -> None:

@@ -1,8 +1,9 @@
 """A Ray cluster of several nodes on this machine, on loopback only, in a process of its own:
 
-    python -m tests.ray_cluster.cluster NODES [CPUS] [MEMORY_MB]
+    python -m tests.ray_cluster.cluster NODES [CPUS] [MEMORY_MB] [MORE]
 
-It prints its address, the process identifiers of its raylets, and ends with its standard input.
+MORE is what each node has besides, in JSON, by Ray's names. It prints its address, the process
+identifiers of its raylets, and ends with its standard input.
 Commands on the standard input, one in each line: `add` a node, `kill N`, `freeze N` and `thaw N`
 the raylet of the node N, from 0; the head is node 0. `stop-gcs` kills the head's control service,
 `start-gcs` starts it again with its storage.
@@ -15,7 +16,7 @@ import sys
 from typing import Any
 
 
-def main(count: int, cpus: int, memory_mb: int) -> None:
+def main(count: int, cpus: int, memory_mb: int, more: dict[str, Any]) -> None:
     """Start the nodes, and carry out commands."""
     from ray.cluster_utils import Cluster
 
@@ -24,6 +25,7 @@ def main(count: int, cpus: int, memory_mb: int) -> None:
         "memory": memory_mb * 2**20,
         "object_store_memory": 80 * 2**20,
         "include_dashboard": False,
+        **more,
     }
     cluster = Cluster(initialize_head=True, head_node_args=size)
     nodes, address = [cluster.head_node], cluster.address
@@ -56,4 +58,7 @@ def tell(address: str, nodes: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int((sys.argv[2:3] or ["2"])[0]), int((sys.argv[3:4] or ["1024"])[0]))
+    given = dict(enumerate(sys.argv))
+    main(
+        int(given[1]), int(given.get(2, 2)), int(given.get(3, 1024)), json.loads(given.get(4, "{}"))
+    )

@@ -49,12 +49,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Cluster:
     """Ray nodes, of which the first is the head."""
 
-    def __init__(self, folder: Path, nodes: int, cpus: int = 2, memory_mb: int = 1024) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        nodes: int,
+        cpus: int = 2,
+        memory_mb: int = 1024,
+        more: dict[str, Any] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         place = {"RAY_TMPDIR": str(folder), "TMPDIR": str(folder)}
         storage = {**STORAGE, "RAY_gcs_storage_path": str(folder / "gcs")}
-        self.environment = {**os.environ, **ENVIRONMENT, **place, **storage}
+        further = environment or {}
+        self.environment = {**os.environ, **ENVIRONMENT, **place, **storage, **further}
         command = [sys.executable, "-m", "tests.ray_cluster.cluster"]
-        command += map(str, (nodes, cpus, memory_mb))
+        command += map(str, (nodes, cpus, memory_mb, json.dumps(more or {})))
         self._log = (folder / "cluster.log").open("wb")
         self._process = subprocess.Popen(
             command,
@@ -103,23 +112,23 @@ class Server:
 
     def __init__(self, folder: Path, cluster: Cluster | None) -> None:
         self._environment = dict(os.environ) if cluster is None else cluster.environment
-        self._conf = folder / "conf"
-        self._conf.mkdir()
-        (self._conf / "yarn-site.xml").write_text(YARN_SITE)
+        self.conf = folder / "conf"
+        self.conf.mkdir()
+        (self.conf / "yarn-site.xml").write_text(YARN_SITE)
         queues = "".join(f'<queue name="{name}"/>' for name in ("one", "two"))
-        (self._conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
+        (self.conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
         toml = "[engine]\nvcores = 16\nmemory_mb = 4096\n"
         if cluster is not None:
             where = f'address = "{cluster.address}"\nfence_s = {FENCE_S}\n'
             toml = f'[engine]\nkind = "ray"\n[ray]\n{where}'
-        (self._conf / "fairshare.toml").write_text(toml)
+        (self.conf / "fairshare.toml").write_text(toml)
         self.state = folder / "state"
         self.process: subprocess.Popen[str]
         self.url = ""
 
     def start(self) -> None:
         """Start it, on a new port."""
-        command = [sys.executable, "-m", "fairshare", "serve", "--conf", str(self._conf)]
+        command = [sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)]
         self.process = subprocess.Popen(
             [*command, "--port", "0", "--state", str(self.state)],
             stdin=subprocess.DEVNULL,

@@ -63,7 +63,8 @@ class Tasks(msgspec.Struct, frozen=True):
 
 
 class Container(msgspec.Struct, frozen=True):
-    """One container, alive or over. `group` and `task` say which task it runs, if it runs one."""
+    """One container, alive or over. `group` and `task` say which task it runs, if it runs one;
+    `gpus` are the names of the GPUs assigned to it."""
 
     id: str
     node: str = ""
@@ -78,6 +79,7 @@ class Container(msgspec.Struct, frozen=True):
     allocated_ms: int = 0
     finished_ms: int | None = None
     master: bool = False
+    gpus: tuple[str, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -154,18 +156,42 @@ class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=
 
 
 class ApplicationRow(ApplicationFields[str, Amounts], frozen=True, kw_only=True):
-    """One application as a list shows it; the shares of an ended one are 0."""
+    """One application as a list shows it; the shares of an ended one are 0.
+
+    `held`, `begin_ms` and `after` are what is left of the conditions for its start; it is killed at
+    `expires_ms` if it is not over by then.
+    """
 
     kind: str = "tasks"  # or driver, unmanaged: the kind of its master
     progress: Progress | None = None
+    tags: tuple[str, ...] = ()
+    held: bool = False
+    begin_ms: int | None = None
+    after: tuple[str, ...] = ()  # ID:ok, ID:failed, ID:any
+    expires_ms: int | None = None
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A notice about an application: `event` is start, end or failed; `state` is pending, sent or
+    failed; `error` says why the last attempt failed."""
+
+    event: str
+    target: str
+    state: str
+    attempts: int = 0
+    error: str = ""
 
 
 class Application(ApplicationRow, frozen=True, kw_only=True):
     """One application with its groups of tasks and its live containers. An application of a list
-    has no groups, and the number of its containers."""
+    has no groups, and the number of its containers. `command` is that of its driver, or of its
+    first group, as a line for a shell; `directory` is where it runs, empty for a new folder."""
 
     containers: tuple[Container, ...] | int = ()  # type: ignore[assignment]
     groups: tuple[GroupProgress, ...] = ()
+    command: str = ""
+    directory: str = ""
+    notices: tuple[Notice, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -239,6 +265,13 @@ class Submitted(msgspec.Struct, frozen=True):
     state: str = ""
 
 
+class Uploaded(msgspec.Struct, frozen=True):
+    """A call that was uploaded: its SHA-256 and its size in bytes."""
+
+    digest: str
+    size: int
+
+
 class Launched(msgspec.Struct, frozen=True):
     """A container that is launched."""
 
@@ -256,6 +289,18 @@ class KillBody(ActorBody, frozen=True, kw_only=True):
     """Why an application is ended."""
 
     diagnostics: Diagnostics | None = None
+
+
+class ResubmitBody(ActorBody, frozen=True, kw_only=True):
+    """Whether only the tasks of an ended application that did not succeed are submitted again."""
+
+    failed: bool = False
+
+
+class HoldBody(ActorBody, frozen=True, kw_only=True):
+    """Whether an application is held: it starts nothing more until it is released."""
+
+    held: bool = True
 
 
 class MoveBody(ActorBody, frozen=True, kw_only=True):

@@ -18,7 +18,8 @@ class Cluster(msgspec.Struct, frozen=True):
     """The cluster as a whole. `applications` counts those that are known, by state; `pending` are
     the amounts that they request; `disk_problem` says why nothing is admitted where the server's
     disk is nearly full. `scheduler_title` is the scheduler's name for people; `has_priorities` and
-    `moves_applications` say whether it respects priorities and moves applications."""
+    `moves_applications` say whether it respects priorities and moves applications. `machine` is the
+    machine on which all containers run (`this_machine.py`); empty if they run on several."""
 
     name: str = ""
     version: str = ""
@@ -40,6 +41,7 @@ class Cluster(msgspec.Struct, frozen=True):
     scheduler_title: str = ""
     has_priorities: bool = True
     moves_applications: bool = True
+    machine: str = ""
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -23,8 +23,22 @@ class NodeFields(msgspec.Struct, Generic[Held], frozen=True):
     leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
 
 
+class Gpu(msgspec.Struct, frozen=True):
+    """A GPU that is assigned to containers. `used_mb` and `utilization_percent` are of the last
+    few seconds, None if they cannot be measured; `memory_mb` is 0 if it is unknown."""
+
+    name: str
+    model: str = ""
+    memory_mb: int = 0
+    used_mb: int | None = None
+    utilization_percent: int | None = None
+    container: str | None = None  # the one that has it
+
+
 class Node(NodeFields[Amounts], frozen=True):
     """One node. `reserved_for` is the application that has a reservation on it."""
+
+    gpus: tuple[Gpu, ...] = ()
 
 
 class Nodes(msgspec.Struct, frozen=True):
@@ -36,7 +50,8 @@ class Nodes(msgspec.Struct, frozen=True):
 
 
 class NodeContainer(msgspec.Struct, frozen=True):
-    """A container of a node. `marked`: the scheduler is about to preempt it."""
+    """A container of a node. `marked`: the scheduler is about to preempt it. `gpus`: the names of
+    those that it has."""
 
     id: str
     application: str
@@ -47,6 +62,7 @@ class NodeContainer(msgspec.Struct, frozen=True):
     master: bool
     allocated_ms: int
     marked: bool
+    gpus: tuple[str, ...] = ()
 
 
 class NodeDetails(Node, frozen=True):

@@ -1,11 +1,11 @@
 """Owns the types of fields that several records have, and the base classes of requests."""
 
 import re
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from fairshare.documents.bounds import LONGEST_QUEUE_NAME
+from fairshare.documents.bounds import LONGEST_QUEUE_NAME, LONGEST_TARGET
 
 Amounts = Annotated[
     dict[str, int],
@@ -22,6 +22,9 @@ EMPTY: Final[Any] = {}
 MAX_TASKS: Final = 1_000_000
 """The most tasks of one application: each costs the server memory as long as it is known."""
 
+MAX_LINES: Final = 100_000
+"""The most lines of an array: the server keeps them as long as its application is known."""
+
 LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$(?!\n)"
 """A name is one line without control characters: it appears in logs, files and variables. JSON
 Schema has no other anchor for the end of a string than `$`, before which Python also accepts a line
@@ -35,6 +38,8 @@ Name = Annotated[str, msgspec.Meta(max_length=1_000, pattern=LINE)]
 Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
 User = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=LINE)]
+NoticeTarget = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TARGET, pattern=LINE)]
+NoticeEvent = Literal["end", "failed", "start"]
 QueueName = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUEUE_NAME, pattern=LINE)]
 Diagnostics = Annotated[str, msgspec.Meta(max_length=10_000)]
 LabelName = Annotated[str, msgspec.Meta(max_length=255, pattern=LINE)]

@@ -10,6 +10,7 @@ import msgspec
 
 from fairshare.api.values import (
     EMPTY,
+    MAX_LINES,
     MAX_TASKS,
     Body,
     Count,
@@ -17,6 +18,8 @@ from fairshare.api.values import (
     Duration,
     LabelName,
     Name,
+    NoticeEvent,
+    NoticeTarget,
     Place,
     Priority,
     QueueName,
@@ -24,29 +27,105 @@ from fairshare.api.values import (
     Tag,
     User,
 )
-from fairshare.documents.bounds import GANG_TIMEOUT_MS, GROUP_REQUESTS
+from fairshare.documents.bounds import (
+    GANG_TIMEOUT_MS,
+    GROUP_REQUESTS,
+    LATEST_MS,
+    LONGEST_GRACE_MS,
+    MAX_MOUNTS,
+    NOTICE_TARGETS,
+    UNLIMITED,
+)
 
 DEFAULT_RESOURCES: Final = {"memory-mb": 1024, "vcores": 1}
 """What a container gets of the types that its request does not name; 0 of all others."""
 
 
+ProcessLimit = Literal["as", "core", "cpu", "data", "fsize", "memlock", "nofile", "stack"]
+"""`documents.bounds.PROCESS_LIMITS`; a test compares both."""
+
+
+class EndSignal(Body, frozen=True, kw_only=True):
+    """The signal that a container gets before its end, instead of SIGTERM; with `before_ms` that
+    long before its time limit.
+
+    All its processes get it except the first one, usually a shell, if that has others; with
+    `first_process` that one alone.
+    """
+
+    name: Literal["CONT", "HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH"]
+    before_ms: Duration | None = None
+    first_process: bool = False
+
+
 class Command(Body, frozen=True, kw_only=True):
     """What a container runs: exactly one of `arguments` (the vector for exec), `command` (a line
-    for the shell) and `callable` (what `fairshare.client.callables.pickled` makes)."""
+    for the shell), `callable` (what `fairshare.client.callables.pickled` makes) and `payload` (the
+    SHA-256 of such a callable that was uploaded to `/payloads/DIGEST`).
+
+    Without `directory` it runs in a new directory of the container; with `directory_optional` also
+    if the container's account cannot enter `directory`. `limits` are soft limits of its first
+    process as setrlimit(2) knows them, such as `{"nofile": 4096}`; -1 is as much as there may be.
+    `python` is the path of the interpreter that runs a callable: of the minor version that pickled
+    it, with cloudpickle; by default that of the server. A container that has to end gets SIGTERM,
+    or its `end_signal`, and after `grace_ms` SIGKILL; by default after what the server has
+    configured.
+
+    `output` and `error` are files to which stdout and stderr are appended, and `input` is read as
+    standard input; the container's account opens them. In their names `%j` is the number of the
+    application, `%a` its id, `%n` its name, `%u` its user, `%t` the index of the task, `%%` a
+    percent sign.
+
+    With `image` it runs in a container image (`docker.io/library/python:3.12`, or the path of an
+    .sif file) by podman, docker or apptainer, whichever the server has. There it finds its working
+    directory, and the `mounts`: `/data`, `/data/sets:/data:ro`.
+
+    With `terminal` it runs in a terminal, to which `/containers/ID/terminal` connects. It then ends
+    when no user is attached for a while, or when it is idle, as the server is configured.
+    """
 
     arguments: tuple[str, ...] = ()
     command: str | None = None
     callable: bytes = b""  # in JSON base64 of a pickled (function, arguments, keyword arguments)
+    payload: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")] | None = None
     environment: dict[str, str] = EMPTY
     directory: str | None = None
+    directory_optional: bool = False
+    umask: Annotated[int, msgspec.Meta(ge=0, le=0o777)] | None = None
+    limits: dict[ProcessLimit, Annotated[int, msgspec.Meta(ge=UNLIMITED, le=2**53)]] = EMPTY
+    python: str | None = None
+    output: str | None = None
+    error: str | None = None
+    input: str | None = None
+    grace_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_GRACE_MS)] | None = None
+    end_signal: EndSignal | None = None
+    image: str | None = None
+    mounts: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_MOUNTS)] = ()
+    terminal: bool = False
+
+
+class TaskArray(Body, frozen=True, kw_only=True):
+    """The tasks of a group as an array: each has an index in FAIRSHARE_TASK_INDEX, such as
+    `1-1000` or `1,5,9-13:2` in ascending order, and may have a line in FAIRSHARE_ARRAY_LINE.
+
+    The line, or without lines the index, replaces `{}` in arguments and command;
+    in a command and in `sh -c` it is quoted for the shell. Without `indexes` the lines have 1, 2,
+    ... The `count` of the group is that of the array.
+    """
+
+    indexes: Annotated[str, msgspec.Meta(max_length=1_000_000)] = ""
+    lines: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_LINES)] = ()
 
 
 class TaskGroup(Command, frozen=True, kw_only=True):
-    """`count` like tasks, which see their number in FAIRSHARE_TASK_INDEX (from 0).
+    """`count` like tasks, which see their number in FAIRSHARE_TASK_INDEX (from 0, or as the
+    `array` says).
 
     The group starts when `slow_start` of the tasks of each group named in `after` have succeeded:
     1.0 waits for all. With `relax` false, `hosts` and `racks` are the only places. A task that
-    fails for the `max_attempts`-th time fails the application. `label` is the tasks' partition.
+    fails for the `max_attempts`-th time fails the application: at once, or with `keep_going` when
+    all that can still run has ended. At most `at_once` tasks run at the same time. `label` is the
+    tasks' partition.
 
     The tasks of a `gang` start together or not at all: their containers are held until none is
     missing, for at most `gang_timeout_ms`; then they are given back, and requested again after a
@@ -69,6 +148,9 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     gang: bool = False
     gang_timeout_ms: Duration = GANG_TIMEOUT_MS
     gang_restart: Literal["all", "task"] = "all"
+    at_once: Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)] | None = None
+    keep_going: bool = False
+    array: TaskArray | None = None
 
 
 class DriverCommand(Command, frozen=True, kw_only=True):
@@ -86,13 +168,27 @@ class Master(Body, frozen=True, kw_only=True):
     keep_containers: bool = False
 
 
+class Dependency(Body, frozen=True, kw_only=True):
+    """An application, by id or number, that must have ended before another one starts: `ok` is
+    FINISHED, `failed` any other end."""
+
+    application: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    outcome: Literal["ok", "failed", "any"] = "ok"
+
+
 class Submission(Body, frozen=True, kw_only=True):
     """An application: either `tasks`, or a `driver` (and in `master` the size of its container).
 
     Without `user` the server identifies the user, without `queue` it is "default", from which
     placement rules choose. `groups` are the user's, the primary one first; a server that
     authenticates users looks them up. After `lifetime_s` seconds the application is killed if it
-    is not over. `label` is the partition of all that names none itself.
+    is not over, at the instant `deadline_ms` (since 1970) too. `label` is the partition of all that
+    names none itself.
+
+    It starts when it is not `held`, the instant `begin_ms` has come, and all applications of
+    `after` have ended as demanded; if one ends otherwise, it is killed. Its lifetime counts from
+    then on. `notify` are the webhooks, mail addresses and commands that are notified of its end, or
+    of what `notify_on` says.
     """
 
     user: User | None = None
@@ -101,12 +197,18 @@ class Submission(Body, frozen=True, kw_only=True):
     priority: Priority | None = None
     lifetime_s: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] | None = None
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
+    notify: Annotated[tuple[NoticeTarget, ...], msgspec.Meta(max_length=NOTICE_TARGETS)] = ()
+    notify_on: Annotated[tuple[NoticeEvent, ...], msgspec.Meta(max_length=3)] = ("end",)
     groups: Annotated[tuple[User, ...], msgspec.Meta(max_length=1_000)] | None = ()
     tasks: Annotated[tuple[TaskGroup, ...], msgspec.Meta(max_length=1_000)] = ()
     driver: DriverCommand | None = None
     master: Master | None = None
     label: LabelName | None = None
     master_label: LabelName | None = None
+    after: Annotated[tuple[Dependency, ...], msgspec.Meta(max_length=1_000)] = ()
+    begin_ms: Annotated[int, msgspec.Meta(ge=0, le=LATEST_MS)] | None = None
+    deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=LATEST_MS)] | None = None
+    held: bool = False
 
 
 class ContainerRequest(Body, frozen=True, kw_only=True):

@@ -8,14 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, short_queue
-from fairshare.cli.options import Whole, json_option, with_client
+from fairshare.cli.lists import CSV, JSON, list_options, print_list
+from fairshare.cli.options import Whole, with_client
+from fairshare.cli.placement_notes import note_unknown_queue
 from fairshare.cli.tables import (
     Column,
     ascii_only,
     bar_width,
     open_console,
-    print_all,
-    print_json,
     state_text,
     table,
 )
@@ -52,40 +52,70 @@ COLUMNS = (
 )
 @click.option("--user", metavar="USER", help="Only those of this user.")
 @click.option("--queue", metavar="QUEUE", help="Only those in this leaf queue.")
+@click.option("--tag", metavar="TAG", help="Only those with this tag.")
 @click.option("--all", "every", is_flag=True, help="Also those that have ended.")
 @click.option("--limit", metavar="N", type=Whole(1), help="Only the newest N.")
 @with_client
-@json_option
+@list_options
 def command(
     client: Client,
     states: tuple[str, ...],
     user: str | None,
     queue: str | None,
+    tag: str | None,
     every: bool,
     limit: int | None,
-    as_json: bool,
+    form: str,
 ) -> None:
     """List applications, the newest first; by default those that have not ended.
 
-    Done is the number of successful tasks, of all tasks. Time is how long the application has been
+    PENDING are those that have no container and ask for one. Done is the number of successful
+    tasks, of all tasks. Time is how long the application has been
     running, or ran, or has been waiting.
     """
     if every and states:
         raise click.UsageError("--all and --state: give one of both")
-    wanted = None if every else ",".join(states or ACTIVE)
+    asked = asked_states(states or ACTIVE)
+    narrow = form != JSON and not every and asked != (states or ACTIVE)
     answer = client.connection.get(
-        "/applications", state=wanted, user=user, queue=queue, limit=limit
+        "/applications",
+        state=None if every else ",".join(states if form == JSON and states else asked),
+        user=user,
+        queue=queue,
+        tag=tag,
+        limit=None if narrow else limit,
     )
-    if as_json:
-        print_json(answer)
-        return
     console = open_console()
-    applications = listed(answer, "applications", Application)
-    if not applications:
-        narrowed = every or states or user or queue
-        print_all(console, "No such application." if narrowed else "Nothing runs or waits.")
-        return
-    print_all(console, application_table(console, applications, client.cluster().now_ms))
+    applications = () if form == JSON else listed(answer, "applications", Application)
+    if narrow:
+        applications = tuple(one for one in applications if state_of(one) in states)[:limit]
+    if form != JSON and not applications:
+        note_unknown_queue(client, queue)
+    now_ms = client.cluster().now_ms if applications and form != CSV else 0
+    narrowed = every or states or user or queue or tag
+    print_list(
+        form,
+        applications,
+        Application,
+        COLUMNS,
+        lambda one: _row(console, one, now_ms, console.width < LEAST_FOR_IDS),
+        answer=lambda: answer,
+        nothing="No such application." if narrowed else "Nothing runs or waits.",
+    )
+
+
+def state_of(application: Application) -> str:
+    """The state as lists show it: an application that has no container and waits for one is
+    PENDING, also if YARN calls it RUNNING, since no limit holds it back."""
+    waits = any((application.pending or {}).values())
+    if application.state == "RUNNING" and waits and not application.container_count:
+        return "PENDING"
+    return application.state
+
+
+def asked_states(states: Sequence[str]) -> tuple[str, ...]:
+    """The server's states of which some applications are shown in one of these."""
+    return tuple(dict.fromkeys([*states, *(ACTIVE if {*states} & {*ACTIVE} else ())]))
 
 
 def application_table(
@@ -125,7 +155,7 @@ def _row(console: Console, application: Application, now_ms: int, short: bool) -
         application.user,
         short_queue(application.queue),
         application.name,
-        state_text(application.state),
+        state_text(state_of(application)),
         progress_text(application.progress),
         progress_bar(console, progress.succeeded, progress.total) if progress.total else NOTHING,
         amounts_text(application.used),

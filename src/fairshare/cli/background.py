@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fairshare.client.discovery import find_url
+from fairshare.client.discovery import UNIX, find_url
 from fairshare.errors import FairshareError
 
 READY = "listening on "
@@ -20,6 +20,8 @@ def options_of(context: click.Context, *without: str) -> list[str]:
         value: Any = context.params.get(parameter.name or "")
         if value is None or value is False or parameter.name in without:
             continue
+        if isinstance(value, tuple):
+            value = ",".join(value) + ","  # one name alone remains a name
         flag = parameter.opts[0]
         words += [flag] if value is True else [flag, str(value)]
     return words
@@ -65,7 +67,7 @@ def how_it_ends(url: str) -> str:
         known = find_url()
     except FairshareError:
         known = ""
-    if known == url:
+    if known == url or known.startswith(UNIX):
         return "`fairshare shutdown` ends it"
     return (
         f"`fairshare shutdown --url {url}` ends it; other verbs take --url too, or set"

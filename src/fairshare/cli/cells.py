@@ -4,8 +4,10 @@ Texts from users (names, diagnostics) may contain anything; `plain` makes them s
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from fairshare.client.answers import Amounts
+from fairshare.documents.bounds import LATEST_MS
 
 MEMORY = "memory-mb"
 VCORES = "vcores"
@@ -77,6 +79,15 @@ def duration_text(ms: int) -> str:
     if minutes:
         return f"{minutes}m {seconds % 60:02d}s"
     return f"{seconds}s"
+
+
+def instant_text(ms: int) -> str:
+    """An instant in this machine's time zone: `2026-11-24 06:00:00`."""
+    return (
+        datetime.fromtimestamp(min(ms, LATEST_MS) / 1_000)
+        .astimezone()
+        .strftime("%Y-%m-%d %H:%M:%S")
+    )
 
 
 def dominant_fraction(part: Amounts | None, total: Amounts) -> float:

@@ -1,5 +1,7 @@
 """Owns the verb `demo`, in which three teams share this machine for a minute."""
 
+from pathlib import Path
+
 import click
 
 from fairshare.cli.options import SchedulerChoice
@@ -24,8 +26,15 @@ from fairshare.families.registry import FAMILIES, family_of
     help="Kill the server (kill -9) while all teams are at work, and start another one on the same"
     " directory: containers continue, and the results are still correct.",
 )
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the server's record in this directory, which must be new or empty: `replay` and"
+    " `plan` read it.",
+)
 @click.option("--quick", is_flag=True, hidden=True, help="A shorter run, for tests.")
-def command(scheduler: str, crash: bool, quick: bool) -> None:
+def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None:
     """Show the scheduler at work.
 
     Starts a server on this machine, on which three teams run real work, some of it large and some
@@ -34,7 +43,9 @@ def command(scheduler: str, crash: bool, quick: bool) -> None:
     """
     if crash and family_of(scheduler).schedules_jobs:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
+    if keep is not None and keep.is_dir() and any(keep.iterdir()):
+        raise click.UsageError(f"--keep {keep}: the directory is not empty")
     from fairshare.demonstration.performance import demonstrate
 
-    if not demonstrate(scheduler, open_console(), quick=quick, crash=crash):
+    if not demonstrate(scheduler, open_console(), quick=quick, crash=crash, keep=keep):
         raise SystemExit(1)

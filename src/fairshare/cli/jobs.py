@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairshare.api.work import Dependency
+from fairshare.cli.arrays import array_of_lines, parse_array
 from fairshare.cli.documents import (
     Document,
     Reader,
@@ -23,11 +25,23 @@ from fairshare.cli.documents import (
     variables,
     whole,
 )
-from fairshare.cli.units import parse_duration_ms, parse_lifetime_s
+from fairshare.cli.instants import parse_instant_ms
+from fairshare.cli.starts import START_KEYS, parse_dependency, start_fields
+from fairshare.cli.units import (
+    absolute_mount,
+    parse_duration_ms,
+    parse_end_signal,
+    parse_grace_ms,
+    parse_lifetime_s,
+    parse_umask,
+)
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.config.yaml_tree import Node
-from fairshare.documents.bounds import GANG_RESTARTS
+from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS, PROCESS_LIMITS, UNLIMITED
+from fairshare.documents.images import check_image
+from fairshare.documents.notice_targets import parse_target
+from fairshare.documents.output_names import check_pattern
 from fairshare.documents.sizes import parse_memory_mb
 
 MOST_TASKS = 1_000_000
@@ -40,6 +54,28 @@ def restart(node: Node, document: Document, where: str) -> str | None:
     if found is not None and found not in GANG_RESTARTS:
         document.report(node, f"{where}: it is {' or '.join(GANG_RESTARTS)}, not {found!r}")
         return None
+    return found
+
+
+def notify_targets(node: Node, document: Document, where: str) -> tuple[str, ...] | None:
+    """Where notices go."""
+    found = texts(node, document, where)
+    for target in found or ():
+        try:
+            parse_target(target)
+        except ValueError as error:
+            document.report(node, f"{where}: {error}")
+            return None
+    return found
+
+
+def notify_events(node: Node, document: Document, where: str) -> tuple[str, ...] | None:
+    """What notices are about."""
+    found = texts(node, document, where)
+    for word in found or ():
+        if word not in NOTICE_EVENTS:
+            document.report(node, f"{where}: it is {' or '.join(NOTICE_EVENTS)}, not {word!r}")
+            return None
     return found
 
 
@@ -61,11 +97,60 @@ def amounts(node: Node, document: Document, where: str) -> dict[str, int]:
     return read_fields(node, document, where, form)
 
 
+def file_name(name: str) -> str:
+    """The name of a file, which may have places such as %t; raises ValueError."""
+    check_pattern(name)
+    return name
+
+
+def absolute_mounts(
+    given: Sequence[str], entry: Node, document: Document, where: str, folder: Path
+) -> tuple[str, ...]:
+    """The mounts of a command, relative to the folder of the job file."""
+    mounts = []
+    for one in given:
+        try:
+            mounts.append(absolute_mount(one, folder))
+        except ValueError as error:
+            document.report(entry, f"{where}: mounts: {error}")
+    return tuple(mounts)
+
+
+def process_limits(node: Node, document: Document, where: str) -> dict[str, int]:
+    """A mapping from limits of a process to whole numbers; -1 is none."""
+    if node.entries is None:
+        document.report(node, f"{where}: a mapping is needed, such as `nofile: 4096`")
+        return {}
+    return read_fields(
+        node, document, where, dict.fromkeys(PROCESS_LIMITS, whole(UNLIMITED, 2**53))
+    )
+
+
+def dependencies(node: Node, document: Document, where: str) -> tuple[Dependency, ...]:
+    """The applications after which the job starts."""
+    found = []
+    for word in texts(node, document, where) or ():
+        try:
+            found.append(parse_dependency(word))
+        except ValueError as error:
+            document.report(node, f"{where}: {error}")
+    return tuple(found)
+
+
 WORK: dict[str, Reader] = {
     "command": text,
     "arguments": arguments,
     "environment": variables,
     "directory": text,
+    "umask": parsed(parse_umask),
+    "limits": process_limits,
+    "output": parsed(file_name),
+    "error": parsed(file_name),
+    "input": parsed(file_name),
+    "grace": parsed(parse_grace_ms),
+    "signal": parsed(parse_end_signal),
+    "image": parsed(check_image),
+    "mounts": texts,
     "memory": parsed(parse_memory_mb),
     "vcores": whole(1),
     "resources": amounts,
@@ -88,6 +173,9 @@ GROUP: dict[str, Reader] = {
     "gang": truth,
     "gang-timeout": parsed(parse_duration_ms),
     "gang-restart": restart,
+    "array": read_node,
+    "at-once": whole(1, MOST_TASKS),
+    "keep-going": truth,
 }
 
 DRIVER: dict[str, Reader] = {**WORK, "keep-containers": truth}
@@ -101,6 +189,12 @@ JOB: dict[str, Reader] = {
     "lifetime": parsed(parse_lifetime_s),
     "tags": texts,
     "label": text,
+    "after": dependencies,
+    "begin": parsed(parse_instant_ms),
+    "deadline": parsed(parse_instant_ms),
+    "hold": truth,
+    "notify": notify_targets,
+    "notify-on": notify_events,
     "tasks": read_node,
     "driver": read_node,
 }
@@ -123,10 +217,16 @@ def read_job(path: Path) -> Submission:
         resources, work = split_work(fields, driver, document, "driver", folder)
         job["master"] = Master(resources=resources, keep_containers=keep)
         job["driver"] = DriverCommand(**work)
+    if "notify-on" in job:
+        if "notify" not in job:
+            document.report(root, "job: notify-on has a meaning with notify only")
+        job["notify_on"] = job.pop("notify-on")
     document.finish()
     job["groups"] = job.pop("user-groups", ())
     job["lifetime_s"] = job.pop("lifetime", None)
-    return Submission(tasks=groups, **job)
+    start = start_fields(job)
+    job = {key: value for key, value in job.items() if key not in START_KEYS}
+    return Submission(tasks=groups, **job, **start)
 
 
 def read_groups(node: Node, document: Document, folder: Path) -> tuple[TaskGroup, ...]:
@@ -159,9 +259,35 @@ def group_of(fields: dict[str, Any], entry: Node, document: Document, folder: Pa
         if key in named and not named.get("gang"):
             word = key.removesuffix("_ms").replace("_", "-")
             document.report(entry, f"{where}: {word} has a meaning with gang: true only")
+    if "array" in named:
+        named |= _array(named, entry, document, where, folder)
     if named.get("relax") is False and not named.get("hosts") and not named.get("racks"):
         document.report(entry, f"{where}: relax: false says `only there`, but no hosts or racks")
     return TaskGroup(**{"count": 1, **named}, resources=resources)
+
+
+def _array(
+    named: dict[str, Any], entry: Node, document: Document, where: str, folder: Path
+) -> dict[str, Any]:
+    """The fields of a group that its array sets: a list of lines, FILE, or indexes."""
+    node: Node = named.pop("array")
+    if "count" in named:
+        document.report(entry, f"{where}: count and array: give one of both")
+    try:
+        if node.items is not None:
+            lines = texts(node, document, f"{where}: array") or ()
+            array = array_of_lines(enumerate(lines, 1), "the list")
+        else:
+            array = parse_array(text(node, document, f"{where}: array") or "1", folder)
+    except ValueError as error:
+        document.report(node, f"{where}: array: {error}")
+        return {}
+    if array.at_once is not None and "at_once" in named:
+        document.report(entry, f"{where}: at-once and %{array.at_once}: give one of both")
+    defaults = {"at_once": array.at_once, "keep_going": not named.get("gang", False)}
+    return {"count": array.size, "array": array.tasks} | {
+        key: value for key, value in defaults.items() if key not in named
+    }
 
 
 def split_work(
@@ -177,6 +303,16 @@ def split_work(
             document.report(entry, f"{where}: give one of {both}")
     if "directory" in rest:
         rest["directory"] = str((folder / Path(rest["directory"]).expanduser()).resolve())
+    for key in ("output", "error", "input"):
+        if key in rest:
+            rest[key] = str(folder / Path(rest[key]).expanduser())
+    if "mounts" in rest:
+        rest["mounts"] = absolute_mounts(rest["mounts"], entry, document, where, folder)
+        if "image" not in rest:
+            document.report(entry, f"{where}: mounts: there is no image")
+    for key, field in (("grace", "grace_ms"), ("signal", "end_signal")):
+        if key in rest:
+            rest[field] = rest.pop(key)
     resources = {
         "memory-mb": rest.pop("memory", DEFAULT_RESOURCES["memory-mb"]),
         "vcores": rest.pop("vcores", DEFAULT_RESOURCES["vcores"]),

@@ -19,6 +19,7 @@ from fairshare.cli.units import (
     parse_variable,
 )
 from fairshare.client import Client
+from fairshare.documents.gpus import parse_gpus
 from fairshare.documents.sizes import MOST, parse_memory_mb
 
 Value = TypeVar("Value")
@@ -74,6 +75,7 @@ NAME = checked(parse_name, "NAME")
 TAG = checked(parse_tag, "TAG")
 VARIABLE = checked(parse_variable, "NAME=VALUE")
 AMOUNT = checked(parse_amount, "NAME=N")
+GPUS = checked(parse_gpus, "G")
 PRIORITY = Whole(-(2**31), 2**31 - 1)
 """Hadoop's range of priorities."""
 

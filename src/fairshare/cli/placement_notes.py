@@ -62,6 +62,18 @@ def near_queue(wanted: str, queues: list[str]) -> str | None:
     return by_short.get(next(iter(get_close_matches(short, list(by_short), 1, 0.75)), ""))
 
 
+def note_unknown_queue(client: Client, wanted: str | None) -> None:
+    """Print on stderr if a list was asked for a queue that does not exist."""
+    if wanted is None:
+        return
+    queues = client.queues()
+    if {wanted, _ROOT + wanted} & {queue.name for queue in queues}:
+        return
+    near = near_queue(wanted, [queue.name for queue in queues if queue.leaf])
+    advice = f": did you mean {near}?" if near else "; `fairshare queues` lists all."
+    click.echo(plain_lines(f"There is no queue {wanted}{advice}"), err=True)
+
+
 def _priority(client: Client, submission: Submission, found: Application) -> Iterator[str]:
     asked = submission.priority
     if asked is None or asked == found.priority or found.state == "REJECTED":
@@ -72,10 +84,7 @@ def _priority(client: Client, submission: Submission, found: Application) -> Ite
 
     family = FAMILIES.get(scheduler)
     if family is not None and not family.has_priorities:
-        yield (
-            f"priority {asked} has no effect: the {scheduler} scheduler has no priorities of"
-            " applications"
-        )
+        yield no_priorities(asked, scheduler)
     else:
         why = (
             ": the cluster's yarn.cluster.max-application-priority"
@@ -83,3 +92,11 @@ def _priority(client: Client, submission: Submission, found: Application) -> Ite
             else ""
         )
         yield f"its priority is {found.priority}, not {asked}{why}"
+
+
+def no_priorities(asked: int, scheduler: str) -> str:
+    """What is said of a priority under a scheduler without priorities."""
+    return (
+        f"priority {asked} has no effect: the {scheduler} scheduler has no priorities of"
+        " applications"
+    )

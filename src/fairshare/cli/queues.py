@@ -8,15 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.lists import CSV, JSON, list_options, print_list
+from fairshare.cli.options import with_client
 from fairshare.cli.pools import pool_table
 from fairshare.cli.tables import (
     Column,
     ascii_only,
     bar_width,
     open_console,
-    print_all,
-    print_json,
     table,
 )
 from fairshare.client import Client, Queue
@@ -40,8 +39,8 @@ COLUMNS = (
 
 @click.command()
 @with_client
-@json_option
-def command(client: Client, as_json: bool) -> None:
+@list_options
+def command(client: Client, form: str) -> None:
     """Show the queues, their shares and their usage.
 
     Used, Fair (the current fair share), Steady (the fair share if every queue were busy), Min and
@@ -49,13 +48,19 @@ def command(client: Client, as_json: bool) -> None:
     back by a limit. A bar is the used fraction of the cluster, of memory or of vcores, whichever
     is larger; the mark in it is the fair share. For pools of MapReduce a second table shows slots.
     """
-    if as_json:
-        print_json(client.connection.get("/queues"))
-        return
     console = open_console()
-    queues = client.queues()
-    tree = queue_table(console, queues, client.cluster().total)
-    print_all(console, tree, pool_table(console, queues))
+    queues = () if form == JSON else in_tree(client.queues())
+    total = client.cluster().total if queues and form != CSV else {}
+    print_list(
+        form,
+        queues,
+        Queue,
+        COLUMNS,
+        lambda queue: _row(console, queue, total),
+        answer=lambda: client.connection.get("/queues"),
+        nothing="There are no queues.",
+        more=pool_table(console, queues),
+    )
 
 
 def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:

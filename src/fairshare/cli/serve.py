@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from fairshare.cli.background import options_of, start_server
-from fairshare.cli.options import MEMORY, MOST_NODES, Whole, scheduler_option
+from fairshare.cli.options import GPUS, MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
+from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError
 from fairshare.families.registry import all_families
 
@@ -55,6 +56,13 @@ class WrongConfiguration(WrongFiles):
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
+@click.option(
+    "--gpus",
+    type=GPUS,
+    metavar="G",
+    help="The GPUs of this machine that containers get, each one of their own: auto (all), none, a"
+    " number of them, or names: 0,1. [default: none]",
+)
 @scheduler_option(sorted(all_families()))
 @click.option(
     "--engine",
@@ -98,6 +106,7 @@ def command(
     nodes: int | None,
     memory_mb: int | None,
     vcores: int | None,
+    gpus: GpuSetting | None,
     scheduler: str | None,
     engine: str | None,
     ray_address: str | None,
@@ -134,6 +143,7 @@ def command(
         nodes=nodes,
         memory_mb=memory_mb,
         vcores=vcores,
+        gpus=gpus,
         scheduler=scheduler,
         stop_containers=stop_containers,
         engine=engine,

@@ -16,6 +16,7 @@ from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.unfinished import unfinished
+from fairshare.client.refusals import in_plain_words
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.registry import all_families, family_of
@@ -139,7 +140,9 @@ def command(
         print_all(console, *report_parts(console, report))
     rejected = [one for one in report.applications if one.state == ApplicationState.REJECTED]
     for one in rejected[:_REJECTED_SHOWN]:
-        click.echo(plain(f"rejected: {one.name or one.id}: {one.diagnostics}"), err=True)
+        click.echo(
+            plain(f"rejected: {one.name or one.id}: {in_plain_words(one.diagnostics)}"), err=True
+        )
     if len(rejected) > _REJECTED_SHOWN:
         more = len(rejected) - _REJECTED_SHOWN
         click.echo(f"rejected: {counted(more, 'application')} more", err=True)

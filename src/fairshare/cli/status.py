@@ -1,22 +1,25 @@
 """Owns the verb `status`, which shows an overview of the cluster, or one application in full."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.apps import elapsed_text, progress_bar, progress_text
+from fairshare.api.applications import Notice
+from fairshare.cli.apps import elapsed_text, progress_bar, progress_text, state_of
 from fairshare.cli.cells import (
     NOTHING,
     amounts_text,
     bar,
     dominant_fraction,
     duration_text,
+    instant_text,
     memory_text,
     plain,
 )
+from fairshare.cli.moments import moment_text
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.pools import job_lines
 from fairshare.cli.tables import (
@@ -40,6 +43,8 @@ from fairshare.client import (
 )
 from fairshare.client.answers import Reason
 from fairshare.client.connection import segment
+from fairshare.client.refusals import in_plain_words
+from fairshare.documents.notice_targets import shown_target
 from fairshare.wording import counted
 
 GROUP_COLUMNS = (
@@ -51,6 +56,19 @@ GROUP_COLUMNS = (
     Column("Waiting", right=True, whole=True),
     Column("Failed", right=True, whole=True),
 )
+
+ENDED_COLUMNS = (
+    Column("Container", whole=True),
+    Column("Task"),
+    Column("Exit", right=True, whole=True),
+    Column("Node"),
+    Column("Resources", whole=True, extra=True),
+    Column("Time", right=True, whole=True),
+    Column("Peak", right=True, whole=True),
+    Column("CPU", right=True, whole=True),
+)
+MOST_ENDED = 20
+LONGEST_COMMAND = 200
 
 HTTP_NOT_FOUND = 404
 MOST_REASONS = 3
@@ -72,7 +90,10 @@ CONTAINER_COLUMNS = (
 @with_client
 @json_option
 def command(client: Client, application: str | None, as_json: bool) -> None:
-    """Show the cluster, or one application: its groups, live containers and diagnostics.
+    """Show the cluster, or one application: its command, groups, containers and diagnostics.
+
+    Of one that goes on its live containers are shown, of one that has ended the last ones that
+    ended, with exit code, node, peak memory and CPU time.
 
     APP is an id such as application_1700000000000_0007, or its number alone: 7.
     """
@@ -88,12 +109,19 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
         return
     found = client.application(application)
     now_ms = client.cluster().now_ms
+    ended = worst_first(client.containers(found.id)) if found.over else []
     print_all(
         console,
         application_facts(found, now_ms, () if found.over else reasons_of(client, found)),
         group_table(console, found.groups) if found.groups else None,
         container_table(console, found.live_containers, now_ms) if found.live_containers else None,
+        ended_table(console, ended[:MOST_ENDED]) if ended else None,
     )
+    if len(ended) > MOST_ENDED:
+        click.echo(
+            f"Of {counted(len(ended), 'container')} these failed or ended last; all of them:"
+            f" fairshare history {found.id} --containers"
+        )
 
 
 def configuration_of(client: Client) -> Configuration:
@@ -169,7 +197,8 @@ def application_facts(
 ) -> Table:
     """The facts and the state of an application, and the reasons why it waits."""
     waiting = " (held back by a limit of its queue)"
-    held = application.state == "PENDING" and not application.runnable
+    deferred = application.held or application.begin_ms is not None or application.after
+    held = application.state == "PENDING" and not application.runnable and not deferred
     pairs: list[tuple[str, str | Text]] = [
         ("Application", application.id),
         ("Name", application.name or NOTHING),
@@ -177,7 +206,9 @@ def application_facts(
         ("User", application.user),
         ("Queue", application.queue or NOTHING),
         ("Priority", str(application.priority)),
-        ("State", state_text(application.state) + Text(waiting if held else "")),
+        *((("Tags", ", ".join(application.tags)),) if application.tags else ()),
+        ("State", state_text(state_of(application)) + Text(waiting if held else "")),
+        *past_facts(application),
         ("Time", elapsed_text(application, now_ms)),
         ("Tasks", progress_text(application.progress)),
     ]
@@ -188,6 +219,8 @@ def application_facts(
             ("Asked for", amounts_text(application.pending)),
             ("Headroom", amounts_text(application.headroom)),
         ]
+        if application.expires_ms is not None:
+            pairs.append(("Killed at", instant_text(application.expires_ms)))
     if application.job is not None:
         pairs += job_lines(application.job)
     for reason in reasons[:MOST_REASONS]:
@@ -195,9 +228,35 @@ def application_facts(
         pairs.append(("Waits", f"{about}{reason.sentence}"))
     if application.preempted:
         pairs.append(("Preempted", f"{counted(application.preempted, 'container')} so far"))
+    for notice in application.notices:
+        pairs.append(("Notice", notice_text(notice)))
     if application.diagnostics:
-        pairs.append(("Diagnostics", application.diagnostics))
+        pairs.append(("Diagnostics", in_plain_words(application.diagnostics)))
     return facts(pairs)
+
+
+def past_facts(application: Application) -> list[tuple[str, str | Text]]:
+    """The command, and of an application that has ended when it was submitted, began and ended."""
+    pairs: list[tuple[str, str | Text]] = []
+    if application.command:
+        pairs.append(("Command", shortened(application.command)))
+    if application.directory:
+        pairs.append(("Directory", application.directory))
+    if application.over:
+        pairs += [
+            ("Submitted", moment_text(application.submitted_ms)),
+            ("Started", moment_text(application.started_ms or None) or NOTHING),
+            ("Ended", moment_text(application.finished_ms) or NOTHING),
+        ]
+    return pairs
+
+
+def notice_text(notice: Notice) -> str | Text:
+    """A notice, and what came of it."""
+    text = f"{shown_target(notice.target)} ({notice.event}): {notice.state}"
+    if not notice.error:
+        return text
+    return Text(plain(f"{text}, {counted(notice.attempts, 'attempt')}: {notice.error}"), "yellow")
 
 
 def group_table(console: Console, groups: Sequence[GroupProgress]) -> Table:
@@ -225,7 +284,7 @@ def container_table(console: Console, containers: Sequence[Container], now_ms: i
             task_text(container),
             state_text(container.state),
             container.node,
-            amounts_text(container.resources),
+            granted_text(container),
             NOTHING
             if container.allocated_ms is None
             else duration_text((container.finished_ms or now_ms) - container.allocated_ms),
@@ -234,6 +293,41 @@ def container_table(console: Console, containers: Sequence[Container], now_ms: i
         for container in containers
     ]
     return table(console, CONTAINER_COLUMNS, rows)
+
+
+def worst_first(containers: Iterable[Container]) -> list[Container]:
+    """Containers that ended: those that failed, then the others, the last ones first."""
+    over = [one for one in containers if one.over]
+    return sorted(over, key=lambda one: (not one.failed, -(one.finished_ms or 0)))
+
+
+def ended_table(console: Console, containers: Sequence[Container]) -> Table:
+    """One row for each container that ended."""
+    rows: list[list[str | Text]] = [
+        [
+            container.id,
+            task_text(container),
+            NOTHING if container.exit_code is None else str(container.exit_code),
+            container.node,
+            granted_text(container),
+            duration_text((container.finished_ms or 0) - container.allocated_ms),
+            memory_text(container.peak_memory_mb) if container.peak_memory_mb else NOTHING,
+            duration_text(container.cpu_ms) if container.cpu_ms else NOTHING,
+        ]
+        for container in containers
+    ]
+    return table(console, ENDED_COLUMNS, rows)
+
+
+def shortened(command: str) -> str:
+    """A command line, without the end of a long one."""
+    return command if len(command) <= LONGEST_COMMAND else f"{command[:LONGEST_COMMAND]}..."
+
+
+def granted_text(container: Container) -> str:
+    """The resources of a container, and which GPUs it has: `1G 1c 1 gpu (GPU 0)`."""
+    amounts = amounts_text(container.resources)
+    return f"{amounts} (GPU {','.join(container.gpus)})" if container.gpus else amounts
 
 
 def task_text(container: Container) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import click
 import msgspec
 
+from fairshare.api.ray_programs import Program, container_signal, program_arguments
+from fairshare.cli.arrays import Array, parse_array
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.jobs import MOST_ATTEMPTS, MOST_TASKS, read_job
 from fairshare.cli.options import (
@@ -23,16 +25,22 @@ from fairshare.cli.options import (
     TAG,
     VARIABLE,
     Whole,
+    checked,
     json_option,
     with_client,
 )
 from fairshare.cli.placement_notes import tell_differences
 from fairshare.cli.progress import Waiting
+from fairshare.cli.standard_input import waits_unread
+from fairshare.cli.starts import start_fields, start_options
+from fairshare.cli.surroundings import chosen_directory, chosen_files, with_caller
 from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms, parse_notify
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
-from fairshare.documents.bounds import GANG_TIMEOUT_MS
+from fairshare.documents.bounds import GANG_TIMEOUT_MS, NOTICE_EVENTS
+from fairshare.documents.images import check_image
 
 GROUP_ONLY = (
     "count",
@@ -42,14 +50,30 @@ GROUP_ONLY = (
     "racks",
     "gang",
     "gang_timeout",
+    "at_once",
+    "keep_going",
+    "fail_fast",
+    "array",
 )
 """Options that do not apply to a driver, which is one container on any node."""
 
 DRIVER_ONLY = ("keep_containers",)
 """Options that do not apply to tasks, which the server runs."""
 
-WORK_ONLY = ("memory", "vcores", "resources", "directory")
-"""Options that a job file sets for each group; --env adds to every group."""
+WORK_ONLY = (
+    "memory",
+    "vcores",
+    "resources",
+    "directory",
+    "output",
+    "error",
+    "input",
+    "grace",
+    "signal",
+    "image",
+    "mounts",
+)
+"""Options that a job file sets for each group; --env and --export add to every group."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -69,6 +93,7 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     type=LIFETIME,
     help="Kill the application if it has not ended after 10m, 2h ...",
 )
+@start_options
 @click.option("--label", metavar="L", help="The partition (node label) to run on.")
 @click.option(
     "--tag",
@@ -77,6 +102,19 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     type=TAG,
     multiple=True,
     help="A tag of the application; repeatable.",
+)
+@click.option(
+    "--notify",
+    metavar="T",
+    type=checked(parse_notify, "TARGET"),
+    multiple=True,
+    help="https://..., mailto:ann@example.org or 'cmd:LINE' is notified of the end; repeatable.",
+)
+@click.option(
+    "--notify-on",
+    type=click.Choice(NOTICE_EVENTS),
+    multiple=True,
+    help="What it is notified of; repeatable. [default: end]",
 )
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
 @click.option("--vcores", metavar="V", type=Whole(1), help="[default: 1]")
@@ -96,7 +134,43 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
     help="The number of failures of a task that fail the application. [default: 4]",
 )
 @click.option(
+    "--array",
+    metavar="FILE|1-9[%N]",
+    type=checked(lambda text: parse_array(text, Path()), "ARRAY"),
+    help="A task for each line of FILE (- is stdin), or for each index of 1-1000 or 1,5,9-13:2."
+    " The line or the index replaces {} in the command. %N: N tasks at once.",
+)
+@click.option(
+    "--at-once",
+    metavar="N",
+    type=Whole(1, MOST_TASKS),
+    help="The most tasks that run at the same time. [default: what the queue's share allows]",
+)
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="A task that fails too often ends the application only after all the others. [default:"
+    " for --array]",
+)
+@click.option(
+    "--fail-fast", is_flag=True, help="A task of --array that fails too often ends all at once."
+)
+@click.option(
     "--time-limit", metavar="T", type=DURATION, help="The time limit of one attempt: 90s, 10m, 2h."
+)
+@click.option(
+    "--grace",
+    metavar="T",
+    type=checked(parse_grace_ms, "DURATION"),
+    help="From the signal to end (SIGTERM, or --signal) to SIGKILL. [default: what the server has"
+    " configured, 10s]",
+)
+@click.option(
+    "--signal",
+    metavar="[B:]S[@T]",
+    type=checked(parse_end_signal, "SIGNAL"),
+    help="The signal before the end instead of SIGTERM, such as USR1; with @60 also 60 s before the"
+    " time limit, with B: to the first process only.",
 )
 @click.option(
     "--gang", is_flag=True, help="Start all tasks together or none; one that fails restarts all."
@@ -123,17 +197,61 @@ WORK_ONLY = ("memory", "vcores", "resources", "directory")
 @click.option(
     "--env",
     "environment",
-    metavar="K=V",
+    metavar="K[=V]",
     type=VARIABLE,
     multiple=True,
-    help="An environment variable; repeatable.",
+    help="An environment variable, without a value with that of here; repeatable.",
+)
+@click.option(
+    "--export",
+    metavar="all|none|K,K",
+    type=NAME,
+    help="The variables to take along. [default: PATH and others if the server is on this machine]",
+)
+@click.option(
+    "--python",
+    metavar="P",
+    type=NAME,
+    help="The Python that `python` and `python3` mean, first in PATH.",
+)
+@click.option(
+    "--venv", metavar="D", type=NAME, help="Run in this virtualenv, as if it were activated."
+)
+@click.option(
+    "--conda", metavar="N|D", type=NAME, help="Run in this conda environment: a name, or its path."
+)
+@click.option(
+    "--image",
+    metavar="I",
+    type=checked(check_image, "IMAGE"),
+    help="Run in this container image, such as python:3.12 or /images/python.sif, which sees the"
+    " working directory and --mount; takes along only variables of --env and --export.",
+)
+@click.option(
+    "--mount",
+    "mounts",
+    metavar="S[:T][:ro]",
+    type=checked(lambda text: absolute_mount(text, Path.cwd()), "MOUNT"),
+    multiple=True,
+    help="For --image: a directory or file that it sees, at T, read-only with ro; repeatable.",
 )
 @click.option(
     "--directory",
+    "--chdir",
     metavar="D",
-    type=click.Path(path_type=Path),
-    help="The working directory. [default: a new one for each container]",
+    type=NAME,
+    help="The working directory; `new` is a new one for each container. [default: the current"
+    " directory if the server is on this machine and the container can enter it, else a new one]",
 )
+@click.option(
+    "--output",
+    metavar="F",
+    type=NAME,
+    help="Append stdout to this file: job-%j-%t.out. %j is the application's number, %t the task's"
+    " index; %a, %n and %u are its id, name and user. [default: `fairshare logs` only]",
+)
+@click.option("--error", metavar="F", type=NAME, help="Append stderr to this file.")
+@click.option("--input", metavar="F", type=NAME, help="Read this file as standard input.")
 @click.option(
     "--driver",
     is_flag=True,
@@ -187,16 +305,36 @@ def command(
 
     \b
     Of a job:        name, queue, user, user-groups, priority, lifetime, tags, label,
-                     tasks or driver
-    Of each group:   name, count, command or arguments, environment, directory, memory, vcores,
+                     after, begin, deadline, hold, notify, notify-on, tasks or driver
+    Of each group:   name, count, command or arguments, environment, directory, umask, limits,
+                     output, error, input, grace, signal, image, mounts, memory, vcores,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
-                     racks, relax, label, gang, gang-timeout, gang-restart
-    Of the driver:   command or arguments, environment, directory, memory, vcores, resources,
+                     racks, relax, label, gang, gang-timeout, gang-restart, array, at-once,
+                     keep-going
+    Of the driver:   command or arguments, environment, directory, umask, limits, output, error,
+                     input, grace, signal, image, mounts, memory, vcores, resources,
                      keep-containers
 
     docs/jobs.md explains them. Options replace the job file's fields of the whole job; --env adds
     to every group.
     """
+    submission = described(client, command_line, job, options)
+    application = client.submit(submission)
+    if not as_json:
+        click.echo(application)
+    elif not wait:
+        print_json({"id": application})
+    tell_differences(client, submission, application)
+    if waits_unread():
+        click.echo("standard input is not read here: use --input FILE, or fairshare run", err=True)
+    if wait:
+        wait_for_end(client, application, as_json=as_json)
+
+
+def described(
+    client: Client, command_line: tuple[str, ...], job: Path | None, options: Mapping[str, Any]
+) -> Submission:
+    """The application that a command line describes, with what it takes along of the caller."""
     # Not a truth test: 0 is a given value.
     given = {
         name: value
@@ -207,14 +345,9 @@ def command(
         submission = from_file(job, command_line, given)
     else:
         submission = from_command(command_line, given)
-    application = client.submit(submission)
-    if not as_json:
-        click.echo(application)
-    elif not wait:
-        print_json({"id": application})
-    tell_differences(client, submission, application)
-    if wait:
-        wait_for_end(client, application, as_json=as_json)
+    if "ray" in given and "signal" not in given and client.cluster().engine == "nodemanagers":
+        submission = unwarned(submission)
+    return with_caller(client, submission, given, of_file=job is not None)
 
 
 def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
@@ -227,25 +360,33 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     refuse(given, ("more",), "it has a meaning with --ray only")
     if driver:
         refuse(given, GROUP_ONLY, "a driver is one container, and requests its tasks itself")
-    directory = given.get("directory")
     work: dict[str, Any] = {
         "arguments": command_line,
         "environment": dict(given.get("environment", ())),
-        "directory": str(directory.expanduser().absolute()) if directory else None,
+        "directory": chosen_directory(given),
+        **chosen_files(given),
+        "grace_ms": given.get("grace"),
+        "end_signal": given.get("signal"),
+        "image": given.get("image"),
+        "mounts": given.get("mounts", ()),
     }
+    if "image" not in given:
+        refuse(given, ("mounts",), "it has a meaning with --image only")
     resources, job = _resources(given), _job(command_line, given)
     if driver:
         master = Master(resources=resources, keep_containers="keep_containers" in given)
         return Submission(**job, driver=DriverCommand(**work), master=master)
     refuse(given, DRIVER_ONLY, "tasks have no driver that could be lost")
+    if "array" in given:
+        refuse(given, ("count",), "an array has as many tasks as lines or indexes")
     if "gang" not in given:
         refuse(given, ("gang_timeout",), "it has a meaning with --gang only")
     group = TaskGroup(
         name="task",
-        count=given.get("count", 1),
         resources=resources,
         max_attempts=given.get("max_attempts", 4),
         time_limit_ms=given.get("time_limit"),
+        **_tasks(given),
         gang="gang" in given,
         gang_timeout_ms=given.get("gang_timeout", GANG_TIMEOUT_MS),
         hosts=given.get("hosts", ()),
@@ -255,13 +396,39 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     return Submission(**job, tasks=(group,))
 
 
+def _tasks(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How many tasks a group has, and how they run beside each other."""
+    array: Array | None = given.get("array")
+    if array is None:
+        refuse(given, ("fail_fast",), "it has a meaning with --array only")
+        return {
+            "count": given.get("count", 1),
+            "at_once": given.get("at_once"),
+            "keep_going": "keep_going" in given,
+        }
+    if "at_once" in given and array.at_once is not None:
+        raise click.UsageError(f"--at-once and %{array.at_once} of --array: give one of both")
+    if "keep_going" in given and "fail_fast" in given:
+        raise click.UsageError("--keep-going and --fail-fast: give one of both")
+    apart = "gang" not in given and "fail_fast" not in given
+    return {
+        "count": array.size,
+        "array": array.tasks,
+        "at_once": given.get("at_once", array.at_once),
+        "keep_going": apart or "keep_going" in given,
+    }
+
+
 def _ray_program(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
     """A driver that starts a Ray cluster in its containers, and runs the program there."""
-    # Imported lazily: few submissions are Ray programs.
-    from fairshare.ray.program import Program, program_arguments
-
     refuse(given, ("driver", *DRIVER_ONLY), "a Ray program has a driver of its own")
     refuse(given, ("hosts", "racks", "max_attempts", "time_limit"), "workers run anywhere")
+    refuse(given, ("image", "mounts"), "workers run in the server's own environment")
+    refuse(
+        given,
+        ("at_once", "keep_going", "fail_fast", "array"),
+        "the workers of a Ray program start together",
+    )
     program = Program(
         workers=given.get("count", 1),
         more=given.get("more", 0),
@@ -269,16 +436,30 @@ def _ray_program(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
         gang_timeout_ms=given.get("gang_timeout", GANG_TIMEOUT_MS),
         command=command_line,
     )
-    directory = given.get("directory")
+    if "grace" in given:
+        program = msgspec.structs.replace(program, grace_ms=given["grace"])
+    if "signal" in given:
+        program = msgspec.structs.replace(program, end_signal=given["signal"])
     return Submission(
         **_job(command_line, given),
         driver=DriverCommand(
             arguments=program_arguments(program, sys.executable),
             environment=dict(given.get("environment", ())),
-            directory=str(directory.expanduser().absolute()) if directory else None,
+            directory=chosen_directory(given),
+            **chosen_files(given),
+            grace_ms=given.get("grace"),
+            end_signal=container_signal(program.end_signal.name),
         ),
         master=Master(resources=dict(DEFAULT_RESOURCES)),
     )
+
+
+def unwarned(submission: Submission) -> Submission:
+    """A Ray program as NodeManagers run it: they send SIGTERM to all processes, and no other
+    signal."""
+    assert submission.driver is not None
+    driver = msgspec.structs.replace(submission.driver, end_signal=None)
+    return msgspec.structs.replace(submission, driver=driver)
 
 
 def _resources(given: Mapping[str, Any]) -> dict[str, int]:
@@ -298,7 +479,20 @@ def _job(command_line: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, A
         "lifetime_s": given.get("lifetime"),
         "tags": given.get("tags", ()),
         "label": given.get("label"),
+        **start_fields(given),
+        **_notices(given),
     }
+
+
+def _notices(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Whom to notify of what."""
+    if "notify" not in given:
+        refuse(given, ("notify_on",), "it has a meaning with --notify only")
+        return {}
+    found: dict[str, Any] = {"notify": given["notify"]}
+    if "notify_on" in given:
+        found["notify_on"] = given["notify_on"]
+    return found
 
 
 def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
@@ -316,6 +510,8 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
         for name in ("user", "queue", "name", "priority", "tags", "label")
         if name in given
     }
+    replaced |= start_fields(given)
+    replaced |= _notices(given)
     if "lifetime" in given:
         replaced["lifetime_s"] = given["lifetime"]
     more = dict(given.get("environment", ()))
@@ -335,7 +531,7 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
 
 def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
     """Raise a usage error for options that would have no effect."""
-    flags = {"hosts": "host", "racks": "rack", "resources": "resource"}
+    flags = {"hosts": "host", "racks": "rack", "resources": "resource", "mounts": "mount"}
     wrong = [f"--{flags.get(name, name).replace('_', '-')}" for name in names if name in given]
     if wrong:
         raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")

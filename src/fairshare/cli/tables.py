@@ -1,7 +1,8 @@
 """Owns the output of tables: the terminal's width and colours, and what narrow terminals omit.
 
 Width and colours follow COLUMNS and NO_COLOR. A pipe has no width: every value is printed in full,
-so that scripts never get part of one. If a table is wider than its terminal
+so that scripts never get part of one, in plain characters and without blanks at the ends of lines.
+If a table is wider than its terminal
 1. titles are broken at blanks,
 2. `extra` columns are omitted,
 3. names are cut, the widest first, but numbers never: `1.2…` would be another number,
@@ -24,6 +25,11 @@ from rich.text import Text
 from fairshare.cli.cells import plain, plain_lines
 
 PIPE_WIDTH = 400
+"""What counts as the width of a pipe where that decides how much is shown."""
+
+LONGEST_LINE = 20_000
+"""The width of tables and texts in a pipe: they are neither cut nor wrapped."""
+
 WIDE = 120
 """From this width on, bars are long and ids are always written in full."""
 
@@ -63,9 +69,14 @@ class Column(msgspec.Struct, frozen=True):
 def open_console(*, stderr: bool = False) -> Console:
     """The terminal or pipe to which a verb prints."""
     console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
-    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
+    if in_pipe(console):
         console.width = PIPE_WIDTH
     return console
+
+
+def in_pipe(console: Console) -> bool:
+    """Whether the output goes to a pipe or a file, without a width in COLUMNS."""
+    return not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit()
 
 
 def is_wide(console: Console) -> bool:
@@ -79,36 +90,37 @@ def bar_width(console: Console) -> int:
 
 
 def ascii_only(console: Console) -> bool:
-    """Whether the terminal cannot display the characters of bars."""
-    return not console.encoding.lower().startswith("utf")
+    """Whether bars are of plain characters: in pipes, and where the terminal has no others."""
+    return in_pipe(console) or not console.encoding.lower().startswith("utf")
 
 
 def table(
     console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str | Text]]
 ) -> Table:
     """A table that fits the terminal; rows have cells for all columns, including omitted ones."""
+    room = _room(console)
     cells = [[_cell(cell) for cell in row] for row in rows]
     titles = [column.title for column in columns]
     values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
     natural = [max(cell_len(title), value) for title, value in zip(titles, values, strict=True)]
     shown = list(range(len(columns)))
-    if _width(natural, shown) > console.width:
+    if _width(natural, shown) > room:
         titles = [_broken(title, value) for title, value in zip(titles, values, strict=True)]
         natural = [max(_lines_width(title), n) for title, n in zip(titles, values, strict=True)]
     for number in reversed(range(len(columns))):
-        if columns[number].extra and _width(natural, shown) > console.width:
+        if columns[number].extra and _width(natural, shown) > room:
             shown.remove(number)
     least = [
         width if column.figures else min(width, max(LEAST_WIDTH, _lines_width(title)))
         for column, title, width in zip(columns, titles, natural, strict=True)
     ]
     left_out: list[str] = []
-    while len(shown) > 1 and _width(least, shown) > console.width:
+    while len(shown) > 1 and _width(least, shown) > room:
         left_out.insert(0, columns[shown.pop()].title)
     widths = fitting(
         [least[number] for number in shown],
         [natural[number] for number in shown],
-        console.width - len(shown),
+        room - len(shown),
     )
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for number, width in zip(shown, widths, strict=True):
@@ -122,6 +134,10 @@ def table(
         made.caption = f"No room for: {', '.join(left_out)}"
         made.caption_justify = "left"
     return made
+
+
+def _room(console: Console) -> int:
+    return LONGEST_LINE if in_pipe(console) else console.width
 
 
 def _width(widths: Sequence[int], shown: Sequence[int]) -> int:
@@ -181,8 +197,21 @@ def print_all(console: Console, *parts: RenderableType | None) -> None:
             continue
         if not first:
             console.print()
-        console.print(part)
+        if console.is_terminal:
+            console.print(part)
+        else:
+            _print_without_blanks(console, part)
         first = False
+
+
+def _print_without_blanks(console: Console, part: RenderableType) -> None:
+    """Print without the blanks with which lines are filled up to the width of their column."""
+    width, console.width = console.width, _room(console)
+    with console.capture() as captured:
+        console.print(part)
+    console.width = width
+    for line in captured.get().splitlines():
+        console.print(Text(line.rstrip()), soft_wrap=True)
 
 
 def print_json(answer: Any) -> None:

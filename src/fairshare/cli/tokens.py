@@ -9,11 +9,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import msgspec
 from rich.text import Text
 
-from fairshare.cli.options import DURATION, json_option
-from fairshare.cli.tables import Column, open_console, print_all, print_json, table
+from fairshare.cli.lists import list_options, print_list
+from fairshare.cli.options import DURATION
+from fairshare.cli.tables import Column
 from fairshare.cli.verbs import Failure
+
+COLUMNS = (
+    Column("Name", whole=True),
+    Column("User"),
+    Column("Administrator"),
+    Column("Created", whole=True),
+    Column("Expires", whole=True),
+    Column("Note"),
+)
+
+
+class ShownToken(msgspec.Struct, frozen=True):
+    """What may be seen of a token."""
+
+    name: str
+    user: str
+    administrator: bool
+    created_ms: int
+    expires_ms: int | None
+    note: str
 
 
 def _state(verb: Callable[..., None]) -> Callable[..., None]:
@@ -100,40 +122,35 @@ def create(
 
 @token.command("list")
 @_state
-@json_option
-def list_tokens(conf: Path | None, state: Path | None, as_json: bool) -> None:
+@list_options
+def list_tokens(conf: Path | None, state: Path | None, form: str) -> None:
     """List all tokens by name, without their secrets."""
     from fairshare.server.access.tokens import UserTokens
 
-    tokens = UserTokens(_existing(conf, state)).listed()
-    if as_json:
-        known = ("name", "user", "administrator", "created_ms", "expires_ms", "note")
-        print_json({"tokens": [{key: getattr(one, key) for key in known} for one in tokens]})
-        return
-    if not tokens:
-        click.echo("There are no tokens.")
-        return
-    console = open_console()
-    columns = (
-        Column("Name", whole=True),
-        Column("User"),
-        Column("Administrator"),
-        Column("Created", whole=True),
-        Column("Expires", whole=True),
-        Column("Note"),
-    )
-    rows: list[list[str | Text]] = [
-        [
-            one.name,
-            one.user,
-            "yes" if one.administrator else "no",
-            _day(one.created_ms),
-            "never" if one.expires_ms is None else _day(one.expires_ms),
-            one.note,
-        ]
-        for one in tokens
+    tokens = [
+        ShownToken(**{name: getattr(one, name) for name in ShownToken.__struct_fields__})
+        for one in UserTokens(_existing(conf, state)).listed()
     ]
-    print_all(console, table(console, columns, rows))
+    print_list(
+        form,
+        tokens,
+        ShownToken,
+        COLUMNS,
+        _cells,
+        answer=lambda: {"tokens": tokens},
+        nothing="There are no tokens.",
+    )
+
+
+def _cells(one: ShownToken) -> list[str | Text]:
+    return [
+        one.name,
+        one.user,
+        "yes" if one.administrator else "no",
+        _day(one.created_ms),
+        "never" if one.expires_ms is None else _day(one.expires_ms),
+        one.note,
+    ]
 
 
 @token.command("revoke")

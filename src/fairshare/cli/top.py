@@ -15,10 +15,11 @@ from rich.text import Text
 
 from fairshare.cli.apps import ACTIVE, application_table
 from fairshare.cli.cells import amounts_text, duration_text
+from fairshare.cli.keys import Keys
 from fairshare.cli.nodes import node_table
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.queues import in_tree, queue_table
-from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.client import Application, Client, Cluster, Node, Queue
 from fairshare.wording import counted
 
@@ -46,7 +47,7 @@ class Scene(msgspec.Struct, frozen=True):
 @with_client
 @json_option
 def command(client: Client, once: bool, as_json: bool) -> None:
-    """Watch queues, applications and nodes, until Ctrl-C.
+    """Watch queues, applications and nodes, until q or Ctrl-C.
 
     A bar is the used fraction of the cluster, of memory or of vcores, whichever is larger; the
     mark in it is the fair share.
@@ -56,12 +57,14 @@ def command(client: Client, once: bool, as_json: bool) -> None:
         return
     console = open_console()
     if once or not console.is_terminal:
-        console.print(draw(console, look(client), None))
+        print_all(console, draw(console, look(client), None))
         return
-    try:
-        watch(client, console)
-    except KeyboardInterrupt:
-        return
+    with Keys() as keys:
+        try:
+            watch(client, console)
+        except KeyboardInterrupt:
+            if not keys.quit:
+                raise
 
 
 def look(client: Client) -> Scene:

@@ -5,9 +5,16 @@ module adds the rules of options. Every function raises ValueError with a senten
 write instead.
 """
 
-from typing import Final
+import os
+import re
+from pathlib import Path
+from typing import Any, Final, cast
 
+from fairshare.client import EndSignal
 from fairshare.documents import durations
+from fairshare.documents.bounds import END_SIGNALS, LONGEST_GRACE_MS
+from fairshare.documents.images import parse_mount
+from fairshare.documents.notice_targets import parse_target
 from fairshare.documents.sizes import MOST
 
 OF_THEIR_OWN = {"memory-mb": "--memory 512m", "vcores": "--vcores 2"}
@@ -51,6 +58,16 @@ def parse_name(text: str) -> str:
     return text
 
 
+def parse_notify(text: str) -> str:
+    """Where a notice goes: a URL, a mail address or a command.
+
+    >>> parse_notify("mailto:ann@example.org")
+    'mailto:ann@example.org'
+    """
+    parse_target(text)
+    return text
+
+
 def parse_tag(text: str) -> str:
     """A tag of an application, of 1 to 100 characters.
 
@@ -69,6 +86,11 @@ def parse_amount(text: str) -> tuple[str, int]:
     ('yarn.io/gpu', 2)
     """
     name, _, amount = text.partition("=")
+    if name and re.fullmatch(r"[0-9]*[.][0-9]+", amount):
+        raise ValueError(
+            f"{text!r} is a fraction, and all is granted whole, GPUs too: write NAME=N, such as"
+            f" {name}=1"
+        )
     if not name or not (amount.isascii() and amount.isdigit()):
         raise ValueError(f"{text!r} is not an amount: write NAME=N, such as yarn.io/gpu=1")
     if name in OF_THEIR_OWN:
@@ -81,12 +103,69 @@ def parse_amount(text: str) -> tuple[str, int]:
 
 
 def parse_variable(text: str) -> tuple[str, str]:
-    """An environment variable and its value.
+    """An environment variable and its value; a name alone takes the value that it has here.
 
     >>> parse_variable("MODE=a=b")
     ('MODE', 'a=b')
     """
     name, sign, value = text.partition("=")
-    if not name or not sign:
+    if not name:
         raise ValueError(f"{text!r} does not set a variable: write NAME=VALUE")
+    if not sign:
+        if name not in os.environ:
+            raise ValueError(
+                f"{text!r} does not set a variable, and is not one that is set here: write"
+                " NAME=VALUE"
+            )
+        value = os.environ[name]
     return name, value
+
+
+def absolute_mount(text: str, folder: Path) -> str:
+    """A mount whose source may be relative to a folder; raises ValueError."""
+    source, colon, rest = text.partition(":")
+    if not source or "\0" in source:
+        raise ValueError(f"{text!r} is not a mount: write /data, data:/in/the/image or /data:ro")
+    absolute = str((folder / Path(source).expanduser()).resolve())
+    return str(parse_mount(absolute + colon + rest))
+
+
+def parse_end_signal(text: str) -> EndSignal:
+    """The signal before the end of a container, as for sbatch: `[B:]NAME[@TIME]`, TIME in seconds
+    or as a duration; with `B:` only for the first process.
+
+    >>> parse_end_signal("B:SIGUSR1@2m")
+    EndSignal(name='USR1', before_ms=120000, first_process=True)
+    """
+    name, at, before = text.removeprefix("B:").partition("@")
+    name = name.upper().removeprefix("SIG")
+    if name not in END_SIGNALS or (at and not before):
+        raise ValueError(
+            f"{text!r} is not a signal before the end: write USR1 or USR1@60, with one of"
+            f" {', '.join(END_SIGNALS)}"
+        )
+    before_ms = parse_duration_ms(f"{before}s" if before.isdigit() else before) if at else None
+    return EndSignal(name=cast(Any, name), before_ms=before_ms, first_process=text.startswith("B:"))
+
+
+def parse_grace_ms(text: str) -> int:
+    """The time from the request to end to the end by force, in milliseconds; at most an hour.
+
+    >>> parse_grace_ms("2m")
+    120000
+    """
+    grace_ms = parse_duration_ms(text)
+    if grace_ms > LONGEST_GRACE_MS:
+        raise ValueError(f"{text!r} is more than an hour, the longest grace time")
+    return grace_ms
+
+
+def parse_umask(text: str) -> int:
+    """The permissions that new files do not get, in octal digits.
+
+    >>> parse_umask("027") == 0o027
+    True
+    """
+    if not re.fullmatch("[0-7]{1,4}", text) or int(text, 8) > 0o777:
+        raise ValueError(f"{text!r} is not a umask: write octal digits, such as 027")
+    return int(text, 8)

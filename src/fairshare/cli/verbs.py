@@ -13,6 +13,7 @@ module is not installed is not available.
 
 import difflib
 import errno
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import IO, Any
@@ -24,9 +25,15 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.wording import failed_call
 
 VERBS = {
+    "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
     "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
     "check": ("fairshare.cli.check", "Check scenarios, the unit tests of a configuration."),
     "submit": ("fairshare.cli.submit", "Submit an application."),
+    "run": ("fairshare.cli.run", "Run a command under a queue's share, as if it ran here."),
+    "shell": ("fairshare.cli.shell", "Open a terminal under a queue's share."),
+    "jupyter": ("fairshare.cli.jupyter", "Run a notebook server under a queue's share."),
+    "attach": ("fairshare.cli.attach", "Follow a running application, with its terminal."),
+    "exec": ("fairshare.cli.exec", "Run a command in a running container."),
     "mapreduce": ("fairshare.cli.mapreduce", "Run a MapReduce job over files."),
     "status": ("fairshare.cli.status", "Show the cluster, or one application."),
     "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
@@ -35,12 +42,22 @@ VERBS = {
     "nodes": ("fairshare.cli.nodes", "List nodes."),
     "logs": ("fairshare.cli.logs", "Print the output of containers."),
     "kill": ("fairshare.cli.kill", "Kill applications."),
+    "wait": ("fairshare.cli.wait", "Wait for the ends of applications."),
+    "priority": ("fairshare.cli.priority", "Change the priority of an application."),
+    "resubmit": ("fairshare.cli.resubmit", "Submit an ended application, or what of it failed."),
+    "history": ("fairshare.cli.history", "List what has ended, of months."),
+    "cron": ("fairshare.cli.cron", "Submit an application again and again, as cron does."),
+    "report": ("fairshare.cli.report", "Sum what users, queues or months used."),
+    "hold": ("fairshare.cli.hold", "Let applications start nothing more until they are released."),
+    "release": ("fairshare.cli.release", "Let held applications go on."),
+    "requeue": ("fairshare.cli.requeue", "Let running applications begin again."),
     "move": ("fairshare.cli.move", "Move an application to another queue."),
     "stop-container": ("fairshare.cli.stop_container", "End containers; their tasks run again."),
     "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
     "admin": ("fairshare.cli.admin", "Administer a running server."),
     "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
     "simulate": ("fairshare.cli.simulate", "Simulate a workload under a configuration."),
+    "plan": ("fairshare.cli.plan", "Try a new configuration on the history of a server."),
     "record": ("fairshare.cli.record", "Record the events of scenarios, to compare schedulers."),
     "replay": ("fairshare.cli.replay", "Rebuild a state from a server's journal, and verify it."),
     "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
@@ -49,12 +66,17 @@ VERBS = {
         "fairshare.cli.convert",
         "Convert a Fair Scheduler configuration for the Capacity Scheduler.",
     ),
+    "ray": ("fairshare.cli.ray", "Ray's job command line, for this cluster."),
     "yarn": ("fairshare.cli.yarn", "YARN's command line, for any cluster."),
+    "completion": ("fairshare.cli.completion", "Let bash, zsh or fish complete what you type."),
     "demo": ("fairshare.cli.demo", "Show the scheduler at work."),
 }
 """Each verb with its module and its line in `fairshare --help`."""
 
 INTERRUPTED = 130
+
+COMPLETION_VARIABLE = "_FAIRSHARE_COMPLETE"
+"""The variable in which a shell asks for completions, as click has it."""
 
 
 class Verbs(click.Group):
@@ -68,6 +90,10 @@ class Verbs(click.Group):
         if not module or not find_spec(module):
             return None
         command: click.Command = import_module(module).command
+        if COMPLETION_VARIABLE in os.environ:
+            from fairshare.cli.completion_values import add_completions
+
+            return add_completions(command)
         return command
 
     def resolve_command(
@@ -130,12 +156,11 @@ def failure_of(error: FairshareError) -> Failure:
     """The failure to report for an error."""
     # Imported lazily: they load the HTTP library, which `--help` does not need.
     from fairshare.cli.cells import plain_lines
-    from fairshare.cli.refusals import explained
     from fairshare.client.errors import ServerUnreachable
 
     if isinstance(error, ConfigurationError):
         return WrongFiles(error)
-    message = explained(plain_lines(str(error)))
+    message = plain_lines(str(error))
     return NoServer(message) if isinstance(error, ServerUnreachable) else Failure(message)
 
 

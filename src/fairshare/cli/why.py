@@ -3,13 +3,15 @@
 import click
 from rich.console import Console
 from rich.padding import Padding
+from rich.text import Text
 
 from fairshare.cli.cells import amounts_text, plain
 from fairshare.cli.options import json_option, with_client
-from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.client import Client
 from fairshare.client.answers import Reason
 from fairshare.client.connection import segment
+from fairshare.client.refusals import in_plain_words
 from fairshare.wording import counted
 
 
@@ -32,7 +34,7 @@ def command(client: Client, application: str, as_json: bool) -> None:
     if not reasons:
         found = client.application(application)
         if found.state == "REJECTED":
-            click.echo(f"It was refused: {found.diagnostics}")
+            click.echo(f"It was refused: {in_plain_words(found.diagnostics)}")
         else:
             click.echo(f"It is not waiting: it is {found.state}.")
         return
@@ -43,10 +45,10 @@ def command(client: Client, application: str, as_json: bool) -> None:
 def _tell(console: Console, reason: Reason) -> None:
     about = _about(reason)
     if about:
-        console.print(plain(about), style="bold", highlight=False, markup=False)
+        print_all(console, Text(plain(about), style="bold"))
     for text, style in ((reason.sentence, ""), (reason.remedy, "dim")):
-        padded = Padding(plain(text), (0, 0, 0, 2 if about else 0), expand=False)
-        console.print(padded, style=style, highlight=False, markup=False)
+        words = Text(plain(text), style=style)
+        print_all(console, Padding(words, (0, 0, 0, 2 if about else 0), expand=False))
 
 
 def _about(reason: Reason) -> str:

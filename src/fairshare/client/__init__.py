@@ -33,9 +33,12 @@ from fairshare.client.errors import (
 )
 from fairshare.client.submissions import (
     ContainerRequest,
+    Dependency,
     DriverCommand,
+    EndSignal,
     Master,
     Submission,
+    TaskArray,
     TaskGroup,
 )
 
@@ -48,8 +51,10 @@ __all__ = [
     "Configuration",
     "Container",
     "ContainerRequest",
+    "Dependency",
     "Driver",
     "DriverCommand",
+    "EndSignal",
     "GroupProgress",
     "Master",
     "Node",
@@ -60,6 +65,7 @@ __all__ = [
     "ServerUnreachable",
     "Submission",
     "Task",
+    "TaskArray",
     "TaskGroup",
     "WaitTimedOut",
 ]

@@ -16,11 +16,14 @@ import httpx
 from fairshare.client import logs, waiting
 from fairshare.client.answers import Application
 from fairshare.client.async_connection import AsyncConnection
-from fairshare.client.calls import Calls, CallTable, map_submission, results
+from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results
 from fairshare.client.client import LOG_LINES
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
+from fairshare.client.interpreter import choose_interpreter
+from fairshare.client.large_calls import submitting
 from fairshare.client.methods import SentInLoop
+from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError
 
 Item = TypeVar("Item")
@@ -55,6 +58,15 @@ class AsyncClient(CallTable, SentInLoop):
     def url(self) -> str:
         """Where the server is."""
         return self.connection.url
+
+    async def submit(self, submission: Submission) -> str:
+        """Submit an application; its id. Raises Refused when the cluster does not take it.
+
+        It belongs to `submission.user`, else to FAIRSHARE_USER, else to the user of the token, else
+        to the user who runs this program. Calls that are too large for one request are uploaded
+        first.
+        """
+        return await self.connection.converse(submitting(self._calls, submission))
 
     async def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
@@ -121,14 +133,18 @@ class AsyncClient(CallTable, SentInLoop):
         max_attempts: int = 4,
         time_limit_ms: int | None = None,
         timeout_s: float | None = None,
+        python: str | None = None,
     ) -> list[Result]:
         """`[function(item) for item in items]`, each call in a container of its own."""
         given = list(items)
         if not given:
             return []
+        call = map_call(function, given)  # before the server is asked
+        interpreter = choose_interpreter(await self.cluster(), python)
         submission = map_submission(
             function,
             given,
+            call,
             name=name,
             user=user,
             queue=queue,
@@ -136,6 +152,7 @@ class AsyncClient(CallTable, SentInLoop):
             environment=environment,
             max_attempts=max_attempts,
             time_limit_ms=time_limit_ms,
+            interpreter=interpreter,
         )
         application = await self.submit(submission)
         try:

@@ -15,10 +15,12 @@ from fairshare.client.connection import (
     decoded,
     given,
     manners,
+    octets,
     successful,
     unreachable,
     written,
 )
+from fairshare.client.discovery import UNIX
 from fairshare.errors import FairshareError
 
 Answer = TypeVar("Answer")
@@ -45,7 +47,11 @@ class AsyncConnection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        self._http = httpx.AsyncClient(transport=self._transport, **manners(url, self._token))
+        transport = self._transport
+        if transport is None and url.startswith(UNIX):
+            path = url.removeprefix(UNIX)
+            transport = httpx.AsyncHTTPTransport(verify=False, uds=path)
+        self._http = httpx.AsyncClient(transport=transport, **manners(url, self._token))
 
     async def close(self) -> None:
         """Let the sockets go."""
@@ -55,6 +61,8 @@ class AsyncConnection:
         """What one call of `calls` comes to."""
         if call.body is not None:
             return call.understand(await self.post(call.path, call.body))
+        if call.content:
+            return call.understand(await self.put(call.path, call.content, wait_s=call.wait_s))
         send = self.get_response if call.whole else self.get
         return call.understand(await send(call.path, wait_s=call.wait_s, **call.parameters))
 
@@ -89,6 +97,10 @@ class AsyncConnection:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
         response = await self._call("POST", path, **written(body))
         return self._decoded(response) if response.content else None
+
+    async def put(self, path: str, content: bytes, *, wait_s: float = 0.0) -> Any:
+        """The decoded JSON of a PUT of bytes."""
+        return self._decoded(await self._call("PUT", path, wait_s=wait_s, **octets(content)))
 
     async def _call(
         self, method: str, path: str, *, wait_s: float = 0.0, **more: Any

@@ -22,13 +22,13 @@ def pickled(function: Callable[..., object], *arguments: object, **keywords: obj
     return _dumped((function, arguments, keywords))
 
 
-def _dumped(what: object) -> bytes:
+def _dumped(what: object, named: str = "the callable") -> bytes:
     try:
         data: bytes = cloudpickle.dumps(what)
     except Exception as error:  # pickling runs the code of whatever hangs on the callable
         raise NotPicklable(
-            f"the callable cannot be sent to a container ({type(error).__name__}: {error}):"
-            " open files, locks and connections have to be made inside of it"
+            f"{named} cannot be sent to a container ({type(error).__name__}: {error}):"
+            " open files, locks and connections have to be made inside of the call"
         ) from error
     return data
 
@@ -40,7 +40,25 @@ def pickled_apart(
 
     An object that is in both arrives as two. Raises NotPicklable.
     """
-    return _dumped(function), _dumped((arguments, keywords))
+    sent = _dumped(function, f"the function {name_of(function)}")
+    try:
+        return sent, cloudpickle.dumps((arguments, keywords))
+    except Exception:  # which of them it is, is found out only then
+        for number, argument in enumerate(arguments, 1):
+            _dumped(argument, f"argument {number} of {name_of(function)}, {_kind(argument)},")
+        for name, argument in keywords.items():
+            _dumped(argument, f"the argument {name} of {name_of(function)}, {_kind(argument)},")
+        return sent, _dumped((arguments, keywords), f"the arguments of {name_of(function)}")
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """The name of a function, as a user would write it."""
+    return str(getattr(function, "__name__", "") or type(function).__name__)
+
+
+def _kind(value: object) -> str:
+    kind = type(value).__name__
+    return f"an {kind}" if kind[:1] in "aeiouAEIOU" else f"a {kind}"
 
 
 def unpickled(data: bytes, container: str) -> Any:

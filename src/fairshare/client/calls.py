@@ -3,6 +3,7 @@
 `Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -11,12 +12,15 @@ import msgspec
 
 from fairshare.api.applications import (
     Containers,
+    HoldBody,
     KillBody,
     MoveBody,
     PriorityBody,
     Reasons,
+    ResubmitBody,
     Submitted,
     Tasks,
+    Uploaded,
 )
 from fairshare.api.cluster import SafeModeBody, ShutdownBody, Version
 from fairshare.api.configuration import ChangeBody
@@ -32,6 +36,7 @@ from fairshare.api.queues import Queues
 from fairshare.api.values import ActorBody
 from fairshare.api.work import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client import callables
+from fairshare.client.accounting_calls import AccountingCalls
 from fairshare.client.answers import (
     Application,
     Applications,
@@ -51,12 +56,17 @@ from fairshare.client.answers import (
     Task,
 )
 from fairshare.client.connection import segment
+from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
+from fairshare.client.interpreter import Interpreter
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Conversation as Conversation
 from fairshare.client.methods import Returned, method
 
 Answer = TypeVar("Answer")
+
+SLOWEST_UPLOAD: Final = 1 << 20
+"""Bytes a second for which an upload has time."""
 
 LABELS: Final = Decoded(Labels, lambda answer: answer.labels)
 NODES: Final = Decoded(Nodes, lambda answer: answer.nodes)
@@ -64,7 +74,7 @@ SAFE_MODE: Final = Decoded(SafeMode, lambda answer: answer.safe_mode)
 VERSION: Final = Decoded(Version, lambda answer: answer.version)
 
 
-class CallTable:
+class CallTable(AccountingCalls, CronCalls):
     """Every call of the REST interface, once: the methods that both clients have.
 
     A method describes its call. The other base of a class decides what becomes of the call: it is
@@ -172,10 +182,11 @@ class CallTable:
         state: str | None = None,
         user: str | None = None,
         queue: str | None = None,
+        tag: str | None = None,
         limit: int | None = None,
     ) -> Call[tuple[Application, ...]]:
-        """The applications of that state, user and queue, the newest first."""
-        parameters = {"state": state, "user": user, "queue": queue, "limit": limit}
+        """The applications of that state, user and queue with that tag, the newest first."""
+        parameters = {"state": state, "user": user, "queue": queue, "tag": tag, "limit": limit}
         return Call(
             "/applications",
             Decoded(Applications, lambda answer: answer.applications),
@@ -211,12 +222,17 @@ class CallTable:
         return Call("/changes", VERSION, parameters=parameters, wait_s=timeout_s)
 
     @method
-    def submit(self, submission: Submission) -> Call[str]:
-        """Hand an application in; its id. Raises Refused when the cluster does not take it.
+    def upload(self, call: bytes) -> Call[str]:
+        """Upload a pickled call that is too large for a submission; the digest by which a command
+        names it as its `payload`, within ten minutes."""
+        digest = hashlib.sha256(call).hexdigest()
+        wait_s = len(call) / SLOWEST_UPLOAD
+        understand = Decoded(Uploaded, lambda answer: answer.digest)
+        return Call(f"/payloads/{digest}", understand, content=call, wait_s=wait_s)
 
-        It belongs to `submission.user`, else to FAIRSHARE_USER, else to who has the token, else to
-        who runs this program.
-        """
+    @method
+    def submit_whole(self, submission: Submission) -> Call[str]:
+        """Submit an application in one request; its id. `submit` also uploads what is too large."""
         if submission.user is None:
             submission = msgspec.structs.replace(submission, user=self._server.user())
         return Call("/applications", Decoded(Submitted, lambda answer: answer.id), submission)
@@ -226,6 +242,28 @@ class CallTable:
         """End an application; `diagnostics` tells its user why."""
         body = KillBody(diagnostics=diagnostics)
         return self._posted(_path(application, "kill"), body, _nothing)
+
+    @method
+    def resubmit(self, application: str | int, *, failed: bool = False) -> Call[str]:
+        """Submit an ended application again, with `failed` only its tasks that did not succeed;
+        the id of the new one."""
+        understand = Decoded(Submitted, lambda answer: answer.id)
+        return self._posted(_path(application, "resubmit"), ResubmitBody(failed=failed), understand)
+
+    @method
+    def hold(self, application: str | int) -> Call[None]:
+        """Let an application start nothing more until it is released."""
+        return self._posted(_path(application, "hold"), HoldBody(), _nothing)
+
+    @method
+    def release(self, application: str | int) -> Call[None]:
+        """Let a held application go on."""
+        return self._posted(_path(application, "hold"), HoldBody(held=False), _nothing)
+
+    @method
+    def requeue(self, application: str | int) -> Call[None]:
+        """End all that runs of an application, and let it begin again."""
+        return self._posted(_path(application, "requeue"), ActorBody(), _nothing)
 
     @method
     def move(self, application: str | int, queue: str) -> Call[None]:
@@ -279,9 +317,15 @@ def results(calls: Calls, application: str, count: int) -> Conversation[list[Any
     return found
 
 
+def map_call(function: Callable[[Any], Any], items: list[Any]) -> bytes:
+    """What each task of a map runs; raises NotPicklable."""
+    return callables.pickled(callables.call_by_index(function, items))
+
+
 def map_submission(
     function: Callable[[Any], Any],
     items: list[Any],
+    call: bytes,
     *,
     name: str | None,
     user: str | None,
@@ -290,14 +334,20 @@ def map_submission(
     environment: Mapping[str, str] | None,
     max_attempts: int,
     time_limit_ms: int | None,
+    interpreter: Interpreter,
 ) -> Submission:
-    """The application of which each task calls the function with one of the items."""
+    """The application of which each task calls the function with one of the items: `call`, which
+    is pickled once more if modules have to go along."""
+    if interpreter.by_value:
+        with interpreter.pickling():
+            call = map_call(function, items)
     group = TaskGroup(
         name="map",
         count=len(items),
         resources=dict(resources or DEFAULT_RESOURCES),
-        callable=callables.pickled(callables.call_by_index(function, items)),
-        environment=dict(environment or {}),
+        callable=call,
+        python=interpreter.python,
+        environment=interpreter.environment(environment or {}),
         max_attempts=max_attempts,
         time_limit_ms=time_limit_ms,
     )

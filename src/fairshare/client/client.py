@@ -5,6 +5,7 @@ are made of several calls. All raise ServerUnreachable, Refused or AnswerNotUnde
 """
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -14,11 +15,14 @@ import httpx
 
 from fairshare.client import logs, waiting
 from fairshare.client.answers import Application
-from fairshare.client.calls import Calls, CallTable, map_submission, results
+from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results
 from fairshare.client.connection import Connection
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
+from fairshare.client.interpreter import choose_interpreter
+from fairshare.client.large_calls import submitting
 from fairshare.client.methods import Sent
+from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError
 
 Item = TypeVar("Item")
@@ -60,6 +64,15 @@ class Client(CallTable, Sent):
         """Where the server is."""
         return self.connection.url
 
+    def submit(self, submission: Submission) -> str:
+        """Submit an application; its id. Raises Refused when the cluster does not take it.
+
+        It belongs to `submission.user`, else to FAIRSHARE_USER, else to the user of the token, else
+        to the user who runs this program. Calls that are too large for one request are uploaded
+        first.
+        """
+        return self.connection.converse(submitting(self._calls, submission))
+
     def log(self, container: str, stream: str = "stdout") -> bytes:
         """All that a container has printed so far."""
         return b"".join(logs.read_all(self.connection, container, stream))
@@ -92,6 +105,19 @@ class Client(CallTable, Sent):
         assert last is not None  # a watch yields at least once, or raises
         return last
 
+    def call_when_over(
+        self, application: str | int, function: Callable[[Application], object]
+    ) -> threading.Thread:
+        """Call `function` with the application when it is over, in a thread, which is returned and
+        does not keep the program from ending. An error is printed as of any thread."""
+
+        def follow() -> None:
+            function(self.wait(application))
+
+        thread = threading.Thread(target=follow, name=f"fairshare-{application}", daemon=True)
+        thread.start()
+        return thread
+
     def map(
         self,
         function: Callable[[Item], Result],
@@ -105,6 +131,7 @@ class Client(CallTable, Sent):
         max_attempts: int = 4,
         time_limit_ms: int | None = None,
         timeout_s: float | None = None,
+        python: str | None = None,
     ) -> list[Result]:
         """`[function(item) for item in items]`, each call in a container of its own.
 
@@ -115,9 +142,12 @@ class Client(CallTable, Sent):
         given = list(items)
         if not given:
             return []
+        call = map_call(function, given)  # before the server is asked
+        interpreter = choose_interpreter(self.cluster(), python)
         submission = map_submission(
             function,
             given,
+            call,
             name=name,
             user=user,
             queue=queue,
@@ -125,6 +155,7 @@ class Client(CallTable, Sent):
             environment=environment,
             max_attempts=max_attempts,
             time_limit_ms=time_limit_ms,
+            interpreter=interpreter,
         )
         application = self.submit(submission)
         try:

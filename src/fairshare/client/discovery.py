@@ -1,8 +1,11 @@
 """Owns what a client knows from its surroundings: which server to ask, for whom, with which token.
 
 The server is FAIRSHARE_URL, else the address in the state directory: a server writes its URL into
-the file `url` there. That directory is FAIRSHARE_STATE or `~/.local/state/fairshare`. The token is
-FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothing here talks to a server.
+the file `url` there, and the path of its Unix socket, which is preferred, into `socket`. That
+directory is FAIRSHARE_STATE or `~/.local/state/fairshare`. Without either it is the server of this
+machine, at `/run/fairshare/fairshare.sock`. Clients write the address of a socket `unix:PATH`. The
+token is FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothing here talks to a
+server.
 """
 
 import getpass
@@ -19,6 +22,10 @@ URL_VARIABLE = "FAIRSHARE_URL"
 STATE_VARIABLE = "FAIRSHARE_STATE"
 TOKEN_VARIABLE = "FAIRSHARE_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 APPLICATION_VARIABLE = "FAIRSHARE_APPLICATION_ID"
+UNIX = "unix:"
+"""Begins the address of a Unix socket."""
+SOCKET = Path("/run/fairshare/fairshare.sock")
+"""The Unix socket of the server of this machine, if it has one."""
 _MOST_CHARACTERS = 4096
 
 
@@ -89,7 +96,13 @@ def find_url(environment: Mapping[str, str] = os.environ) -> str:
     named = environment.get(URL_VARIABLE)
     if named:
         return checked_url(named, URL_VARIABLE)
-    file = state_directory(environment) / "url"
+    directory = state_directory(environment)
+    file = directory / "url"
+    local = _socket_in(directory)
+    if local is None and not environment.get(STATE_VARIABLE) and not file.exists():
+        local = _checked_socket(SOCKET)
+    if local is not None:
+        return f"{UNIX}{local}"
     try:
         text = file.read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -98,6 +111,24 @@ def find_url(environment: Mapping[str, str] = os.environ) -> str:
             f"no server is known ({file} {reason}): {START_ONE}, or set {URL_VARIABLE}"
         ) from error
     return checked_url(text, str(file))
+
+
+def _socket_in(directory: Path) -> Path | None:
+    """The Unix socket of the server of a state directory; None if there is none."""
+    try:
+        return _checked_socket(Path(os.fsdecode((directory / "socket").read_bytes().strip())))
+    except OSError:
+        return None
+
+
+def _checked_socket(path: Path) -> Path | None:
+    """The path, if there is a socket of root's or of this user's."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    ours = found.st_uid in (0, os.geteuid())
+    return path if stat.S_ISSOCK(found.st_mode) and ours else None
 
 
 def published_url(environment: Mapping[str, str] = os.environ) -> str | None:
@@ -117,6 +148,10 @@ def checked_url(text: str, where: str) -> str:
     'http://127.0.0.1:8188'
     """
     advice = f"{where} says {text!r}, which is not the address of a server: write http://HOST:PORT"
+    if text.startswith(UNIX):
+        if not text.startswith(f"{UNIX}/"):
+            raise ServerUnreachable(f"{where} says {text!r}: write {UNIX}/PATH for a Unix socket")
+        return text
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -129,6 +164,8 @@ def checked_url(text: str, where: str) -> str:
 
 def is_loopback(url: str) -> bool:
     """Whether a URL means this machine, where no proxy is to be asked."""
+    if url.startswith(UNIX):
+        return True
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -160,5 +197,8 @@ class Server:
         self.elsewhere: Callable[[], str | None] = (lambda: None) if chosen else published_url
 
     def user(self) -> str | None:
-        """The user name to send. A token identifies its user: with it only another name is sent."""
-        return own_user() if self.token is None else os.environ.get(USER_VARIABLE)
+        """The user name to send. A token identifies its user, and so does a Unix socket: with these
+        only another name is sent."""
+        if self.token is None and not self.url.startswith(UNIX):
+            return own_user()
+        return os.environ.get(USER_VARIABLE)

@@ -2,6 +2,8 @@
 
 FairshareError
   ServerUnreachable       no server answers at the URL, or no URL is known
+  InterpreterUnusable     the Python that was chosen cannot run calls
+  NotHere                 a submission should take along what this process does not have
   TokenUnusable           the file with the token is not for its owner alone, or holds none
   AnswerNotUnderstood     something answers, but not as a fairshare server of this version does
   InputError
@@ -12,6 +14,7 @@ FairshareError
   CallFailed              the process of a call of an executor has failed
 """
 
+from fairshare.client.refusals import in_plain_words
 from fairshare.errors import FairshareError, InputError
 
 START_ONE = "start one with `fairshare serve --conf DIR`"
@@ -29,6 +32,14 @@ class TokenUnusable(FairshareError):
     """The file with the user's token cannot be trusted, or cannot be read."""
 
 
+class NotHere(FairshareError):
+    """A submission should take along a directory, a variable or a file that does not exist here."""
+
+
+class InterpreterUnusable(FairshareError):
+    """The Python that was chosen for calls cannot run them."""
+
+
 class AnswerNotUnderstood(FairshareError):
     """The answer is not from a fairshare server of this version."""
 
@@ -44,7 +55,7 @@ class Refused(InputError):
     ) -> None:
         self.status = status
         self.application = application
-        super().__init__(code, message)
+        super().__init__(code, in_plain_words(message))
 
 
 class ApplicationFailed(FairshareError):
@@ -56,7 +67,7 @@ class ApplicationFailed(FairshareError):
     def __init__(self, application: str, state: str, diagnostics: str, log: str = "") -> None:
         self.application = application
         self.state = state
-        self.diagnostics = diagnostics
+        self.diagnostics = diagnostics = in_plain_words(diagnostics)
         self.log = log
         reason = f": {diagnostics}" if diagnostics else ""
         told = not log.strip() or log.splitlines()[-1] in diagnostics

@@ -24,8 +24,11 @@ import msgspec
 from fairshare.client import callables
 from fairshare.client.answers import Application, Task
 from fairshare.client.client import Client
-from fairshare.client.errors import Refused
+from fairshare.client.errors import Refused, ServerUnreachable
+from fairshare.client.executor_arguments import after_all, futures_among, with_results
+from fairshare.client.executor_bar import progress_bar
 from fairshare.client.executor_calls import Batch, Call, ExecutorProgress, Load, verdicts
+from fairshare.client.interpreter import Interpreter, choose_interpreter
 from fairshare.client.remote_calls import (
     SKIPPED,
     Outcome,
@@ -44,7 +47,7 @@ LINGER_S = 0.02
 
 MOST_CALLS = 1_000
 MOST_BYTES = 4 << 20
-"""Of one application: a server takes bodies of 8 MB, and they grow by a third on the way."""
+"""Of the arguments of one application: each of its containers reads all of them."""
 
 MOST_CONTAINERS = 500
 """Of one `map` that does not say how many calls shall share one: more hardly run at once, and each
@@ -62,9 +65,12 @@ class Executor(futures.Executor):
     >>> with Executor(queue="root.ml") as pool:                          # doctest: +SKIP
     ...     squares = list(pool.map(lambda number: number * number, range(100), chunksize=10))
 
-    `resources` are those of one call. A call whose process dies is tried `max_attempts` times.
-    `progress` is called from another thread whenever something has changed. Leaving the `with`
-    by an exception cancels all calls: no caller would take their results.
+    `resources` are those of one call. At most `max_workers` containers run at the same time; None:
+    as many as the queue's share allows. `python` is the path of the interpreter that runs calls; by
+    default that of this program, if the server is on this machine. A call whose process dies is
+    tried `max_attempts` times. `progress` is called from another thread whenever something has
+    changed; True shows a bar on stderr, if that is a terminal. Leaving the `with` by an exception
+    cancels all calls: no caller would take their results.
     """
 
     def __init__(
@@ -79,9 +85,16 @@ class Executor(futures.Executor):
         environment: Mapping[str, str] | None = None,
         label: str | None = None,
         max_attempts: int = 4,
+        max_workers: int | None = None,
         time_limit_ms: int | None = None,
-        progress: Callable[[ExecutorProgress], None] | None = None,
+        progress: Callable[[ExecutorProgress], None] | bool | None = None,
+        python: str | None = None,
     ) -> None:
+        if max_workers is not None and max_workers < 1:
+            raise ValueError(f"max_workers is {max_workers}; it must be at least 1")
+        self._max_workers = max_workers
+        self._python = python
+        self._interpreter: Interpreter | None = None
         self._own_client = client is None
         self._client = client or Client(url)
         self._submission = Submission(queue=queue, name=name, user=user)
@@ -94,7 +107,7 @@ class Executor(futures.Executor):
             time_limit_ms=time_limit_ms,
             label=label,
         )
-        self._report = progress
+        self._report = progress_bar(name) if progress is True else progress or None
         self._told: ExecutorProgress | None = None
         self._token = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -121,19 +134,50 @@ class Executor(futures.Executor):
     def submit(
         self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any
     ) -> "futures.Future[Result]":
-        """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, and RuntimeError after
-        `shutdown`. The future raises what the call raised, caused by its traceback; CallFailed
-        when its process died; ApplicationFailed when the application was killed."""
-        function, data = callables.pickled_apart(fn, *args, **kwargs)
+        """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, InterpreterUnusable, and
+        RuntimeError after `shutdown`. An argument that is a future itself is replaced by its
+        result: the call is sent when all of these are done. The future raises what the call
+        raised, caused by its traceback; CallFailed when its process died; ApplicationFailed when
+        the application was killed."""
+        earlier = futures_among(args, kwargs)
+        sent = None if earlier else self._pickled(fn, args, kwargs)
         with self._turn:
             if self._closing:
                 raise RuntimeError("cannot schedule new futures after shutdown")
             number = self._counts["calls"] = self._counts["calls"] + 1
-            call = Call(str(number), function, data, self._drop)
+            call = Call(str(number), b"", b"", self._drop)
             self._live[call.name] = call
+            if sent is not None:
+                self._enqueue(call, sent)
+        if earlier:
+            after_all(earlier, lambda: self._resume(call, fn, args, kwargs))
+        return call.future
+
+    def _pickled(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[bytes, bytes]:
+        interpreter = Interpreter()
+        with contextlib.suppress(ServerUnreachable):  # it may come back until calls are submitted
+            interpreter = self._chosen_interpreter()
+        with interpreter.pickling():
+            return callables.pickled_apart(fn, *args, **kwargs)
+
+    def _enqueue(self, call: Call, sent: tuple[bytes, bytes]) -> None:
+        with self._turn:
+            call.function, call.data = sent
             self._waiting.append(call)
             self._turn.notify_all()
-        return call.future
+
+    def _resume(
+        self, call: Call, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Go on with a call when the futures among its arguments are done."""
+        if call.future.done():
+            return
+        try:
+            self._enqueue(call, self._pickled(fn, *with_results(args, kwargs)))
+        except (Exception, futures.CancelledError) as error:  # also what an earlier call has raised
+            self._settle(call, error=error)
 
     def map(
         self,
@@ -190,6 +234,11 @@ class Executor(futures.Executor):
         self.shutdown()
         return None
 
+    def _chosen_interpreter(self) -> Interpreter:
+        if self._interpreter is None:
+            self._interpreter = choose_interpreter(self._client.cluster(), self._python)
+        return self._interpreter
+
     def _calls(self) -> list[Call]:
         with self._turn:
             return list(self._live.values())
@@ -200,9 +249,9 @@ class Executor(futures.Executor):
         patience = Patience(self._client.patience_s)
         while True:
             with self._turn:
-                self._turn.wait_for(lambda: self._orders or self._waiting or self._over)
+                self._turn.wait_for(lambda: self._orders or self._has_load or self._over)
                 order = self._orders.popleft() if self._orders else None
-                if order is None and not self._waiting:
+                if order is None and not self._has_load:
                     return
             if order is not None:
                 with contextlib.suppress(FairshareError):  # who gave it waits for nothing
@@ -221,12 +270,27 @@ class Executor(futures.Executor):
     def _over(self) -> bool:
         return self._closing and not self._live
 
+    @property
+    def _has_load(self) -> bool:
+        return bool(self._waiting) and (self._max_workers is None or self._free_workers > 0)
+
+    @property
+    def _free_workers(self) -> int:
+        """How many more containers may run, with a limit."""
+        used = sum(batch.workers for batch in self._batches.values())
+        return (self._max_workers or 0) - used
+
     def _next_load(self) -> Load:
         load = Load()
         with self._turn:
             self._turn.wait_for(lambda: len(self._waiting) >= MOST_CALLS, LINGER_S)
-            while self._waiting and len(load.calls) < MOST_CALLS:
-                if load.calls and load.size_with(self._waiting[0]) > MOST_BYTES:
+            most = MOST_CALLS
+            if self._max_workers is not None:
+                load.at_once = self._free_workers
+                if self._batches:  # all of these can run now: none waits behind few workers
+                    most = min(most, load.at_once)
+            while self._waiting and len(load.calls) < most:
+                if not load.has_room_for(self._waiting[0], MOST_BYTES):
                     break
                 call = self._waiting.popleft()
                 if not call.future.done():
@@ -237,12 +301,19 @@ class Executor(futures.Executor):
         calls = load.calls
         run = group_callable(load.rows(), list(load.functions), self._marks.name)
         name = f"{self._submission.name}-{self._token}-{next(self._numbers)}"
-        replaced = {"count": len(calls), "callable": callables.pickled(run)}
-        group = msgspec.structs.replace(self._group, **replaced)
+        interpreter = self._outlasting(patience, self._chosen_interpreter)
+        group = msgspec.structs.replace(
+            self._group,
+            count=len(calls),
+            callable=callables.pickled(run),
+            at_once=load.at_once,
+            python=interpreter.python,
+            environment=interpreter.environment(self._group.environment),
+        )
         submission = msgspec.structs.replace(self._submission, name=name, tasks=(group,))
         application = self._submitted(submission, patience)
         with self._turn:
-            batch = Batch(application, calls)
+            batch = Batch(application, calls, load.at_once)
             self._batches[application] = batch
             for call in calls:
                 call.application = application
@@ -251,15 +322,22 @@ class Executor(futures.Executor):
             self._kill(batch)
 
     def _submitted(self, submission: Submission, patience: Patience) -> str:
+        def submit() -> str:
+            # The answer may have been lost, and not the submission.
+            known = self._client.applications() if patience.absent else ()
+            found = next((one.id for one in known if one.name == submission.name), None)
+            return found or self._client.submit(submission)
+
+        return self._outlasting(patience, submit)
+
+    def _outlasting(self, patience: Patience, ask: Callable[[], Result]) -> Result:
+        """What a question yields, also if the server is away for a while."""
+        answers: list[Result] = []
         while True:
-            application = ""
             with patience.outlast_absence():
-                # The answer may have been lost, and not the submission.
-                known = self._client.applications() if patience.absent else ()
-                found = next((one.id for one in known if one.name == submission.name), None)
-                application = found or self._client.submit(submission)
-            if application:
-                return application
+                answers.append(ask())
+            if answers:
+                return answers[0]
             time.sleep(self._client.pace_s)
 
     def _drop(self, call: Call) -> None:
@@ -308,6 +386,7 @@ class Executor(futures.Executor):
             time.sleep(PACE_S)
         self._tell()
         self._threads[0].join()
+        self._tell()
         self._marks.cleanup()
         if self._own_client:
             self._client.close()
@@ -338,7 +417,9 @@ class Executor(futures.Executor):
         if task.state == "SUCCEEDED":
             if not call.future.done():
                 self._take(call, self._client.result(task.container or ""))
-            batch.settled.add(task.index)
+            with self._turn:
+                batch.settled.add(task.index)
+                self._turn.notify_all()
 
     def _take(self, call: Call, outcome: Outcome) -> None:
         if outcome[0] != SKIPPED:

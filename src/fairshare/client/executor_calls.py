@@ -26,8 +26,8 @@ class ExecutorProgress(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """One call: its name, its function and its arguments (both pickled), its future, and where it
-    runs."""
+    """One call: its name, its function and its arguments (both pickled, as soon as these are
+    known), its future, and where it runs."""
 
     def __init__(
         self, name: str, function: bytes, data: bytes, drop: Callable[["Call"], None]
@@ -84,12 +84,20 @@ class Load:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.functions: dict[bytes, int] = {}
+        self.at_once: int | None = None  # how many may run at the same time
         self.size = 0
 
     def size_with(self, call: Call) -> int:
         """The size with one call more."""
         new = 0 if call.function in self.functions else len(call.function)
         return self.size + new + len(call.data)
+
+    def has_room_for(self, call: Call, most_bytes: int) -> bool:
+        """Whether a further call goes along. The first function does not count: calls that share
+        it send it once only if they go together, however large it is."""
+        if not self.calls:
+            return True
+        return self.size_with(call) - len(self.calls[0].function) <= most_bytes
 
     def add(self, call: Call) -> None:
         """Take a call along."""
@@ -105,10 +113,17 @@ class Load:
 class Batch:
     """The calls of one application; the number of a call is that of its task."""
 
-    def __init__(self, application: str, calls: list[Call]) -> None:
+    def __init__(self, application: str, calls: list[Call], at_once: int | None = None) -> None:
         self.application = application
         self.calls = calls
+        self.at_once = at_once
         self.settled: set[int] = set()
+
+    @property
+    def workers(self) -> int:
+        """How many containers it can still use at the same time."""
+        left = len(self.calls) - len(self.settled)
+        return left if self.at_once is None else min(left, self.at_once)
 
     @property
     def wanted(self) -> bool:

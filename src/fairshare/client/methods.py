@@ -20,7 +20,8 @@ Parameters = Mapping[str, str | int | float | None]
 
 
 class Call(msgspec.Struct, Generic[Answer], frozen=True):
-    """One question. A `body` is posted; without one it is a GET with `parameters`.
+    """One question. A `body` is posted; `content`, bytes, is put; without either it is a GET with
+    `parameters`.
 
     `understand` makes the answer of the decoded JSON, or, with `whole`, of the response as it came.
     `wait_s` is how long the server may take on purpose.
@@ -32,6 +33,7 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
     parameters: Parameters = {}
     wait_s: float = 0.0
     whole: bool = False
+    content: bytes = b""
 
 
 Conversation = Generator[Call[Any], Any, Result]

@@ -42,7 +42,14 @@ def group_callable(
             function = cloudpickle.loads(functions[number])
             arguments, keywords = cloudpickle.loads(data)
             value = function(*arguments, **keywords)
-            return ("value", cloudpickle.dumps(value), "")
+            try:
+                return ("value", cloudpickle.dumps(value), "")
+            except Exception as error:  # the call is not to blame for it, what it returned is
+                words = (
+                    f"what the call returned cannot be sent back ({type(error).__name__}: {error}):"
+                    f" it is of type {type(value).__name__}; return plain data"
+                )
+                raise TypeError(words) from error
         except (Exception, SystemExit) as error:
             below = error.__traceback__.tb_next if error.__traceback__ else None
             text = "".join(traceback.format_exception(type(error), error, below))
@@ -86,6 +93,11 @@ def value_or_error(outcome: Outcome) -> tuple[Any, BaseException | None]:
         lines = text.strip().splitlines()
         raised = CallFailed(f"the call raised {lines[-1] if lines else 'something'}")
     raised.__cause__ = RemoteTraceback(text)
+    if isinstance(raised, ModuleNotFoundError):
+        raised.add_note(
+            "It is missing where the call ran: install it for the Python there, choose another with"
+            " python=, or send it along with cloudpickle.register_pickle_by_value(module)."
+        )
     return None, raised
 
 

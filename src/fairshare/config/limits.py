@@ -28,7 +28,10 @@ class LimitSettings(msgspec.Struct, frozen=True):
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
     one caller may leave unread of large answers, `bodies_mb` what bodies of his requests may hold
-    until they are answered, `result_mb` the value that a callable returns.
+    until they are answered, `result_mb` the value that a callable returns,
+    `payload_mb` a callable that is uploaded, with its arguments. `package_mb` is one uploaded
+    package of a Ray job, and ten times as much its unpacked files; `packages_mb` are those of one
+    user.
 
     With less than `free_mb` free on the disk of the state directory nothing is admitted; None: 256,
     or a twentieth of the disk if that is less.
@@ -54,6 +57,9 @@ class LimitSettings(msgspec.Struct, frozen=True):
     bodies_mb: int = 256
     answers_mb: int = 64
     result_mb: int = 256
+    payload_mb: int = 256
+    package_mb: int = 512
+    packages_mb: int = 2_048
     free_mb: int | None = None
 
 
@@ -78,6 +84,9 @@ RANGES: Final = {
     "bodies_mb": (1, 1_048_576),
     "answers_mb": (1, 1_048_576),
     "result_mb": (1, 1_048_576),
+    "payload_mb": (1, 1_048_576),
+    "package_mb": (1, 4_095),
+    "packages_mb": (1, 1_048_576),
     "free_mb": (0, 2**40),
 }
 """The least and the most of each."""

@@ -11,6 +11,9 @@ STRICT_CPU = "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-
 VCORES_PER_CORE = "yarn.nodemanager.resource.pcores-vcores-multiplier"
 GRACE_MS = "yarn.nodemanager.sleep-delay-before-sigkill.ms"
 
+DEFAULT_GRACE_MS = 10_000
+"""Hadoop's is 250, in which no program saves its work."""
+
 
 class NodeManagerSettings(msgspec.Struct, frozen=True):
     """How a node treats containers.
@@ -23,17 +26,17 @@ class NodeManagerSettings(msgspec.Struct, frozen=True):
 
     memory_check: bool = True
     strict_cpu: bool = False
-    grace_ms: int = 250
+    grace_ms: int = DEFAULT_GRACE_MS
     vcores_per_core: float = 1.0
     partition: str = ""
 
 
 def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
-    """Read them, with Hadoop's defaults."""
+    """Read them, with Hadoop's defaults except for the grace time."""
     return NodeManagerSettings(
         memory_check=site.boolean(MEMORY_CHECK, True, problems),
         strict_cpu=site.boolean(STRICT_CPU, False, problems),
-        grace_ms=site.integer(GRACE_MS, 250, problems, minimum=0),
+        grace_ms=site.integer(GRACE_MS, DEFAULT_GRACE_MS, problems, minimum=0),
         vcores_per_core=_vcores_per_core(site, problems),
         partition=read_node_partition(site, problems),
     )

@@ -11,12 +11,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from fairshare.config import label_tables
+from fairshare.config import accounting, label_tables
+from fairshare.config.accounting import AccountingSettings
 from fairshare.config.label_tables import LabelTables
 from fairshare.config.limits import RANGES, LimitSettings
+from fairshare.config.notify import SECURITIES, NotifySettings
 from fairshare.config.problems import Place, Problems
 from fairshare.config.toml_places import place_of
 from fairshare.documents.durations import parse_duration
+from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.documents.sizes import parse_size
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 
@@ -33,7 +36,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     """Where the server listens and keeps its record; None: the server's own choice of a place.
 
     `names` are those by which it is called from elsewhere (`cluster.example.org`). With
-    `certificate` and `key`, two PEM files, it speaks TLS.
+    `certificate` and `key`, two PEM files, it speaks TLS. `socket` is the path of a Unix socket on
+    which it listens too, open to all accounts of the machine, or to those of `socket_group`.
     The log has lines of text, or of JSON (`log_format`).
     """
 
@@ -43,6 +47,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
+    socket: str | None = None
+    socket_group: str | None = None
     log_format: Literal["text", "json"] = "text"
 
 
@@ -59,6 +65,15 @@ class EngineSettings(msgspec.Struct, frozen=True):
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
     containers of an application may take `application_disk_mb` of the disk, those of a user
     `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
+
+    `gpus` are those that are assigned to containers, each to one: all that this machine has
+    (`auto`), so many of them, those with these names, or none.
+
+    Containers with a terminal end after `interactive_idle_s` in which nothing was typed, printed or
+    computed (0: never), or `interactive_detached_s` without a user who is attached.
+    `image_program` runs commands in images: podman, docker, apptainer, singularity, a path of one,
+    `auto` for the first of them that the machine has, or `none`. `image_options` are added to its
+    command line, before the image.
     """
 
     kind: Literal["local", "nodemanagers", "ray"] = "local"
@@ -72,6 +87,11 @@ class EngineSettings(msgspec.Struct, frozen=True):
     application_disk_mb: int = 0
     user_disk_mb: int = 0
     process_limit: int = 8192
+    gpus: GpuSetting = "none"
+    interactive_idle_s: int = 3600
+    interactive_detached_s: int = 60
+    image_program: str = "auto"
+    image_options: tuple[str, ...] = ()
 
 
 class HadoopSettings(msgspec.Struct, frozen=True):
@@ -91,10 +111,15 @@ class RaySettings(msgspec.Struct, frozen=True):
     was started on this machine.
 
     Containers of a node that may be cut off are stopped after `fence_s`; the node is lost later.
+    The value of the Ray label `partition_label` is the node's label here (partition); empty: none.
+    Ray's autoscaler is asked for nodes while containers wait, up to a cluster of
+    `autoscale_vcores`; 0: never.
     """
 
     address: str = "auto"
     fence_s: int = 15
+    partition_label: str = ""
+    autoscale_vcores: int = 0
 
 
 class WatchSettings(msgspec.Struct, frozen=True):
@@ -122,17 +147,19 @@ class AuthenticationSettings(msgspec.Struct, frozen=True):
     loopback alone.
 
     With `tokens` by one that `fairshare admin token create` has made. Of the addresses in `proxies`
-    (IP addresses or networks) the header `proxy_header` is believed.
+    (IP addresses or networks) the header `proxy_header` is believed. With `socket` only callers of
+    the Unix socket, whose accounts the kernel names, need nothing else.
     """
 
     tokens: bool = False
+    socket: bool = False
     proxies: tuple[str, ...] = ()
     proxy_header: str = "X-Forwarded-User"
 
     @property
     def required(self) -> bool:
         """Whether every caller needs a proof."""
-        return self.tokens or bool(self.proxies)
+        return self.tokens or self.socket or bool(self.proxies)
 
 
 class RetentionSettings(msgspec.Struct, frozen=True):
@@ -166,6 +193,8 @@ class ShellSettings(msgspec.Struct, frozen=True):
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
     limits: LimitSettings = LimitSettings()
+    accounting: AccountingSettings = AccountingSettings()
+    notify: NotifySettings = NotifySettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}
     """What the readers of schedulers' own sections have made of them, by name."""
@@ -189,6 +218,8 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "names": _Key(list),
         "certificate": _TEXT,
         "key": _TEXT,
+        "socket": _TEXT,
+        "socket_group": _TEXT,
         "log_format": _TEXT,
     },
     "engine": {
@@ -203,8 +234,18 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "application_disk_mb": _Key(int, 0, 2**40),
         "user_disk_mb": _Key(int, 0, 2**40),
         "process_limit": _Key(int, 0, 2**22),
+        "gpus": _Key(object),
+        "interactive_idle_s": _Key(int, 0, 10**8),
+        "interactive_detached_s": _Key(int, 1, 10**8),
+        "image_program": _TEXT,
+        "image_options": _Key(list),
     },
-    "ray": {"address": _TEXT, "fence_s": _Key(int, 5, 86_400)},
+    "ray": {
+        "address": _TEXT,
+        "fence_s": _Key(int, 5, 86_400),
+        "partition_label": _TEXT,
+        "autoscale_vcores": _Key(int, 0, 2**31 - 1),
+    },
     "hadoop": {"enabled": _TEXT, "open_to_network": _Key(bool)},
     "configuration": {
         "check_interval_ms": _Key(int, 10, _DAY_MS),
@@ -217,14 +258,33 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "journal_mb": _Key(int, 16, 2**30),
         "snapshot_records": _Key(int, 100, 10_000_000),
     },
+    "accounting": {name: _Key(int, *bounds) for name, bounds in accounting.RANGES.items()},
+    "notify": {
+        "webhooks": _Key(list),
+        "smtp_host": _TEXT,
+        "smtp_port": _Key(int, 1, 65535),
+        "smtp_security": _TEXT,
+        "smtp_from": _TEXT,
+        "smtp_user": _TEXT,
+        "smtp_password_file": _TEXT,
+        "mail_domains": _Key(list),
+        "commands": _Key(bool),
+        "command": _Key(list),
+    },
     "users": {"groups_file": _TEXT, "groups_command": _Key(list)},
     "limits": {name: _Key(int, least, most) for name, (least, most) in RANGES.items()},
-    "authentication": {"tokens": _Key(bool), "proxies": _Key(list), "proxy_header": _TEXT},
+    "authentication": {
+        "tokens": _Key(bool),
+        "socket": _Key(bool),
+        "proxies": _Key(list),
+        "proxy_header": _TEXT,
+    },
 }
 _UNITS: Final[dict[str, Callable[[str], int]]] = {
     "_ms": lambda text: parse_duration(text, "ms"),
     "_s": lambda text: parse_duration(text, "s"),
     "_hours": lambda text: parse_duration(text, "h"),
+    "_days": lambda text: parse_duration(text, "d"),
     "_kb": lambda text: parse_size(text, "KB"),
     "_mb": parse_size,
 }
@@ -234,6 +294,7 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "reservations": ("auto", "on", "off"),
     "run_as": ("server", "user"),
     "enabled": ("auto", "yes", "no"),
+    "smtp_security": SECURITIES,
 }
 """The words that a text may be, by its key."""
 _KINDS: Final = ("local", "nodemanagers", "ray")
@@ -288,12 +349,7 @@ def read_shell(
                 values[section][key] = _amounts(value, keys[key], text, file, problems)
             else:
                 values[section][key] = tuple(value) if isinstance(value, list) else value
-    if len(values["users"]) > 1:
-        problems.error(
-            place_of(text, file, "users"),
-            "toml-key",
-            "groups come from groups_file or from groups_command: write one of both",
-        )
+    _check_together(values, text, file, problems)
     if default_port is not None:
         values["server"].setdefault("port", default_port)
     return ShellSettings(
@@ -306,6 +362,8 @@ def read_shell(
         RetentionSettings(**values["retention"]),
         AuthenticationSettings(**values["authentication"]),
         LimitSettings(**values["limits"]),
+        AccountingSettings(**values["accounting"]),
+        NotifySettings(**values["notify"]),
         sections=sections,
         labels=label_tables.read_label_tables(
             tables,
@@ -314,6 +372,24 @@ def read_shell(
             ),
         ),
     )
+
+
+def _check_together(
+    values: dict[str, dict[str, Any]], text: str, file: str, problems: Problems
+) -> None:
+    """Report keys that do not go together."""
+    if len(values["users"]) > 1:
+        problems.error(
+            place_of(text, file, "users"),
+            "toml-key",
+            "groups come from groups_file or from groups_command: write one of both",
+        )
+    if values["authentication"].get("socket") and "socket" not in values["server"]:
+        problems.error(
+            place_of(text, file, "authentication", "socket"),
+            "toml-key",
+            "socket = true needs the path of the socket: write one as socket below [server]",
+        )
 
 
 def _reporter(text: str, file: str, section: str, problems: Problems) -> Callable[[str, str], None]:
@@ -332,8 +408,16 @@ def check_resources(
     file: str,
     problems: Problems,
 ) -> None:
-    """Report amounts of resource types that the configuration does not have."""
+    """Report amounts of resource types that the configuration does not have, and amounts of GPUs
+    that are assigned: these follow from the machine."""
     for name in settings.engine.resources:
+        if settings.engine.gpus != "none" and (name == GPU or name.startswith(GPU + "-")):
+            problems.error(
+                place_of((document or b"").decode(errors="replace"), file, RESOURCES, name),
+                "gpus",
+                f"the amount of {name} follows from gpus: leave it out here, or write"
+                ' gpus = "none" for GPUs that are counted, and not assigned',
+            )
         if name in types.names:
             continue
         further = ", ".join(types.names[2:]) or "no further types"
@@ -394,6 +478,8 @@ def _wrong(section: str, key: str, value: object) -> str:
         return f"{key!r} is unknown in [{section}]: there are {', '.join(keys)}"
     if keys[key].kind is int:
         return _wrong_number(key, value, keys[key])
+    if key == "gpus":
+        return wrong_gpus(value)
     if not isinstance(value, keys[key].kind):
         return f"{key} must be {_WORDS[keys[key].kind]}, not {value!r}"
     if isinstance(value, str) and not value.strip():

@@ -175,7 +175,7 @@ class Fields(Values):
         """A text, also an empty one; None without it."""
         self._taken.add(key)
         node = self.entries.get(key)
-        if node is None or node.scalar is None:
+        if node is None or node.empty:
             return None
         return self.text_of(node, self.path(key))
 
@@ -195,10 +195,10 @@ class Fields(Values):
         node = self.get(key)
         return default if node is None else self.whole_of(node, self.path(key), minimum, maximum)
 
-    def optional_whole(self, key: str) -> int | None:
+    def optional_whole(self, key: str, minimum: int | None = None) -> int | None:
         """A whole number, or None without one."""
         node = self.get(key)
-        return None if node is None else self.whole_of(node, self.path(key))
+        return None if node is None else self.whole_of(node, self.path(key), minimum)
 
     def needed_whole(self, key: str, minimum: int | None = None) -> int:
         """A whole number that must be there."""

@@ -4,6 +4,7 @@ Everything that is set up is put away again, whatever happens in between.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 
@@ -22,12 +23,17 @@ from fairshare.families.registry import family_of
 
 
 def demonstrate(
-    scheduler: str, console: Console, *, quick: bool = False, crash: bool = False
+    scheduler: str,
+    console: Console,
+    *,
+    quick: bool = False,
+    crash: bool = False,
+    keep: Path | None = None,
 ) -> bool:
     """Show a scheduler of `SETTINGS` at work; whether all checks were passed.
 
-    `quick` does less of everything. `crash` kills the server in the middle. Raises
-    DemonstrationFailed and KeyboardInterrupt.
+    `quick` does less of everything. `crash` kills the server in the middle. `keep` is a new
+    directory for the server's record. Raises DemonstrationFailed and KeyboardInterrupt.
     """
     setting = SETTINGS[scheduler]
 
@@ -38,7 +44,7 @@ def demonstrate(
     workload = kind(setting, setting.quick if quick else setting.whole, say)
     with ended_by_signals():
         try:
-            found = _perform(workload, console, crash, say)
+            found = _perform(workload, console, crash, keep, say)
         except (KeyboardInterrupt, SystemExit):
             say("Interrupted. The server and its containers are ended, nothing is left.")
             raise
@@ -48,7 +54,11 @@ def demonstrate(
 
 
 def _perform(
-    workload: Workload, console: Console, crash: bool, say: Callable[[str], None]
+    workload: Workload,
+    console: Console,
+    crash: bool,
+    keep: Path | None,
+    say: Callable[[str], None],
 ) -> Results:
     with temporary_folder() as folder:
         server = Server(folder, workload.configuration, workload.setting.scheduler)
@@ -72,3 +82,5 @@ def _perform(
             raise
         finally:
             server.stop()
+            if keep is not None:
+                server.keep_record(keep)

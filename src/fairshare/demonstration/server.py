@@ -22,6 +22,7 @@ from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.invocation import EXAMPLES
 from fairshare.demonstration.teams import SETTINGS
 from fairshare.errors import FairshareError
+from fairshare.wording import failed_call
 
 _START_S = 30.0
 _STOP_S = 15.0
@@ -154,6 +155,16 @@ class Server:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(patience_s)
                 return
+
+    def keep_record(self, directory: Path) -> None:
+        """Copy what the ended server has recorded into a directory: its journal, and whose it is.
+        Raises DemonstrationFailed."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for path in (*self._state.glob("journal.sqlite3*"), self._state / "cluster.json"):
+                shutil.copyfile(path, directory / path.name)
+        except OSError as error:
+            raise DemonstrationFailed(f"the record cannot be kept: {failed_call(error)}") from error
 
 
 @contextlib.contextmanager

@@ -12,5 +12,35 @@ below."""
 GANG_TIMEOUT_MS: Final = 60_000
 """How long a gang holds containers while others are missing, by default."""
 
+PROCESS_LIMITS: Final = ("as", "core", "cpu", "data", "fsize", "memlock", "nofile", "stack")
+"""The limits of a process that a command may set (`RLIMIT_AS`, ... of setrlimit(2))."""
+
+END_SIGNALS: Final = ("CONT", "HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH")
+"""The signals that may announce the end of a container."""
+
+MAX_MOUNTS: Final = 100
+"""The most mounts of a command in an image."""
+
+LONGEST_GRACE_MS: Final = 3_600_000
+"""The longest time from the request to end to the end by force."""
+
+UNLIMITED: Final = -1
+"""The value of a limit of a process that means none."""
+
+LATEST_MS: Final = 253_370_764_800_000
+"""The latest instant that an application may name: the beginning of the year 9999."""
+
+OUTCOMES: Final = ("ok", "failed", "any")
+"""How an application may have to end before another one starts; the first is the default."""
+
 GANG_RESTARTS: Final = ("all", "task")
 """What starts again when a task of a gang does not succeed; the first is the default."""
+
+NOTICE_EVENTS: Final = ("end", "failed", "start")
+"""What a notice about an application can be about."""
+
+NOTICE_TARGETS: Final = 4
+"""The most targets of an application's notices."""
+
+LONGEST_TARGET: Final = 1_000
+"""The most characters of a target of notices."""

@@ -4,6 +4,7 @@ The runtime sends orders, the engine reports. An order is identified by its cont
 idempotent. A report is an input of the resource manager.
 """
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -39,6 +40,17 @@ class NodeOffer(msgspec.Struct, frozen=True):
     rack: str
     resources: dict[str, int]
     attributes: dict[str, str]
+
+
+class GpuUse(msgspec.Struct, frozen=True):
+    """A GPU of a node, and how much of it is used; what is None was not measured."""
+
+    node: str
+    name: str
+    model: str = ""
+    memory_mb: int = 0  # 0: unknown
+    used_mb: int | None = None
+    utilization_percent: int | None = None
 
 
 Launched = Callable[[str, str], int | None]
@@ -115,6 +127,28 @@ class FetchesFiles(Protocol):
         exist (yet). Raises EngineError if its node does not answer."""
 
 
+@runtime_checkable
+class MeasuresGpus(Protocol):
+    """An engine that assigns the GPUs of its nodes, and measures them."""
+
+    def gpus(self) -> tuple[GpuUse, ...]:
+        """All GPUs of all nodes, as of the last sample; called from any thread."""
+
+
+@runtime_checkable
+class OpensSessions(Protocol):
+    """An engine that connects users with running containers. The bytes are those of
+    `api.frames`."""
+
+    def open_command(self, application_name: str, container_name: str) -> socket.socket:
+        """A connection to a new process that runs, in a container, the command that the first
+        message names. May block. Raises InputError (`not-running`, `no-session`), EngineError."""
+
+    def open_terminal(self, application_name: str, container_name: str) -> socket.socket:
+        """A connection to the terminal of a container. May block. Raises InputError
+        (`not-running`, `no-terminal`), EngineError."""
+
+
 class HostEngine(Engine, Protocol):
     """The additional interface of an engine for a server: files, accounts, health."""
 
@@ -148,6 +182,10 @@ class HostEngine(Engine, Protocol):
     def account_problem(self, user: str) -> str:
         """Why a user's containers cannot run here; empty if they can. May block on a disk or a
         directory service."""
+
+    def command_problem(self, user: str, command: Command) -> str:
+        """Why a command cannot run here for a user, as far as it can be seen before it starts;
+        empty if nothing is known. May block on a disk."""
 
     def trouble(self) -> str:
         """Why the engine cannot start containers now; empty if it can."""

@@ -12,6 +12,7 @@ import msgspec
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.wording import ran_too_long
 
 TIME_LIMIT_EXIT = 143
 """128 + SIGTERM: the exit code of a container that exceeded its time limit."""
@@ -76,7 +77,7 @@ class SimulatedEngine:
             exited = ContainerExited(
                 container,
                 TIME_LIMIT_EXIT,
-                f"killed: ran longer than its time limit of {limit_ms} ms",
+                ran_too_long(limit_ms),
             )
         delay_ms = self._start_delay_ms
         if delay_ms:

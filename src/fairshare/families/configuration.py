@@ -12,6 +12,7 @@ from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.user_groups import GroupSettings
 from fairshare.config.web import WebSettings
+from fairshare.documents.gpus import GpuSetting
 from fairshare.families.store import ConfigurationStore
 from fairshare.model.resources import ResourceTypes
 
@@ -21,7 +22,8 @@ class Configuration(msgspec.Struct, frozen=True):
 
     `settings` are those of `scheduler`. `allocation_path` is its file of queues, if there is one.
     `problems` are warnings and traps. `store` says how the scheduler's properties may be changed by
-    document; `auto_refresh_ms` how often the server looks at the scheduler's file.
+    document; `auto_refresh_ms` how often the server looks at the scheduler's file. `gpus` are those
+    that were chosen whatever the files say.
     """
 
     scheduler: str
@@ -42,6 +44,7 @@ class Configuration(msgspec.Struct, frozen=True):
     web: WebSettings = WebSettings()
     store: ConfigurationStore = ConfigurationStore()
     auto_refresh_ms: int | None = None
+    gpus: GpuSetting | None = None
 
 
 class Refreshed(msgspec.Struct, frozen=True):

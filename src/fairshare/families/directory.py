@@ -12,6 +12,7 @@ import msgspec
 
 from fairshare.config import shell
 from fairshare.config.certificates import check_certificate
+from fairshare.config.gpus import gpus_of, with_gpu_type
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
@@ -20,6 +21,7 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_site
 from fairshare.config.user_groups import read_user_groups
 from fairshare.config.web import read_web
+from fairshare.documents.gpus import GpuSetting
 from fairshare.families.choice import choose_family
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import Source
@@ -37,6 +39,7 @@ def read_directory(
     policies: Collection[str] | None = None,
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
+    gpus: GpuSetting | None = None,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
@@ -45,10 +48,10 @@ def read_directory(
     where it has properties. `policies` are the names of scheduling policies that a file of queues
     may use, in lower case; None: all that there are. `scheduler` is chosen whatever the properties
     say; None: they choose. `stored` are properties that hold instead of those of the scheduler's
-    own file.
+    own file. `gpus` is assigned whatever fairshare.toml says.
     """
     problems = Problems()
-    configuration = collect_directory(Path(path), problems, policies, scheduler, stored)
+    configuration = collect_directory(Path(path), problems, policies, scheduler, stored, gpus)
     problems.raise_errors()
     assert configuration is not None, "without one there is an error, which has been raised"
     return msgspec.structs.replace(configuration, problems=problems.all)
@@ -60,6 +63,7 @@ def collect_directory(
     policies: Collection[str] | None = None,
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
+    gpus: GpuSetting | None = None,
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
 
@@ -76,14 +80,18 @@ def collect_directory(
     site = read_site(documents, problems, os.environ, include_reader(directory))
     _look_for_files(directory, problems)
     family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
+    toml = directory / shell.FILE
+    toml_document = _read(toml, problems)
+    if family is not None and (gpus_of(toml_document) if gpus is None else gpus) != "none":
+        documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
+        site = read_site(documents, Problems(), os.environ, include_reader(directory))
     store = ConfigurationStore()
     if family is not None:
         site, store = family.read_properties(directory, documents, site, stored, problems)
-    toml = directory / shell.FILE
-    toml_document = _read(toml, problems)
     shell_settings = shell.read_shell(
         toml_document, str(toml), problems, _web_port(site, problems), section_readers()
     )
+    shell_settings = _with_gpus(shell_settings, gpus)
     manager = read_manager(site, problems)
     types = manager.types if family is None else family.resource_types(manager.types)
     shell.check_resources(shell_settings, types, toml_document, str(toml), problems)
@@ -117,6 +125,7 @@ def collect_directory(
         acl_enabled=manager.acl_enabled,
         web=web,
         store=store,
+        gpus=gpus,
     )
 
 
@@ -143,6 +152,14 @@ def _read(path: Path, problems: Problems) -> bytes | None:
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         return None
+
+
+def _with_gpus(settings: ShellSettings, gpus: GpuSetting | None) -> ShellSettings:
+    """The settings with the GPUs of an option, if it is given."""
+    if gpus is None:
+        return settings
+    engine = msgspec.structs.replace(settings.engine, gpus=gpus)
+    return msgspec.structs.replace(settings, engine=engine)
 
 
 def _with_resources(settings: ShellSettings, resources: dict[str, int]) -> ShellSettings:

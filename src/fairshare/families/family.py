@@ -220,6 +220,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
         """The resource types of a cluster that declares `types`."""
         return types
 
+    @property
+    def gpu_properties(self) -> Mapping[str, str]:
+        """Defaults of properties without which it could not count the GPUs of `gpus`."""
+        return {}
+
     def node_resources(self, site: Site, problems: Problems) -> dict[str, int]:
         """Resources of each node that the properties name; fairshare.toml overrides them."""
         return {}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fairshare.config.findings import Finding
+from fairshare.documents.gpus import GPU
 from fairshare.families.configuration import Configuration
 from fairshare.model.resources import MEMORY, VCORES
 
@@ -30,7 +31,10 @@ def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
     if configuration.shell.engine.kind != "local":
         return  # nodes say themselves what they have
     offered = configuration.shell.engine.resources
+    assigned = configuration.shell.engine.gpus != "none"  # the machine says how many there are
     for name in configuration.types.names[2:]:
+        if assigned and (name == GPU or name.startswith(f"{GPU}-")):
+            continue
         if not offered.get(name):
             yield Finding(
                 configuration.site.place("yarn.resource-types"),

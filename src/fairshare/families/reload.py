@@ -32,7 +32,7 @@ def refresh(
     `stored` holds instead of what the scheduler's own file says. Raises ConfigurationError with all
     problems.
     """
-    now = read_directory(started.directory, policies, started.scheduler, stored)
+    now = read_directory(started.directory, policies, started.scheduler, stored, started.gpus)
     problems = Problems()
     if now.types != started.types:
         problems.error(

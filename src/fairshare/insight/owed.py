@@ -60,7 +60,18 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
         frozenset({Cause.SAFE_MODE, Cause.NODES_DRAINED, Cause.QUEUE_GONE}),
     ),
     "itself": (
-        "waits for itself", frozenset({Cause.MASTER_SILENT, Cause.GROUPS_AHEAD, Cause.SLOW_START})
+        "waits for itself",
+        frozenset(
+            {
+                Cause.HELD,
+                Cause.APPLICATIONS_AHEAD,
+                Cause.BEGINS_LATER,
+                Cause.MASTER_SILENT,
+                Cause.TASKS_AT_ONCE,
+                Cause.GROUPS_AHEAD,
+                Cause.SLOW_START,
+            }
+        ),
     ),
     "gang": (
         "containers that start together", frozenset({Cause.GANG_HOLDS, Cause.GANG_PAUSED})

@@ -9,6 +9,7 @@ removing one alone is not enough. A cause that waiting cannot remove has a remed
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -41,6 +42,9 @@ class Words:
             Cause.USER_MASTERS: self._user_masters,
             Cause.MASTER_SILENT: self._master_silent,
             Cause.GROUPS_AHEAD: self._groups_ahead,
+            Cause.HELD: self._held,
+            Cause.APPLICATIONS_AHEAD: self._applications_ahead,
+            Cause.BEGINS_LATER: self._begins_later,
             Cause.SAFE_MODE: self._safe_mode,
             Cause.NODES_DRAINED: self._nodes_drained,
             Cause.NO_CAPACITY: self._no_capacity,
@@ -62,6 +66,7 @@ class Words:
             Cause.NEXT_OFFER: self._next_offer,
             Cause.GANG_HOLDS: self._gang_holds,
             Cause.GANG_PAUSED: self._gang_paused,
+            Cause.TASKS_AT_ONCE: self._tasks_at_once,
         }
 
     def explain(self, reason: Reason) -> Explanation:
@@ -172,6 +177,27 @@ class Words:
         return (
             "Its master runs, and has not registered yet.",
             "the master registers, since its requests count from then on: see its log",
+        )
+
+    def _held(self, r: Reason) -> tuple[str, str]:
+        return ("It is held.", "it is released: `fairshare release`")
+
+    def _applications_ahead(self, r: Reason) -> tuple[str, str]:
+        names = [application_name(self._epoch_ms, number) for number in r.ahead]
+        more = r.count - len(names)
+        named = ", ".join(names) + (f" and {more:,} more" if more else "")
+        end = "has ended" if r.count == 1 else "have ended"
+        return (f"It starts after {named}.", f"{named} {end} as it demands")
+
+    def _begins_later(self, r: Reason) -> tuple[str, str]:
+        at = datetime.fromtimestamp(r.due_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return (f"It begins at {at}.", f"it is {at}")
+
+    def _tasks_at_once(self, r: Reason) -> tuple[str, str]:
+        return (
+            f"At most {counted(r.count, 'task')} of the group may run at once, and"
+            f" {r.containers:,} more {'waits' if r.containers == 1 else 'wait'}.",
+            "one of those that run ends",
         )
 
     def _groups_ahead(self, r: Reason) -> tuple[str, str]:

@@ -5,14 +5,32 @@ Changes nothing, and does not read access lists: the schedulers keep them.
 """
 
 from fairshare.model.applications import Application
-from fairshare.model.inputs import ChangeLifetime, KillApplication, MoveApplication, SetPriority
+from fairshare.model.inputs import (
+    ChangeLifetime,
+    HoldApplication,
+    KillApplication,
+    MoveApplication,
+    ReleaseApplication,
+    RequeueApplication,
+    SetPriority,
+)
 from fairshare.schedulers.protocol import Refusal, Scheduler
+
+Change = (
+    KillApplication
+    | MoveApplication
+    | SetPriority
+    | ChangeLifetime
+    | HoldApplication
+    | ReleaseApplication
+    | RequeueApplication
+)
 
 
 def check_actor(
     scheduler: Scheduler,
     application: Application,
-    given: KillApplication | MoveApplication | SetPriority | ChangeLifetime,
+    given: Change,
 ) -> None:
     """Raise Refusal unless the user owns the application or administers its queue.
 

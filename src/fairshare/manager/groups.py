@@ -7,11 +7,16 @@ Emits no events itself; `resource_manager.py` and `journal_epochs.py` do.
 from collections.abc import Callable, Sequence
 
 from fairshare.documents.bounds import GANG_RESTARTS
+from fairshare.documents.indexes import ranges_text
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource
-from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress
+from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress, TaskBoard
 from fairshare.model.work import ANYWHERE, ContainerRequest, ResourceRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal
+from fairshare.wording import counted
+
+MOST_RANGES = 50
+"""The most ranges of failed tasks that diagnostics list."""
 
 
 def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> None:
@@ -38,6 +43,7 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             raise Refusal("invalid-tasks", f"group {group.name}: gang_restart is {words}")
         if group.gang_timeout_ms < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has a gang timeout below 1 ms")
+        _check_pace(group)
         names.add(group.name)
     for group in new:
         for name in group.after:
@@ -46,6 +52,25 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
                     "invalid-tasks", f"group {group.name} waits for {name}, which does not exist"
                 )
     _check_circles(new)
+
+
+def _check_pace(group: TaskGroup) -> None:
+    """Raise Refusal if the group limits its tasks in a way that contradicts the rest of it."""
+    if group.at_once is not None and group.at_once < 1:
+        raise Refusal("invalid-tasks", f"group {group.name} has at_once below 1")
+    if group.gang and group.at_once is not None and group.at_once < group.count:
+        raise Refusal(
+            "invalid-tasks",
+            f"group {group.name}: {counted(group.count, 'task')} of a gang start together, and"
+            f" at_once allows {group.at_once}",
+        )
+    if group.array is not None and group.array.lines and len(group.array.lines) != group.count:
+        raise Refusal("invalid-tasks", f"group {group.name} has more or fewer lines than tasks")
+    if group.gang and group.keep_going:
+        raise Refusal(
+            "invalid-tasks",
+            f"group {group.name}: keep_going lets tasks end apart, and those of a gang do not",
+        )
 
 
 def asks_anywhere(
@@ -88,10 +113,24 @@ def due_requests(application: Application) -> list[ContainerRequest]:
     """Requests for the groups that are ready and for which no containers were requested yet."""
     board = application.tasks
     return [
-        request(number, progress, len(progress.waiting))
+        request(number, progress, progress.due)
         for number, progress in enumerate(board.groups)
         if not progress.started and progress.waiting and board.ready(progress)
     ]
+
+
+def losses(board: TaskBoard) -> str:
+    """Which tasks have failed permanently, and which groups could not start because of them."""
+    sentences = []
+    for progress in board.groups:
+        spec = progress.spec
+        if progress.lost:
+            which = ranges_text(map(spec.index_of, progress.lost_tasks), MOST_RANGES)
+            of = f"{progress.lost:,} of {counted(spec.count, 'task')} of group {spec.name} failed"
+            sentences.append(f"{of}: {which}.")
+        elif progress.waiting:
+            sentences.append(f"Group {spec.name} did not start.")
+    return " ".join(sentences)
 
 
 def request(number: int, progress: GroupProgress, count: int) -> ContainerRequest:

@@ -126,6 +126,10 @@ class Lifecycle:
         gang = self.state.gangs.get((application.id, number))
         if gang is None or gang.due_ms is None:
             return
+        if gang.paused and self._is_held(application):
+            if gang.due_ms <= step.now_ms:
+                gangs.pause(step, self.state, application, number)
+            return
         progress = application.tasks.groups[number]
         due = gang.due_ms <= step.now_ms
         if not gang.paused:
@@ -153,7 +157,10 @@ class Lifecycle:
     def _enter_tasks(
         self, step: Step, application: Application, requests: list[ContainerRequest]
     ) -> None:
-        """Enter requests for tasks, without those of gangs that wait or do not fit at all."""
+        """Enter requests for tasks, without those of gangs that wait or do not fit at all; none if
+        the application is held."""
+        if self._is_held(application):
+            return
         self._enter(step, application, [r for r in requests if self._asks(step, application, r)])
 
     def _asks(self, step: Step, application: Application, request: ContainerRequest) -> bool:
@@ -171,6 +178,40 @@ class Lifecycle:
             gangs.pause(step, self.state, application, number, count)
             return False
         return True
+
+    def _is_held(self, application: Application) -> bool:
+        deferred = self.state.deferred
+        return bool(deferred) and application.id in deferred and deferred[application.id].held
+
+    def can_pause(self, application: Application) -> bool:
+        """Whether the manager decides what an active application starts: it has groups of tasks,
+        or its master waits for its container."""
+        if application.managed:
+            return application.waits_for_master
+        return bool(application.tasks.groups)
+
+    def withdraw(self, step: Step, application: Application) -> None:
+        """Withdraw the requests of an application that `can_pause`."""
+        master = application.submission.master
+        if master is not None:
+            self._enter(step, application, [ContainerRequest(-1, master, MASTER_PRIORITY)])
+            return
+        groups_ = enumerate(application.tasks.groups)
+        asked = [
+            groups.request(number, progress, -progress.spec.count)
+            for number, progress in groups_
+            if progress.started and progress.waiting
+        ]
+        self._enter(step, application, asked)
+
+    def ask_again(self, step: Step, application: Application) -> None:
+        """Request what `withdraw` withdrew, and what has become due since."""
+        master = application.submission.master
+        if master is not None:
+            self._enter(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
+            return
+        self._enter_tasks(step, application, self._missing(application))
+        self.ask_for_groups(step, application)
 
     def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
         """All containers of a holder that ends, the oldest first unless the scheduler defines
@@ -213,7 +254,7 @@ class Lifecycle:
             progress = application.tasks.groups[number]
             if progress.starts_together:
                 gangs.hold(step, self.state, event, number)
-            elif progress.waiting:
+            elif progress.due:
                 step.emit(
                     ContainerLaunched(
                         event.container,
@@ -254,12 +295,12 @@ class Lifecycle:
         wanted = details.max_attempts
         if 0 < wanted < attempts:
             attempts = wanted
-        if failed and application.failed_attempts + 1 >= attempts:
+        if failed and (event.cannot_start or application.failed_attempts + 1 >= attempts):
             self.end(
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"its master failed {_times_and_last(attempts, event)}",
+                f"its master {_failure(attempts, event)}",
             )
             return
         for container in self.in_order_of_end(application):
@@ -300,16 +341,18 @@ class Lifecycle:
             number, task = hopeless
             spec = board.groups[number].spec
             together = board.groups[number].restarts_together
-            failed = "tasks of the gang" if together else f"task {task} of group"
+            failed = "tasks of the gang" if together else f"task {spec.index_of(task)} of group"
             self.end(
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"{failed} {spec.name} failed {_times_and_last(spec.max_attempts, event)}",
+                f"{failed} {spec.name} {_failure(spec.max_attempts, event)}",
             )
             return
-        if board.complete and application.submission.master is None:
-            self.end(step, application, ApplicationState.FINISHED, "")
+        if application.submission.master is None and board.over:
+            succeeded = board.complete
+            state = ApplicationState.FINISHED if succeeded else ApplicationState.FAILED
+            self.end(step, application, state, "" if succeeded else groups.losses(board))
             return
         gangs.restart_broken(step, application)
         self._enter_tasks(step, application, self._missing(application))
@@ -324,10 +367,18 @@ class Lifecycle:
             key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
             outstanding = key.anywhere.count if key is not None and key.anywhere else 0
             there = outstanding + gangs.held(self.state, application, number)
-            count = len(progress.waiting) - there
+            count = progress.due - there
             if count > 0:
                 missing.append(groups.request(number, progress, count))
         return missing
+
+
+def _failure(attempts: int, event: ContainerCompleted) -> str:
+    """What a task or a master did in vain, for its application's diagnostics."""
+    if event.cannot_start:
+        words = event.diagnostics.strip()
+        return f"cannot start (exit code {event.exit_code}), and was not tried again: {words}"
+    return f"failed {_times_and_last(attempts, event)}"
 
 
 def _times_and_last(attempts: int, event: ContainerCompleted) -> str:

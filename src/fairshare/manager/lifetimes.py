@@ -8,6 +8,7 @@ The application requests a lifetime, its queue limits it
 
 from fairshare.model.applications import Application
 from fairshare.model.events import LifetimeSet
+from fairshare.model.inputs import NO_CONDITIONS
 from fairshare.schedulers.protocol import LimitsLifetimes, Refusal, Scheduler, Step
 
 TYPE = "LIFETIME"
@@ -21,16 +22,24 @@ class Lifetimes:
         self._limits = scheduler if isinstance(scheduler, LimitsLifetimes) else None
 
     def begin(self, step: Step, application: Application) -> None:
-        """Set the end of a newly submitted application, if it or its queue has a lifetime.
+        """Set the end of an application that starts, if it or its queue has a lifetime, or if it
+        has a deadline.
 
         An application that requests 60 s in a queue with a maximum of 10 s ends 10 s after its
-        submission.
+        submission, or, if it was deferred, after its start.
         """
         lifetime_s = application.submission.lifetime_s
         if self._limits is not None:
             lifetime_s = self._limits.lifetime_s(application.queue, lifetime_s)
-        if lifetime_s > 0:
-            step.emit(LifetimeSet(application.id, application.submitted_ms + lifetime_s * 1_000))
+        ends = [step.now_ms + lifetime_s * 1_000] if lifetime_s > 0 else []
+        ends += [application.submission.deadline_ms] if application.submission.deadline_ms else []
+        if ends and min(ends) != application.expires_ms:
+            step.emit(LifetimeSet(application.id, min(ends)))
+
+    def set_deadline(self, step: Step, application: Application) -> None:
+        """Set the end of an application that does not start yet: its deadline, if it has one."""
+        if application.submission.deadline_ms:
+            step.emit(LifetimeSet(application.id, application.submission.deadline_ms))
 
     def change(self, step: Step, application: Application, expires_ms: int) -> None:
         """Change the end, at most to the queue's maximum; raises Refusal for an instant that is
@@ -44,7 +53,7 @@ class Lifetimes:
         if self._limits is not None:
             most_s = self._limits.maximum_lifetime_s(application.queue)
             if most_s > 0:
-                expires_ms = min(expires_ms, application.submitted_ms + most_s * 1_000)
+                expires_ms = min(expires_ms, _counted_from(application) + most_s * 1_000)
         if expires_ms != application.expires_ms:
             step.emit(LifetimeSet(application.id, expires_ms))
 
@@ -57,5 +66,15 @@ def is_over(step: Step, application: Application) -> bool:
 
 def diagnostics(application: Application) -> str:
     """The diagnostics of an application that was killed because its lifetime expired."""
-    lived_s = ((application.expires_ms or 0) - application.submitted_ms) / 1_000
+    if application.expires_ms == application.submission.deadline_ms:
+        return "Application killed: its deadline has passed."
+    lived_s = ((application.expires_ms or 0) - _counted_from(application)) / 1_000
     return f"Application killed: its lifetime ({TYPE}) of {lived_s:g} s is over."
+
+
+def _counted_from(application: Application) -> int:
+    """The instant from which its lifetime counts: its submission, or, if that had conditions for
+    the start, the start of its attempt."""
+    if application.submission.start == NO_CONDITIONS:
+        return application.submitted_ms
+    return application.started_ms or application.submitted_ms

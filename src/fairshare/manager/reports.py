@@ -22,7 +22,7 @@ def started(step: Step, state: State, given: ContainerStarted) -> None:
     if application is None or given.container not in application.containers:
         return
     if given.container not in state.running:
-        step.emit(ContainerRunning(given.container, given.holds_room))
+        step.emit(ContainerRunning(given.container, given.holds_room, given.gpus))
 
 
 def exited(step: Step, state: State, given: ContainerExited) -> None:
@@ -42,6 +42,7 @@ def exited(step: Step, state: State, given: ContainerExited) -> None:
             given.peak_memory_mb,
             given.cpu_ms,
             state.running.get(given.container) or False,
+            given.cannot_start,
         )
     )
 

@@ -16,8 +16,10 @@ from fairshare.manager.actors import check_actor
 from fairshare.manager.lifecycle import Lifecycle
 from fairshare.manager.lifetimes import Lifetimes
 from fairshare.manager.partitions import Partitions
+from fairshare.manager.starts import Starts
 from fairshare.model.applications import Application
 from fairshare.model.events import (
+    ApplicationEnded,
     ApplicationNumberTaken,
     ApplicationRejected,
     ApplicationState,
@@ -41,6 +43,7 @@ from fairshare.model.identifiers import (
 from fairshare.model.inputs import (
     AddLabels,
     AddTasks,
+    BeginDue,
     ChangeBlacklist,
     ChangeLifetime,
     ContainerExited,
@@ -50,6 +53,7 @@ from fairshare.model.inputs import (
     FinishApplication,
     ForgetApplications,
     GangDue,
+    HoldApplication,
     Input,
     KillApplication,
     LabelNodes,
@@ -64,10 +68,12 @@ from fairshare.model.inputs import (
     NodeResized,
     OvercommitOver,
     PreemptContainers,
+    ReleaseApplication,
     ReleaseContainers,
     ReloadRefused,
     RemoveLabels,
     RequestContainers,
+    RequeueApplication,
     ReserveApplication,
     SetPriority,
     SetSafeMode,
@@ -96,6 +102,7 @@ class ResourceManager:
         self._partitions = Partitions(scheduler)
         self._lifetimes = Lifetimes(scheduler)
         self._lives = Lifecycle(scheduler, self._partitions)
+        self._starts = Starts(self._lives, self._lifetimes)
         self._goes_back = scheduler if isinstance(scheduler, GoesBack) else None
         self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
@@ -135,6 +142,10 @@ class ResourceManager:
             ForgetApplications: self._forget,
             ChangeLifetime: self._change_lifetime,
             LifetimeOver: self._lifetime_over,
+            HoldApplication: self._defer,
+            ReleaseApplication: self._defer,
+            RequeueApplication: self._defer,
+            BeginDue: self._begin_due,
         }
 
     @property
@@ -166,10 +177,11 @@ class ResourceManager:
             step.emit(RequestRefused(application, refusal.code, refusal.reason))
         if self._settle is not None:
             self._settle(step)
-        lives = self._lives
+        lives, starts = self._lives, self._starts
         followed = self._follow(step, 0)
-        while lives.lost_masters:
+        while lives.lost_masters or starts.awaited:
             lives.restart(step)
+            starts.resume(step)
             followed = self._follow(step, followed)
         state.settle()
         return tuple(step.events)
@@ -184,6 +196,8 @@ class ResourceManager:
                     self._lives.follow_allocated(step, event)
             elif type(event) is ContainerCompleted:
                 self._lives.follow_completed(step, event)
+            elif type(event) is ApplicationEnded and self.state.dependents:
+                self._starts.ended(event.application)
         return len(events)
 
     # Nodes and configuration.
@@ -252,6 +266,7 @@ class ResourceManager:
         try:
             groups.check_groups(given.tasks)
             self._partitions.check_submission(given)
+            self._starts.check(step, given)
             queue, priority = self.scheduler.place(step, given)
             self._check_tasks(step, number, queue, given.tasks)
         except Refusal as refusal:
@@ -263,8 +278,7 @@ class ResourceManager:
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
-        self._lifetimes.begin(step, self.state.applications[number])
-        self._lives.start_attempt(step, self.state.applications[number])
+        self._starts.begin(step, self.state.applications[number])
 
     def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
         step.emit(ApplicationNumberTaken(max(self.state.next_application, given.at_least)))
@@ -389,6 +403,23 @@ class ResourceManager:
         if application is not None and lifetimes.is_over(step, application):
             state = ApplicationState.KILLED
             self._lives.end(step, application, state, lifetimes.diagnostics(application))
+
+    def _defer(
+        self, step: Step, given: HoldApplication | ReleaseApplication | RequeueApplication
+    ) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        change = {
+            HoldApplication: self._starts.hold,
+            ReleaseApplication: self._starts.release,
+            RequeueApplication: self._starts.requeue,
+        }[type(given)]
+        change(step, application)
+
+    def _begin_due(self, step: Step, given: BeginDue) -> None:
+        application = self.state.applications.get(given.application)
+        if application is not None and not application.over:
+            self._starts.due(step, application)
 
     def _gang_due(self, step: Step, given: GangDue) -> None:
         application = self.state.applications.get(given.application)

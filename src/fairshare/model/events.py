@@ -11,7 +11,7 @@ import enum
 import msgspec
 
 from fairshare.model.identifiers import ApplicationId, ContainerId
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.inputs import StartConditions, SubmitApplication
 from fairshare.model.resources import Resource
 from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ResourceRequest, TaskGroup
@@ -73,7 +73,8 @@ class ContainerCompleted(Event, frozen=True):
     """A container ended, by itself or by the scheduler's decision (`exit_code` negative).
 
     `reported`: the container holds its room until its node reports the end (`ContainerRunning`),
-    and the node has done so.
+    and the node has done so. `cannot_start`: its command could not be started, and another attempt
+    would fail as well.
     """
 
     container: ContainerId
@@ -82,6 +83,7 @@ class ContainerCompleted(Event, frozen=True):
     peak_memory_mb: int = 0
     cpu_ms: int = 0
     reported: bool = False
+    cannot_start: bool = False
 
 
 class ApplicationSubmitted(Event, frozen=True):
@@ -300,6 +302,7 @@ class ContainerRunning(Event, frozen=True):
 
     container: ContainerId
     holds_room: bool = False
+    gpus: tuple[str, ...] = ()
 
 
 class LifetimeSet(Event, frozen=True):
@@ -307,6 +310,14 @@ class LifetimeSet(Event, frozen=True):
 
     application: ApplicationId
     expires_ms: int
+
+
+class ApplicationDeferred(Event, frozen=True):
+    """What is left of the conditions under which an application starts, or starts more; with none
+    it is deferred no more."""
+
+    application: ApplicationId
+    start: StartConditions
 
 
 class ApplicationsForgotten(Event, frozen=True):
@@ -480,6 +491,7 @@ ClusterEvent = (
     | GangRestarted
     | ContainerRunning
     | LifetimeSet
+    | ApplicationDeferred
     | ApplicationsForgotten
     | RequestRefused
     | ConfigurationLoaded

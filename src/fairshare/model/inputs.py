@@ -6,6 +6,7 @@ does not contain its instant, which is `now_ms` of `handle(now_ms, input)`.
 
 import msgspec
 
+from fairshare.documents.bounds import OUTCOMES
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource
 from fairshare.model.tags import tag_of
@@ -170,7 +171,8 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     (`alice,bob ops`); None: only the owner and administrators. A label expression is None if the
     client set none. `keep_containers`: when the master is lost, running containers that it
     launched continue, and the next attempt takes them over. `must_unregister`: a master that exits
-    without UnregisterMaster has failed, whatever its exit code, as in YARN.
+    without UnregisterMaster has failed, whatever its exit code, as in YARN. `notify` are the
+    targets of notices (`documents/notice_targets.py`), `notify_on` what they are about.
     """
 
     type: str = "YARN"
@@ -181,6 +183,27 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     master_label: str | None = None
     keep_containers: bool = False
     must_unregister: bool = False
+    notify: tuple[str, ...] = ()
+    notify_on: tuple[str, ...] = ("end",)
+
+
+class Condition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Another application must have ended: `ok` is FINISHED, `failed` any other end."""
+
+    application: ApplicationId
+    outcome: str = OUTCOMES[0]
+
+
+class StartConditions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What must be so before an application starts: all of `after` have ended, the instant
+    `begin_ms` has come (0: at once), and it is not `held`."""
+
+    after: tuple[Condition, ...] = ()
+    begin_ms: int = 0
+    held: bool = False
+
+
+NO_CONDITIONS = StartConditions()
 
 
 class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
@@ -207,9 +230,11 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
     master_label: str | None = None  # the partition of its master's container; None: `label`
     number: ApplicationId | None = None  # reserved before; None: the next one
     details: SubmissionDetails = SubmissionDetails()
-    lifetime_s: int = 0  # its lifetime, counted from the submission; 0: the queue's default
+    lifetime_s: int = 0  # counted from the submission, or the start if that has conditions
     properties: dict[str, str] = {}  # of a MapReduce job
     prepared: bool = True  # False: without a master, its requests wait for MasterRegistered
+    start: StartConditions = NO_CONDITIONS
+    deadline_ms: int = 0  # the instant at which it is killed if it is not over; 0: none
 
     def wanted_label(self, *, master: bool) -> str | None:
         """The partition requested for the master, or for asks without a partition of their own."""
@@ -311,6 +336,36 @@ class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
+class HoldApplication(msgspec.Struct, frozen=True, tag=tag_of):
+    """Start nothing more of an application until it is released; what runs goes on."""
+
+    application: ApplicationId
+    user: str = ""  # the caller; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
+class ReleaseApplication(msgspec.Struct, frozen=True, tag=tag_of):
+    """Let a held application go on."""
+
+    application: ApplicationId
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class RequeueApplication(msgspec.Struct, frozen=True, tag=tag_of):
+    """End all that runs of an application, and let it begin again."""
+
+    application: ApplicationId
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class BeginDue(msgspec.Struct, frozen=True, tag=tag_of):
+    """The instant at which an application was to begin has come."""
+
+    application: ApplicationId
+
+
 class MoveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """Move an application to another queue."""
 
@@ -354,18 +409,21 @@ class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
     """An engine runs a container.
 
     `holds_room`: the engine will report the container's end in any case. If the scheduler ends the
-    container, its room on the node becomes free only with that report, as in YARN.
+    container, its room on the node becomes free only with that report, as in YARN. `gpus` are the
+    names of the GPUs that the engine has assigned to it.
     """
 
     container: ContainerId
     holds_room: bool = False
+    gpus: tuple[str, ...] = ()
 
 
 class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
     """A container has ended by itself, or could not start.
 
     `exit_code` is the process's, or 128 + signal number; negative codes are Hadoop's (-100 aborted,
-    -103 memory limit). `peak_memory_mb` is 0 if it was not measured.
+    -103 memory limit). `peak_memory_mb` is 0 if it was not measured. `cannot_start`: its command
+    could not be started for a reason that another attempt would meet too, such as a missing file.
     """
 
     container: ContainerId
@@ -373,6 +431,7 @@ class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
     diagnostics: str = ""
     peak_memory_mb: int = 0
     cpu_ms: int = 0
+    cannot_start: bool = False
 
 
 Input = (
@@ -405,6 +464,10 @@ Input = (
     | ChangeBlacklist
     | FinishApplication
     | KillApplication
+    | HoldApplication
+    | ReleaseApplication
+    | RequeueApplication
+    | BeginDue
     | MoveApplication
     | SetPriority
     | ChangeLifetime

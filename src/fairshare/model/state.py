@@ -7,6 +7,7 @@ handlers for its own events and for further consequences of the common ones. Dec
 from abc import ABC, abstractmethod
 from typing import Generic
 
+from fairshare.model.deferred import Deferred
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -42,7 +43,6 @@ from fairshare.model.events import (
     ReservationDropped,
     TasksAdded,
 )
-from fairshare.model.gangs import Gangs
 from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node, Reservation
@@ -52,7 +52,7 @@ from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
 
-class ClusterState(Gangs, ABC, Generic[QueueType, ApplicationType]):
+class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
     """Nodes, queues, applications and containers. Only `apply` changes them."""
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -216,7 +216,7 @@ class ClusterState(Gangs, ABC, Generic[QueueType, ApplicationType]):
         if event.exit_code == ExitCode.PREEMPTED:
             application.preempted += 1
         if application.tasks.assigned:
-            application.tasks.completed(container, event.exit_code)
+            application.tasks.completed(container, event.exit_code, event.cannot_start)
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
         self._use(application, node, tuple([-amount for amount in record.resource]))
@@ -345,6 +345,8 @@ class ClusterState(Gangs, ABC, Generic[QueueType, ApplicationType]):
         application.state = event.state
         application.diagnostics = event.diagnostics
         application.finished_ms = now_ms
+        if self.deferred:
+            self._defer_no_more(event.application)
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         application = self.applications[event.application]

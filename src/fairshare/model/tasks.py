@@ -34,7 +34,7 @@ class Assignment(msgspec.Struct, frozen=True):
 class GroupProgress:
     """The tasks of one group."""
 
-    __slots__ = ("failed", "results", "running", "spec", "started", "waiting")
+    __slots__ = ("failed", "results", "running", "spec", "started", "unstartable", "waiting")
 
     def __init__(self, spec: TaskGroup) -> None:
         self.spec = spec
@@ -43,6 +43,7 @@ class GroupProgress:
         self.results: dict[int, ContainerId] = {}  # succeeded tasks, and the container of each
         self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
         self.started = False  # its containers have been asked for
+        self.unstartable: set[int] = set()  # failed tasks whose command cannot start at all
 
     @property
     def succeeded(self) -> int:
@@ -53,6 +54,23 @@ class GroupProgress:
     def complete(self) -> bool:
         """Whether all tasks have succeeded."""
         return len(self.results) == self.spec.count
+
+    @property
+    def lost(self) -> int:
+        """The number of tasks that have failed permanently: they neither wait nor run."""
+        return self.spec.count - len(self.results) - len(self.running) - len(self.waiting)
+
+    @property
+    def lost_tasks(self) -> list[int]:
+        """The tasks that have failed permanently, in order."""
+        return sorted(task for task in self.failed if self.state(task) == TaskState.FAILED)
+
+    @property
+    def due(self) -> int:
+        """How many of the waiting tasks may run now, besides those that run."""
+        if self.spec.at_once is None:
+            return len(self.waiting)
+        return max(0, min(len(self.waiting), self.spec.at_once - len(self.running)))
 
     def state(self, task: int) -> TaskState:
         """The state of one task."""
@@ -66,7 +84,10 @@ class GroupProgress:
 
     def failures_of(self, task: int) -> int:
         """The failures that count against `max_attempts`: those of the task, or, since the tasks of
-        a gang start again together, those of the whole gang."""
+        a gang start again together, those of the whole gang. A command that cannot start has used
+        up all attempts."""
+        if self.unstartable and (self.restarts_together or task in self.unstartable):
+            return self.spec.max_attempts
         return sum(self.failed.values()) if self.restarts_together else self.failed.get(task, 0)
 
     @property
@@ -118,7 +139,7 @@ class TaskBoard:
         progress.running[task] = container
         self.assigned[container] = Assignment(group, task)
 
-    def completed(self, container: ContainerId, exit_code: int) -> None:
+    def completed(self, container: ContainerId, exit_code: int, cannot_start: bool = False) -> None:
         """Record that a container ended. A task's failure counts only if the task itself failed
         (code above 0, or the memory limit): after preemption or a lost node it waits again."""
         assignment = self.assigned.pop(container, None)
@@ -132,6 +153,8 @@ class TaskBoard:
             return
         if is_own_failure(exit_code):
             progress.failed[task] = progress.failed.get(task, 0) + 1
+            if cannot_start:
+                progress.unstartable.add(task)
             if progress.failures_of(task) >= progress.spec.max_attempts:
                 return
         progress.waiting.append(task)
@@ -158,9 +181,20 @@ class TaskBoard:
         return all(progress.complete for progress in self.groups)
 
     @property
+    def over(self) -> bool:
+        """Whether nothing runs, and nothing that waits can ever start."""
+        return all(
+            not progress.running and not (progress.waiting and self.ready(progress))
+            for progress in self.groups
+        )
+
+    @property
     def hopeless(self) -> tuple[int, int] | None:
-        """The first (group, task) that has reached its group's maximum of attempts, or None."""
+        """The first (group, task) that has reached its group's maximum of attempts, and ends the
+        application at once; or None."""
         for number, progress in enumerate(self.groups):
+            if progress.spec.keep_going:
+                continue
             for task in progress.failed:
                 if progress.failures_of(task) >= progress.spec.max_attempts:
                     return number, task

@@ -6,6 +6,7 @@ Clients submit these values; they are frozen, and recorded in the journal unchan
 import msgspec
 
 from fairshare.documents.bounds import GANG_RESTARTS, GANG_TIMEOUT_MS
+from fairshare.model.arrays import TaskArray
 from fairshare.model.resources import Resource
 
 ANYWHERE = "*"
@@ -27,17 +28,36 @@ class Payload(msgspec.Struct, frozen=True):
         return f"{PAYLOADS}/{self.digest}"
 
 
-class Command(msgspec.Struct, frozen=True):
+class EndSignal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The signal (`documents.bounds.END_SIGNALS`) that a container gets before its end, instead of
+    SIGTERM; with `before_ms` that long before its time limit.
+
+    All its processes get it except the first one, usually a shell, if that has others; with
+    `first_process` that one alone.
+    """
+
+    name: str
+    before_ms: int = 0
+    first_process: bool = False
+
+
+class Command(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a container runs.
 
     `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise the
-    file of `payload` has a pickled Python callable with its arguments: the engine runs it with its
-    own interpreter, and keeps its return value as the container's result. `callable` is the same
+    file of `payload` has a pickled Python callable with its arguments: `python` runs it, and the
+    engine keeps its return value as the container's result. `callable` is the same
     pickle in the journals of an early release, and before it is written to a file.
 
     With `is_launch_context` the file has a launch context of YARN instead
     (`ContainerLaunchContextProto`): its commands, environment, files and tokens, which may be
     secret. `arguments` then only shows what it runs.
+
+    With `directory_optional` it runs in a directory of the container's own if it cannot enter
+    `directory`. `limits` are soft limits of its first process (`documents.bounds.PROCESS_LIMITS`),
+    capped at the engine's hard limits; UNLIMITED means the hard limit. `grace_ms` is from the
+    request to end to the end by force, None: as the engine has it. With `image` it runs in a
+    container image, which sees the working directory and the `mounts` (`documents.images`).
     """
 
     arguments: tuple[str, ...] = ()
@@ -46,6 +66,25 @@ class Command(msgspec.Struct, frozen=True):
     callable: bytes = b""
     payload: Payload | None = None
     is_launch_context: bool = False
+    directory_optional: bool = False
+    umask: int | None = None  # None: as the engine sets it
+    limits: dict[str, int] = {}
+    python: str | None = None  # the interpreter of a callable; None: the engine's own
+    output: str | None = None  # patterns of files (documents.output_names) for stdout and stderr,
+    error: str | None = None  # which are appended to; None: the container's own log
+    input: str | None = None  # the file that is its standard input; None: empty
+    grace_ms: int | None = None
+    end_signal: EndSignal | None = None
+    image: str | None = None
+    mounts: tuple[str, ...] = ()
+    terminal: bool = False  # whether it runs in a terminal, to which users attach
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it demands something that an engine may be unable to do."""
+        ending = self.grace_ms is not None or self.end_signal is not None
+        files = self.output or self.error or self.input
+        return bool(self.limits or self.python or files or self.image or self.terminal) or ending
 
     @property
     def is_callable(self) -> bool:
@@ -56,15 +95,18 @@ class Command(msgspec.Struct, frozen=True):
 class TaskGroup(msgspec.Struct, frozen=True):
     """`count` identical tasks of an application; the manager is their master.
 
-    The environment of a task has its index in FAIRSHARE_TASK_INDEX (from 0), and
-    FAIRSHARE_TASK_COUNT. The group starts when the fraction `slow_start` of the tasks of each group
-    named in `after` has succeeded: 1.0 waits for all of them, 0.05 is the default of Hadoop's
-    reducers.
+    The environment of a task has its index in FAIRSHARE_TASK_INDEX (from 0, or as the `array`
+    says), and FAIRSHARE_TASK_COUNT. The group starts when the fraction `slow_start` of the tasks
+    of each group named in `after` has succeeded: 1.0 waits for all of them, 0.05 is the default of
+    Hadoop's reducers.
 
     The tasks of a `gang` start together: their containers are held until all of them are there. If
     that takes longer than `gang_timeout_ms` since the first one, the gang gives them back and tries
     again later. When one of its tasks does not succeed, all of them start again; with
     `gang_restart` "task" it alone does.
+
+    At most `at_once` tasks run at the same time. A task that failed `max_attempts` times fails the
+    application; with `keep_going` only after all that can still run has ended.
     """
 
     name: str
@@ -75,7 +117,7 @@ class TaskGroup(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     racks: tuple[str, ...] = ()
     relax: bool = True
-    max_attempts: int = 4  # of one task; the last failure fails the application
+    max_attempts: int = 4  # of one task
     time_limit_ms: int | None = None
     after: tuple[str, ...] = ()
     slow_start: float = 1.0
@@ -83,6 +125,13 @@ class TaskGroup(msgspec.Struct, frozen=True):
     gang: bool = False
     gang_timeout_ms: int = GANG_TIMEOUT_MS
     gang_restart: str = GANG_RESTARTS[0]
+    at_once: int | None = None  # None: as many as the queue's share allows
+    keep_going: bool = False
+    array: TaskArray | None = None
+
+    def index_of(self, task: int) -> int:
+        """The index of one task, as users see it."""
+        return task if self.array is None else self.array.index_of(task)
 
 
 class ContainerRequest(msgspec.Struct, frozen=True):

@@ -39,6 +39,7 @@ class ContainerRecord:
         "diagnostics",
         "exit_code",
         "finished_ms",
+        "gpus",
         "group",
         "launched_ms",
         "master",
@@ -57,6 +58,7 @@ class ContainerRecord:
         self.allocated_ms = event.allocated_ms
         self.launched_ms: int | None = None
         self.running_ms: int | None = None
+        self.gpus: tuple[str, ...] = ()
         self.finished_ms: int | None = None
         self.group = -1
         self.task = -1
@@ -119,6 +121,7 @@ class ContainerHistory(Projection):
                 record = self.container(event.container)
                 if record is not None:
                     record.running_ms = now_ms
+                    record.gpus = event.gpus
             case ContainerCompleted():
                 self._completed(now_ms, event)
             case ApplicationsForgotten():

@@ -57,7 +57,7 @@ add(
 add("loaded-settings", LoadedSettings, "settings", "version")
 add("application-history", ApplicationHistory)
 add("container-history", ContainerHistory, "limit", "_applications", "_finished", "_forgotten")
-add("container-record", ContainerRecord)
+add("container-record", ContainerRecord, changes=Changes(added={"gpus": ()}))
 add("task-record", TaskRecord)
 add("loaded-version", LoadedVersion)
 add("loaded-versions", LoadedVersions, "_versions")

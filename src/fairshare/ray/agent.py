@@ -19,15 +19,21 @@ from typing import Any
 import msgspec
 
 from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
+from fairshare.engines.local.gpus.found import find_gpus
+from fairshare.engines.log_files import read_part
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder
 from fairshare.errors import EngineError
+from fairshare.model.events import ExitCode
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.model.resources import MEMORY, VCORES
+from fairshare.ray.amounts import GPU
 from fairshare.ray.driver_options import AgentOptions
 from fairshare.ray.fence import Fence
 from fairshare.ray.messages import Report
 from fairshare.wording import cause
 
-PROTOCOL = 1
+PROTOCOL = 2
 """The version of the methods below; a driver replaces agents of another one."""
 
 MOST_ENDS = 1_000
@@ -49,13 +55,14 @@ class NodeAgent:
         further = {
             name: amount
             for name, amount in chosen.resources.items()
-            if name not in ("memory-mb", "vcores")
+            if name not in (MEMORY, VCORES, GPU)
         }
         self._engine = LocalEngine(
             self._directory,
-            memory_mb=chosen.resources["memory-mb"],
-            vcores=chosen.resources["vcores"],
+            memory_mb=chosen.resources[MEMORY],
+            vcores=chosen.resources[VCORES],
             resources=further,
+            gpus=_own_gpus() if chosen.resources.get(GPU) else None,
             **chosen.limits.arguments(),
         )
         self._node = self._engine.nodes()[0].node
@@ -93,8 +100,16 @@ class NodeAgent:
         for order, call in orders:
             decoded = _Order.decode(order)
             if decoded.command.payload is not None and call:
-                await asyncio.to_thread(self._keep_call, decoded.command.payload.file, call)
-            self._engine.launch(msgspec.structs.replace(decoded, node=self._node))
+                try:
+                    await asyncio.to_thread(self._keep_call, decoded.command.payload.file, call)
+                except OSError as error:
+                    problem = f"the Python call cannot be kept on its node: {cause(error)}"
+                    self._reported(ContainerExited(decoded.container, ExitCode.ABORTED, problem))
+                    continue
+            named = {**decoded.environment, "FAIRSHARE_NODE": decoded.node}
+            self._engine.launch(
+                msgspec.structs.replace(decoded, node=self._node, environment=named)
+            )
 
     async def stop(self, container: int) -> None:
         """End a container."""
@@ -115,6 +130,12 @@ class NodeAgent:
             self._fence.asked(time.monotonic())
         with self._lock:
             return _encode(tuple(self._reports))
+
+    async def enlarge(self, further: dict[str, int]) -> None:
+        """The driver holds further amounts of the node for this agent."""
+        total = self._options.resources
+        grown = {name: total.get(name, 0) + further.get(name, 0) for name in {**total, **further}}
+        self._options = msgspec.structs.replace(self._options, resources=grown)
 
     async def read(
         self, application_name: str, container_name: str, file: str, offset: int, limit: int
@@ -178,6 +199,14 @@ class NodeAgent:
             self._fence.ray_says(bool(known and known[0]), now_s)
 
 
+def _own_gpus() -> ChosenGpus:
+    """The GPUs that Ray has assigned to this actor, by the names that Ray has for them."""
+    import ray
+
+    names: list[str] = ray.get_runtime_context().get_accelerator_ids().get("GPU", [])
+    return assigned_elsewhere(tuple(map(str, names)), find_gpus())
+
+
 def _directory(cluster: str, node: str) -> Path:
     """The state directory of a node's agents, below the directory for temporary files: containers
     do not outlive a restart of the machine either. Raises EngineError if it is another user's."""
@@ -194,11 +223,4 @@ def _directory(cluster: str, node: str) -> Path:
 
 def _read(files: ContainerFiles, file: str, offset: int, limit: int) -> tuple[bytes, int]:
     path = {"stdout": files.stdout, "stderr": files.stderr, "result": files.result}[file]
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return b"", 0
-    try:
-        return os.pread(descriptor, max(0, limit), offset), os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
+    return read_part(path, offset, limit)

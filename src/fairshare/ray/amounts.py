@@ -45,6 +45,36 @@ def offer(free: Mapping[str, float], types: tuple[str, ...]) -> Offer:
     return Offer(cpus, gpus, memory_mb * _MEBIBYTE, held, resources)
 
 
+def further(free: Mapping[str, float], types: tuple[str, ...]) -> Offer | None:
+    """What is offered of what others have freed since the agent started; None: not one vcore. GPUs
+    are not: which ones an agent has is decided when it starts.
+
+    >>> further({"CPU": 2.5, "GPU": 1}, ("memory-mb", "vcores", "yarn.io/gpu")).resources
+    {'memory-mb': 0, 'vcores': 2}
+    """
+    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // _MEBIBYTE
+    if cpus < 1:
+        return None
+    custom = {name: int(free[name]) for name in types[2:] if name != GPU and int(free.get(name, 0))}
+    held = {name: float(amount) for name, amount in custom.items()}
+    resources = {MEMORY: memory_mb, VCORES: cpus, **custom}
+    return Offer(cpus, 0, memory_mb * _MEBIBYTE, held, resources)
+
+
+def bundle(resources: Mapping[str, int]) -> dict[str, float]:
+    """Amounts of our types in Ray's names and units, without those of 0.
+
+    >>> bundle({"memory-mb": 512, "vcores": 2, "yarn.io/gpu": 1, "licence": 0})
+    {'memory': 536870912, 'CPU': 2, 'GPU': 1}
+    """
+    names = {MEMORY: "memory", VCORES: "CPU", GPU: "GPU"}
+    return {
+        names.get(name, name): amount * _MEBIBYTE if name == MEMORY else amount
+        for name, amount in resources.items()
+        if amount
+    }
+
+
 def free_on(node: Mapping[str, Any]) -> dict[str, float]:
     """The free amounts of a node that `ray.nodes()` lists, by Ray's names."""
     from ray._private.state import available_resources_per_node

@@ -8,23 +8,32 @@ import asyncio
 import logging
 import os
 import socket
+import stat
 import sys
+import time
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
+from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import ray
+from fairshare.engines.protocol import LaunchOrder
+from fairshare.model.events import ExitCode
 from fairshare.model.inputs import ContainerExited
-from fairshare.ray import amounts
+from fairshare.ray import amounts, room
 from fairshare.ray.agent import PROTOCOL, NodeAgent
 from fairshare.ray.driver_options import AgentOptions, DriverOptions
+from fairshare.ray.labels import attributes_of
 from fairshare.ray.messages import (
     RAY_NODE,
     Census,
     FilePart,
     FromDriver,
+    Grow,
     Launch,
     Leave,
     NodeSilent,
@@ -39,16 +48,21 @@ from fairshare.ray.messages import (
     encoded,
     read_body,
 )
-from fairshare.wording import cause
+from fairshare.ray.troubles import REFUSED_TOKEN, first_line, no_answer, no_connection, not_sent
 
 NAMESPACE = "fairshare"
 CENSUS_S = 1.0
+ROOM_S = 3.0
+"""How often it is looked whether others have freed something."""
 ANSWER_S = 10.0
 """How long Ray may take to answer before it counts as away."""
 CREATE_S = 60.0
 BATCH = 64
+LOGGED_BYTES = 65_536
+LOOK_S = 0.5
 
 _log = logging.getLogger("fairshare.ray.driver")
+_order = msgspec.msgpack.Decoder(LaunchOrder)
 _to_driver = msgspec.msgpack.Decoder(ToDriver)
 _hello = msgspec.msgpack.Decoder(
     tuple[int, dict[str, int], dict[str, str], tuple[int, ...], tuple[ContainerExited, ...], int]
@@ -66,15 +80,18 @@ class Driver:
         self._watching: dict[str, asyncio.Task[None]] = {}  # of all nodes that are alive
         self._orders: dict[str, list[tuple[bytes, bytes]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._free = room.FreeRoom()
+        self._offered: dict[str, dict[str, int]] = {}  # of the nodes that are up
 
     async def census(self) -> None:
         """Look after the nodes, for ever."""
-        trouble = ""
+        trouble, look_s = "", 0.0
+        taking: asyncio.Task[None] | None = None
         while True:
             try:
                 nodes = await self._asked_ray()
             except Exception as error:
-                trouble = f"Ray does not answer: {error or type(error).__name__}"
+                trouble = no_answer(error)
                 self.tell(Trouble(trouble))
                 await asyncio.sleep(CENSUS_S)
                 continue
@@ -90,7 +107,24 @@ class Driver:
                     task = asyncio.create_task(self._watch(node))
                     self._watching[name] = task
                     task.add_done_callback(partial(self._watched, name))
+            if taking is None or (taking.done() and time.monotonic() >= look_s):
+                look_s = time.monotonic() + ROOM_S
+                taking = self._spawn(self._take_room())
             await asyncio.sleep(CENSUS_S)
+
+    async def _take_room(self) -> None:
+        """Hold what others have freed on the nodes, and say so to their agents."""
+        try:
+            free = await asyncio.wait_for(asyncio.to_thread(room.free_everywhere), ANSWER_S)
+            for name, amounts_there in self._free.lasting(free).items():
+                more = amounts.further(amounts_there, self._options.types)
+                if more is None or name not in self._agents:
+                    continue
+                if await asyncio.to_thread(room.hold, self._options.cluster, name, more):
+                    await _result(self._agents[name].enlarge.remote(more.resources))
+                    self._watching[name].cancel()  # its next hello has the new amounts
+        except Exception as error:
+            _log.warning("what others have freed was not taken: %s", first_line(error))
 
     def _watched(self, name: str, _: asyncio.Task[None]) -> None:
         del self._watching[name]
@@ -105,13 +139,15 @@ class Driver:
             agent, hello = await self._agent_on(node)
         except Exception as error:
             _log.warning("no agent on %s: %s", name, error)
-            self.tell(NodeSilent(name, _words(error)))
+            self.tell(NodeSilent(name, first_line(error)))
             await asyncio.sleep(CENSUS_S)
             return
         _, resources, attributes, running, ended, last = hello
+        attributes |= attributes_of(node, self._options.partition_label)
         attributes |= {RAY_NODE: name, "address": node["NodeManagerAddress"]}
         host = node["NodeManagerHostname"]
         self._agents[name] = agent
+        self._offered[name] = resources
         self.tell(NodeUp(name, host, resources, attributes, running, ended))
         try:
             while True:
@@ -122,9 +158,10 @@ class Driver:
                     last = fresh[-1][0]
         except Exception as error:
             _log.warning("the agent on %s does not answer: %s", name, error)
-            self.tell(NodeSilent(name, _words(error)))
+            self.tell(NodeSilent(name, first_line(error)))
         finally:
             self._agents.pop(name, None)
+            self._offered.pop(name, None)
             self._orders.pop(name, None)
 
     async def _agent_on(self, node: dict[str, Any]) -> tuple[Any, Any]:
@@ -144,6 +181,7 @@ class Driver:
         raise RuntimeError("an agent of another release was ended; a new one comes")
 
     async def _new_agent(self, name: str, node: dict[str, Any]) -> Any:
+        await asyncio.to_thread(room.release, self._options.cluster, node["NodeID"])
         free = await asyncio.wait_for(asyncio.to_thread(amounts.free_on, node), ANSWER_S)
         offer = amounts.offer(free, self._options.types)
         options = AgentOptions(
@@ -188,6 +226,8 @@ class Driver:
                         self._later(agent.prune.remote(message.application_name))
                 case ReadFile():
                     self._spawn(self._read(message))
+                case Grow():
+                    self._spawn(self._grow(message))
                 case Leave():
                     await self._leave()
                     return
@@ -208,7 +248,40 @@ class Driver:
         if agent is None:
             return
         for first in range(0, len(orders), BATCH):
-            self._later(agent.launch.remote(orders[first : first + BATCH]))
+            batch = orders[first : first + BATCH]
+            try:
+                reference = agent.launch.remote(batch)
+            except Exception as error:  # nothing was sent
+                self._refuse(node, batch, not_sent(error))
+            else:
+                self._spawn(self._launched(node, reference))
+
+    def _refuse(self, node: str, orders: list[tuple[bytes, bytes]], problem: str) -> None:
+        _log.warning("%s: %s", node, problem)
+        containers = [_order.decode(order).container for order, _ in orders]
+        ends = [ContainerExited(one, ExitCode.ABORTED, problem) for one in containers]
+        self.tell(Reported(node, tuple(ends)))
+
+    async def _launched(self, node: str, reference: Any) -> None:
+        """If an agent did not carry out orders, what it runs decides: it is asked again."""
+        try:
+            await reference
+        except Exception as error:
+            _log.warning("orders for %s failed: %s", node, first_line(error))
+            watching = self._watching.get(node)
+            if watching is not None:
+                watching.cancel()
+
+    async def _grow(self, message: Grow) -> None:
+        """Ray's autoscaler counts a request as the whole cluster: what there is comes first."""
+        there = list(self._offered.values()) if message.sizes else []
+        bundles = [amounts.bundle(one) for one in there]
+        for size, count in message.sizes:
+            bundles += [amounts.bundle(size)] * count
+        try:
+            await asyncio.to_thread(request_resources, bundles=bundles)
+        except Exception as error:
+            _log.warning("Ray's autoscaler was not asked for nodes: %s", first_line(error))
 
     async def _read(self, message: ReadFile) -> None:
         agent = self._agents.get(message.node)
@@ -220,25 +293,29 @@ class Driver:
             reference = agent.read.remote(*place, message.offset, message.limit)
             content, size = await asyncio.wait_for(_result(reference), ANSWER_S)
         except Exception as error:
-            self.tell(FilePart(message.call, error=_words(error)))
+            self.tell(FilePart(message.call, error=first_line(error)))
         else:
             self.tell(FilePart(message.call, content, size))
 
     async def _leave(self) -> None:
         """End all agents with their containers."""
+        if self._options.autoscale_vcores:
+            await self._grow(Grow(()))
         agents = tuple(self._agents.values())
         ends = [_result(agent.leave.remote(True)) for agent in agents]
         await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), CREATE_S)
         for agent in agents:
             await asyncio.to_thread(ray.kill, agent)
+        await asyncio.to_thread(room.release, self._options.cluster)
 
     def _later(self, reference: Any) -> None:
         self._spawn(_ignored(reference))
 
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.create_task(work)
+    def _spawn(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 async def _result(reference: Any) -> Any:
@@ -252,13 +329,6 @@ async def _ignored(reference: Any) -> None:
         _log.warning("an agent could not carry out an order: %s", error)
 
 
-def _words(error: Exception) -> str:
-    """The first line of an error; Ray's have many."""
-    text = (cause(error) if isinstance(error, OSError) else str(error)).strip()
-    text = text or type(error).__name__
-    return text.partition("\n")[0][:500]
-
-
 async def main(descriptor: int) -> None:
     """Connect with both sides; ends when either is gone."""
     reader, writer = await asyncio.open_unix_connection(sock=socket.socket(fileno=descriptor))
@@ -267,12 +337,11 @@ async def main(descriptor: int) -> None:
         return
     options = msgspec.msgpack.decode(first, type=DriverOptions)
     driver = Driver(options, writer)
-    try:
-        await asyncio.to_thread(_connect, options.address)
-    except Exception as error:
-        driver.tell(Trouble(f"no Ray cluster answers at {options.address}: {_words(error)}"))
+    why_not = await _connected(options.address)
+    if why_not:
+        driver.tell(Trouble(why_not))
         await writer.drain()
-        return
+        os._exit(1)  # Ray may still be trying
     driver.tell(Trouble(""))
     serving = asyncio.create_task(driver.serve(reader))
     counting = asyncio.create_task(driver.census())
@@ -282,6 +351,33 @@ async def main(descriptor: int) -> None:
         problem = None if task.cancelled() else task.exception()
         if problem is not None:
             _log.error("the driver ends: %s", problem, exc_info=problem)
+
+
+async def _connected(address: str) -> str:
+    """Connect with Ray's head; why not, or empty. Ray itself goes on trying with a token that its
+    head refuses, and only logs it."""
+    logged = _log_reader()
+    connecting = asyncio.create_task(asyncio.to_thread(_connect, address))
+    while not connecting.done():
+        await asyncio.wait((connecting,), timeout=LOOK_S)
+        if REFUSED_TOKEN in logged():
+            return no_connection(address, ConnectionError(), logged())
+    error = connecting.exception()
+    return no_connection(address, error, "") if isinstance(error, Exception) else ""
+
+
+def _log_reader() -> Callable[[], str]:
+    """Reads what is logged from now on, by Ray's own code, too; the log is a file."""
+    begin = os.lseek(2, 0, os.SEEK_END) if stat.S_ISREG(os.fstat(2).st_mode) else None
+
+    def read() -> str:
+        if begin is None:
+            return ""
+        with Path("/proc/self/fd/2").open("rb") as log:
+            log.seek(begin)
+            return log.read(LOGGED_BYTES).decode(errors="replace")
+
+    return read
 
 
 def _connect(address: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from fairshare.engines.local.disk_usage import DiskLimits
+from fairshare.engines.local.images import Images
 
 
 class ContainerLimits(msgspec.Struct, frozen=True):
@@ -17,6 +18,8 @@ class ContainerLimits(msgspec.Struct, frozen=True):
     application_disk_mb: int = 0
     user_disk_mb: int = 0
     process_limit: int = 8192
+    image_program: str = "auto"
+    image_options: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of a local engine."""
@@ -26,19 +29,24 @@ class ContainerLimits(msgspec.Struct, frozen=True):
             "strict_cpu": self.strict_cpu,
             "log_limit_mb": self.log_limit_mb,
             "process_limit": self.process_limit,
+            "images": Images(self.image_program, self.image_options),
             "disk_limits": DiskLimits(self.application_disk_mb, self.user_disk_mb),
         }
 
 
 class DriverOptions(msgspec.Struct, frozen=True):
     """`address` is Ray's, `cluster` names the agents of one state directory, `types` are the
-    server's resource types. An agent fences itself after `fence_s` seconds (see `fence`)."""
+    server's resource types. An agent fences itself after `fence_s` seconds (see `fence`). The value
+    of the Ray label `partition_label` is a node's partition. Ray's autoscaler is asked for nodes up
+    to `autoscale_vcores`; 0: never."""
 
     address: str
     types: tuple[str, ...]
     fence_s: float
     limits: ContainerLimits
     cluster: str = ""
+    partition_label: str = ""
+    autoscale_vcores: int = 0
 
 
 class AgentOptions(msgspec.Struct, frozen=True):

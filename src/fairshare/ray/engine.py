@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
@@ -23,12 +23,16 @@ from fairshare.errors import EngineError
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, Input, NodeJoined, NodeLost
+from fairshare.model.resources import VCORES, Resource
+from fairshare.model.work import Command
 from fairshare.ray.driver_options import DriverOptions
+from fairshare.ray.growth import waiting_room
 from fairshare.ray.messages import (
     RAY_NODE,
     Census,
     FilePart,
     FromDriver,
+    Grow,
     Launch,
     Leave,
     NodeSilent,
@@ -45,12 +49,15 @@ from fairshare.ray.messages import (
 )
 from fairshare.ray.nodes import returned
 from fairshare.schedulers.protocol import State
+from fairshare.schedulers.views import QueueView
 from fairshare.wording import cause
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 MARGIN_S = 5.0
 """How much later than its agent fences itself a node is given up."""
 CLOSE_S = 20.0
+GROWTH_S = 5.0
+"""How often it is looked whether the cluster should grow."""
 READ_S = 15.0
 LONGEST_NAME = 40
 
@@ -89,10 +96,12 @@ class RayEngine:
         set_silent: Callable[[str, bool], None],
         now_ms: Callable[[], int],
         epoch_ms: int,
+        queues: Callable[[], Iterable[QueueView]],
     ) -> None:
-        """Give it the state, and a way to suspend nodes. `epoch_ms` names the agents: those of
-        another state directory are left alone."""
+        """Give it the state and the queues, and a way to suspend nodes. `epoch_ms` names the
+        agents: those of another state directory are left alone."""
         self._state, self._set_silent, self._now_ms = state, set_silent, now_ms
+        self._queues = queues
         self._options = msgspec.structs.replace(self._options, cluster=str(epoch_ms))
 
     # -- the engine -------------------------------------------------------------------------------
@@ -170,6 +179,10 @@ class RayEngine:
         """Containers run as the user of the Ray cluster."""
         return ""
 
+    def command_problem(self, user: str, command: Command) -> str:
+        """What this engine lacks; the rest is found out by the nodes when they start it."""
+        return "a terminal: containers on Ray's nodes cannot be attached to" * command.terminal
+
     def trouble(self) -> str:
         """Why no container can be started; empty if they can."""
         return self._trouble
@@ -237,11 +250,13 @@ class RayEngine:
                 env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
             )
         reader, self._writer = await asyncio.open_unix_connection(sock=ours)
+        growing = self._loop.create_task(self._grow(), name="ray-growth")
         try:
             self._writer.write(framed(msgspec.msgpack.encode(self._options)))
             while (body := await read_body(reader)) is not None:
                 self._take(_from_driver.decode(body))
         finally:
+            growing.cancel()
             self._writer.close()
             self._writer = None
             for name in tuple(self._up):
@@ -253,6 +268,27 @@ class RayEngine:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+
+    async def _grow(self) -> None:
+        """While containers wait, ask for nodes; withdraw it when none does."""
+        most = self._options.autoscale_vcores
+        asked: dict[Resource, int] | None = None
+        before: dict[Resource, int] = {}
+        while most:
+            await asyncio.sleep(GROWTH_S)
+            state = self._state()
+            place = state.types.names.index(VCORES)
+            present = sum(node.total[place] for node in state.nodes.values())
+            applications = state.applications.values()
+            now = waiting_room(self._queues(), applications, state.types, present, most)
+            # What waits for a moment only finds room by itself.
+            lasting = {size: min(now[size], before[size]) for size in now if size in before}
+            before = now
+            if lasting != asked and (self._up or not lasting):
+                asked = lasting
+                names = state.types.names
+                sizes = [(dict(zip(names, one, strict=True)), lasting[one]) for one in lasting]
+                self._tell(Grow(tuple(sizes)))
 
     def _log_file(self) -> IO[bytes]:
         return (self._directory / "ray-driver.log").open("ab")

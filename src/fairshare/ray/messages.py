@@ -58,7 +58,14 @@ class Leave(msgspec.Struct, frozen=True, tag=True):
     """End all agents with their containers, and the driver."""
 
 
-ToDriver = Launch | Stop | Prune | ReadFile | Leave
+class Grow(msgspec.Struct, frozen=True, tag=True):
+    """Ask Ray's autoscaler for room for so many containers of each size (memory-mb and so on), in
+    addition to the nodes that there are; for none: withdraw it."""
+
+    sizes: tuple[tuple[dict[str, int], int], ...]
+
+
+ToDriver = Grow | Launch | Stop | Prune | ReadFile | Leave
 
 
 class NodeUp(msgspec.Struct, frozen=True, tag=True):

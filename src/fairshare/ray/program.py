@@ -7,6 +7,7 @@ workers come and go with what its queue is due. Decides nothing about who gets w
 
 import argparse
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -19,32 +20,26 @@ from typing import Any
 
 import msgspec
 
+from fairshare.api.ray_programs import Program as Program
+from fairshare.api.ray_programs import container_signal, ended_with
+from fairshare.api.ray_programs import program_arguments as program_arguments
 from fairshare.client import TaskGroup
 from fairshare.client.driver import Driver
-from fairshare.ray.worker import free_port, head_command, worker_arguments
+from fairshare.engines.local import processes
+from fairshare.ray import warnings
+from fairshare.ray.worker import (
+    GRACE_VARIABLE,
+    free_port,
+    head_command,
+    ray_environment,
+    worker_arguments,
+)
 
 WORKERS, MORE = "workers", "more-workers"
 MOST_ATTEMPTS = 1_000
 LOOK_S = 1.0
 START_S = 60.0
-
-
-class Program(msgspec.Struct, frozen=True):
-    """What is run: with `workers` that start together, and up to `more` while there is room."""
-
-    workers: int
-    more: int
-    resources: dict[str, int]
-    gang_timeout_ms: int
-    command: tuple[str, ...]
-
-
-def program_arguments(program: Program, python: str) -> tuple[str, ...]:
-    """The command line of the driver, which runs this module with a Python of its node: the given
-    one, if it is there."""
-    line = 'python=$(command -v "$0" || echo python3); exec "$python" -m fairshare.ray.program "$@"'
-    options = msgspec.json.encode(program).decode()
-    return ("/bin/sh", "-c", line, python, options)
+TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")
 
 
 def main(options: str) -> int:
@@ -52,32 +47,78 @@ def main(options: str) -> int:
     program = msgspec.json.decode(options, type=Program)
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # Ray's sockets need a short path
     head: subprocess.Popen[bytes] | None = None
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    os.environ.update(_own_token())
+    run = Run(program, folder / "warning")
+    for number in {signal.SIGTERM, signal.SIGINT, signal.Signals[f"SIG{program.end_signal.name}"]}:
+        signal.signal(number, run.warn)
     try:
         port = free_port()
-        head = subprocess.Popen(head_command(port, folder), stdin=subprocess.DEVNULL)
+        # The standard output is the program's alone.
+        head = subprocess.Popen(
+            head_command(port, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            env=ray_environment(),
+        )
         address = _address_of_head(port, head)
         with Driver() as driver:
             driver.register()
             driver.add_tasks(*_groups(program, address))
             _await_workers(address, program.workers)
-            print(f"{program.workers} workers are there; running the program", flush=True)
-            environment = {**os.environ, "RAY_ADDRESS": address}
-            code = subprocess.run(program.command, env=environment, check=False).returncode
-            driver.finish(
-                succeeded=code == 0,
-                diagnostics="" if code == 0 else f"the program ended with exit code {code}",
-            )
+            words = f"{program.workers} workers are there; running the program"
+            print(words, file=sys.stderr, flush=True)
+            code = run.to_its_end(address)
+            if not run.warned:
+                _end(head)  # so that workers need not ask it before they end
+                driver.finish(succeeded=code == 0, diagnostics=ended_with(code))
         return code
     finally:
         if head is not None:
-            head.terminate()
-            try:
-                head.wait(10)
-            except subprocess.TimeoutExpired:
-                head.kill()
+            _end(head)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Run:
+    """The program's own process, which is warned before its container ends. A program that was
+    warned is not done, however it ends: it starts again when there is room."""
+
+    def __init__(self, program: Program, file: Path) -> None:
+        self._program = program
+        self._file = file
+        self._process: subprocess.Popen[bytes] | None = None
+        self.warned = False
+
+    def to_its_end(self, address: str) -> int:
+        """Run the program on a cluster; its exit code."""
+        environment = {**os.environ, "RAY_ADDRESS": address, warnings.VARIABLE: str(self._file)}
+        self._process = subprocess.Popen(self._program.command, env=environment)
+        return self._process.wait()
+
+    def warn(self, number: int, _: object) -> None:
+        """As a handler of a signal: passes it on, as an engine would; before the program runs,
+        there is nothing to save."""
+        self.warned = True
+        process = self._process
+        if process is None:
+            sys.exit(128 + number)
+        warnings.write(self._file, time.time() + warnings.usable_s(self._program.grace_ms))
+        others = processes.descendants(process.pid)
+        alone = self._program.end_signal.first_process or not others
+        processes.send([process.pid] if alone else others, signal.Signals(number))
+
+
+def _own_token() -> dict[str, str]:
+    """The variables of a token for the program's own cluster: without one, any client that
+    reaches its head runs code as this user. Releases of Ray before 2.52 know no tokens."""
+    return dict(zip(TOKEN_VARIABLES, ("token", secrets.token_hex(32)), strict=True))
+
+
+def _end(head: "subprocess.Popen[bytes]") -> None:
+    head.terminate()
+    try:
+        head.wait(10)
+    except subprocess.TimeoutExpired:
+        head.kill()
 
 
 def _groups(program: Program, address: str) -> list[TaskGroup]:
@@ -86,6 +127,11 @@ def _groups(program: Program, address: str) -> list[TaskGroup]:
         "resources": program.resources,
         "max_attempts": MOST_ATTEMPTS,
     }
+    variables = {name: os.environ[name] for name in TOKEN_VARIABLES if name in os.environ}
+    if warnings.NODEMANAGER_VARIABLE not in os.environ:
+        common |= {"grace_ms": program.grace_ms, "end_signal": container_signal()}
+        variables[GRACE_VARIABLE] = str(program.grace_ms)
+    common["environment"] = variables
     first = TaskGroup(
         name=WORKERS,
         count=program.workers,
@@ -126,10 +172,6 @@ def _await_workers(address: str, count: int) -> None:
             break
         time.sleep(LOOK_S)
     ray.shutdown()
-
-
-def _leave(number: int, _: object) -> None:
-    sys.exit(128 + number)
 
 
 def parsed(arguments: Sequence[str]) -> str:

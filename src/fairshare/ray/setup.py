@@ -41,6 +41,8 @@ def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
             address=settings.ray.address,
             types=settings.types.names,
             fence_s=settings.ray.fence_s,
+            partition_label=settings.ray.partition_label,
+            autoscale_vcores=settings.ray.autoscale_vcores,
             limits=ContainerLimits(
                 grace_ms=node_manager.grace_ms,
                 memory_check=node_manager.memory_check,
@@ -49,6 +51,8 @@ def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
                 application_disk_mb=settings.application_disk_mb,
                 user_disk_mb=settings.user_disk_mb,
                 process_limit=settings.process_limit,
+                image_program=settings.image_program,
+                image_options=settings.image_options,
             ),
         ),
     )
@@ -60,6 +64,10 @@ def server_on_ray(settings: LiveSettings) -> LiveServer:
     assert isinstance(server.engine, RayEngine)
     service = server.service
     server.engine.connect(
-        lambda: service.state, service.set_silent, service.now_ms, server.epoch_ms
+        lambda: service.state,
+        service.set_silent,
+        service.now_ms,
+        server.epoch_ms,
+        lambda: service.views.queues,
     )
     return server

@@ -1,8 +1,8 @@
 """A worker of a Ray program's own cluster: `python -m fairshare.ray.worker ADDRESS CPUS MEMORY_MB
 GPUS`, as a task of the program's application.
 
-Joins the head, and stays until it is ended. Workers on one machine start one after the other, since
-Ray's own start-up does not bear several at once.
+Joins the head, and stays until it is ended: then it warns what runs in it. Workers on one machine
+start one after the other, since Ray's own start-up does not bear several at once.
 """
 
 import contextlib
@@ -15,11 +15,17 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+
+from fairshare.ray import warnings
 
 OBJECTS_PART = 0.3
 """The part of a worker's memory that is for Ray's objects, as in Ray."""
 LEAST_OBJECTS_MB = 80
+
+GRACE_VARIABLE = "FAIRSHARE_WORKER_GRACE_MS"
+"""How long a worker may take to end, in milliseconds; without it, it ends at once."""
 
 STARTED = b"Ray runtime started"
 START_S = 120.0
@@ -45,14 +51,21 @@ def head_command(port: int, folder: Path) -> list[str]:
     ]
 
 
-def worker_command(address: str, cpus: int, memory_mb: int, gpus: int) -> list[str]:
-    """A worker that offers what its container has."""
+def ray_environment() -> dict[str, str]:
+    """The variables of Ray's own processes: asked to end, they end at once, since it
+    is here that a node is drained."""
+    return {**os.environ, "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
+
+
+def worker_command(address: str, cpus: int, memory_mb: int, gpus: int, name: str = "") -> list[str]:
+    """A worker that offers what its container has. The name is how it is found in the cluster."""
     objects_mb = max(LEAST_OBJECTS_MB, int(memory_mb * OBJECTS_PART))
     return [
         *_RAY_START,
         *("--address", address, "--num-cpus", str(cpus), "--num-gpus", str(gpus)),
         *("--memory", str(max(1, memory_mb - objects_mb) * _MEBIBYTE)),
         *("--object-store-memory", str(objects_mb * _MEBIBYTE)),
+        *(("--node-name", name) if name else ()),
         "--block",
     ]
 
@@ -69,14 +82,24 @@ def free_port() -> int:
 
 def main(address: str, cpus: int, memory_mb: int, gpus: int) -> int:
     """Join, and stay; the exit code of Ray's own process."""
-    with _alone_on_this_machine() as release:
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    with tempfile.TemporaryDirectory(prefix="warning-") as folder, _alone() as release:
+        file = Path(folder, "warning")
         process = subprocess.Popen(
-            worker_command(address, cpus, memory_mb, gpus),
+            worker_command(address, cpus, memory_mb, gpus, name),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env=ray_environment() | {warnings.VARIABLE: str(file)},
         )
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        end = warnings.WorkerEnd(
+            process,
+            file,
+            warnings.usable_s(int(os.environ.get(GRACE_VARIABLE, "0"))),
+            partial(warnings.drain, address, name),
+            partial(warnings.listens, address),
+        )
+        signal.signal(signal.SIGTERM, end.begin)
         timer = threading.Timer(START_S, release)
         timer.daemon = True
         timer.start()
@@ -89,8 +112,8 @@ def main(address: str, cpus: int, memory_mb: int, gpus: int) -> int:
 
 
 @contextlib.contextmanager
-def _alone_on_this_machine() -> Iterator["_Release"]:
-    """Hold a lock that all workers of this user take while they start."""
+def _alone() -> Iterator["_Release"]:
+    """Hold a lock that all workers of this user on this machine take while they start."""
     name = Path(tempfile.gettempdir(), f"fairshare-ray-{os.geteuid()}.lock")
     descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -4,13 +4,15 @@ Reads the state after the commit, so that an order which is out of date is never
 (a container that was launched and killed in one batch is not launched). Decides nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from fairshare.documents.output_names import expand
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
+from fairshare.model.arrays import filled
 from fairshare.model.events import ContainerCompleted, ContainerLaunched
 from fairshare.model.identifiers import (
     ApplicationId,
@@ -39,6 +41,16 @@ Order = LaunchOrder | StopOrder
 def nothing_extra(application: Application, master: bool) -> dict[str, str]:
     """The extra environment of a runtime without a server to call back."""
     return {}
+
+
+def with_files(command: Command, values: Mapping[str, str]) -> Command:
+    """The command with the names of its files instead of their patterns."""
+    return msgspec.structs.replace(
+        command,
+        output=command.output and expand(command.output, values),
+        error=command.error and expand(command.error, values),
+        input=command.input and expand(command.input, values),
+    )
 
 
 class OrderBook:
@@ -80,6 +92,15 @@ class OrderBook:
             self._names = (number, application_name(self._state.epoch_ms, number))
         name = container_name(self._state.epoch_ms, event.container)
         master = application.master == event.container
+        if command.output or command.error or command.input:
+            values = {
+                "j": str(number),
+                "a": self._names[1],
+                "n": application.submission.name,
+                "u": application.user,
+                "t": environment.get("FAIRSHARE_TASK_INDEX", "0"),
+            }
+            command = with_files(command, values)
         return LaunchOrder(
             container=event.container,
             container_name=name,
@@ -111,14 +132,21 @@ class OrderBook:
             return event.command, {}, event.time_limit_ms
         progress = application.tasks.groups[event.group]
         spec = progress.spec
+        array, command = spec.array, event.command or spec.command
         environment = {
-            "FAIRSHARE_TASK_INDEX": str(event.task),
-            "FAIRSHARE_TASK_COUNT": str(spec.count),
+            "FAIRSHARE_TASK_INDEX": str(spec.index_of(event.task)),
+            "FAIRSHARE_TASK_COUNT": str((array and array.total) or spec.count),
             "FAIRSHARE_TASK_GROUP": spec.name,
             # From 1: a task that was preempted or lost its node does not count as tried.
             "FAIRSHARE_TASK_ATTEMPT": str(progress.failed.get(event.task, 0) + 1),
         }
+        if array is not None:
+            if array.lines:
+                environment["FAIRSHARE_ARRAY_LINE"] = array.lines[event.task]
+            if array.fills:
+                arguments = filled(command.arguments, array.value_of(event.task))
+                command = msgspec.structs.replace(command, arguments=arguments)
         time_limit_ms = event.time_limit_ms
         if time_limit_ms is None:
             time_limit_ms = spec.time_limit_ms
-        return event.command or spec.command, environment, time_limit_ms
+        return command, environment, time_limit_ms

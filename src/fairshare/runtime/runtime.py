@@ -15,6 +15,7 @@ from fairshare.journal.record import Record
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Event
 from fairshare.model.inputs import (
+    BeginDue,
     ContainerExited,
     Input,
     LifetimeOver,
@@ -24,6 +25,7 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
+from fairshare.runtime.begins import Begins
 from fairshare.runtime.drains import Drains
 from fairshare.runtime.gangs import Gangs
 from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
@@ -45,7 +47,7 @@ Enough = Callable[[], bool]
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
 
-_OWN = frozenset((LifetimeOver, NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
+_OWN = frozenset((BeginDue, LifetimeOver, NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
 """Inputs that the runtime feeds itself, without a request."""
 
 _PASSES = 16
@@ -94,6 +96,7 @@ class Runtime:
         self._drains = Drains(manager.state)
         self._overcommits = Overcommits(manager.state)
         self._gangs = Gangs(manager.state)
+        self._begins = Begins(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -122,6 +125,7 @@ class Runtime:
         self._lifetimes = Lifetimes(self.manager.state)
         self._unused = UnusedContainers(self.manager.state, self._unused_expiry_ms)
         self._gangs = Gangs(self.manager.state)
+        self._begins = Begins(self.manager.state)
         self._eventful = True
         self._settling = None
         return self.position
@@ -233,6 +237,7 @@ class Runtime:
             self._lifetimes.note(events)
             self._unused.note(events)
             self._gangs.note(events)
+            self._begins.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler update its view of the present state once more before a change.
@@ -267,6 +272,8 @@ class Runtime:
         scheduler = self.manager.scheduler
         for application in self._lifetimes.take(now_ms):
             self._provoke(LifetimeOver(application))
+        for application in self._begins.take(now_ms):
+            self._provoke(BeginDue(application))
         for end in self._unused.take(now_ms):
             self._provoke(end)
         for lost in self._drains.take(now_ms):
@@ -311,6 +318,7 @@ class Runtime:
             self._drains.next_ms(),
             self._overcommits.next_ms(),
             self._gangs.next_ms(),
+            self._begins.next_ms(),
         )
         if self.manager.state.safe_mode:
             return _earliest_ms(ends, soon_ms)

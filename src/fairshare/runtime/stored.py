@@ -12,6 +12,7 @@ from fairshare.families.family import AnyFamily
 from fairshare.families.registry import FAMILIES, all_families
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.applications import Application
+from fairshare.model.arrays import TaskArray
 from fairshare.model.asks import Ask, AskKey, AskTable
 from fairshare.model.events import (
     ApplicationState,
@@ -22,13 +23,18 @@ from fairshare.model.events import (
     NodeAdded,
 )
 from fairshare.model.gangs import Gang
-from fairshare.model.inputs import SubmissionDetails, SubmitApplication
+from fairshare.model.inputs import (
+    Condition,
+    StartConditions,
+    SubmissionDetails,
+    SubmitApplication,
+)
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Drain
 from fairshare.model.queues import Queue
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.tasks import Assignment, GroupProgress, TaskBoard
-from fairshare.model.work import Command, ContainerRequest, Payload, TaskGroup
+from fairshare.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
 from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.placement.rule import RuleSettings
 from fairshare.runtime.kinds import Changes, Kinds
@@ -43,6 +49,8 @@ _LATER: Final[dict[str, Any]] = {
     "drains": {},
     "overcommits": {},
     "gangs": {},
+    "deferred": {},
+    "dependents": {},
     "safe_mode": False,
     "ending": {},
     "_largest_node": None,
@@ -53,6 +61,8 @@ _CLUSTER: Final = (
     "drains",
     "overcommits",
     "gangs",
+    "deferred",
+    "dependents",
     "safe_mode",
     "types",
     "epoch_ms",
@@ -75,7 +85,7 @@ add(
     "resource-manager",
     ResourceManager,
     "scheduler",
-    derived=("_goes_back", "_inputs", "_lifetimes", "_lives", "_partitions", "_settle"),
+    derived=("_goes_back", "_inputs", "_lifetimes", "_lives", "_partitions", "_settle", "_starts"),
     derive=lambda one: ResourceManager.__init__(one, one.scheduler),
 )
 add("ask", Ask)
@@ -89,6 +99,8 @@ add("locality", Locality)
 add("master-unregistered", MasterUnregistered)
 add("submission-details", SubmissionDetails)
 add("submit-application", SubmitApplication)
+add("start-condition", Condition)
+add("start-conditions", StartConditions)
 add("node", Node, changes=Changes(added={"ending": {}, "host": lambda node: node.name}))
 add("reservation", Reservation)
 add("drain", Drain)
@@ -97,7 +109,11 @@ add("application", Application)
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("gang", Gang)
-add("group-progress", GroupProgress)
+add(
+    "group-progress",
+    GroupProgress,
+    changes=Changes(added={"unstartable": lambda progress: set()}),
+)
 add(
     "task-board",
     TaskBoard,
@@ -106,6 +122,8 @@ add(
 add("command", Command)
 add("container-request", ContainerRequest)
 add("payload", Payload)
+add("end-signal", EndSignal)
+add("task-array", TaskArray)
 add("task-group", TaskGroup)
 add("mapping-action", MappingAction)
 add("mapping-fallback", MappingFallback)

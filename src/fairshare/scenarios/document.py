@@ -26,7 +26,7 @@ from fairshare.scenarios.steps import NodeGroup, Scenario, Step
 VERSION: Final = 1
 SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
 
-_GENERATIONS: Final[dict[str, Generation]] = {"0.19": "0.19", "0.20": "0.20", "1.2": "1.2"}
+GENERATIONS: Final[dict[str, Generation]] = {"0.19": "0.19", "0.20": "0.20", "1.2": "1.2"}
 
 
 class NotAScenario(FairshareError):
@@ -53,7 +53,7 @@ def read_scenario(text: str, file: str) -> Scenario:
 def _read(root: Node, file: str, problems: Problems) -> Scenario:
     fields = Fields(root, "", problems)
     version = fields.need("scenario")
-    if version is not None and version.scalar != VERSION:
+    if version is not None and version.text != str(VERSION):
         message = f"scenario is {version.text!r}: this program reads version {VERSION}"
         problems.error(version.place, RULE, message)
     scheduler = fields.needed_text("scheduler")
@@ -129,11 +129,11 @@ def _of_mapreduce(fields: Fields) -> dict[str, Any]:
     """What only scenarios of MapReduce have."""
     fields.text("hadoop_differs")
     written = fields.needed_text("generation")
-    if written and written not in _GENERATIONS:
+    if written and written not in GENERATIONS:
         place = fields.entries["generation"].place
-        fields.wrong(place, unknown_word("generation", written, _GENERATIONS))
+        fields.wrong(place, unknown_word("generation", written, GENERATIONS))
     return {
-        "generation": _GENERATIONS.get(written),
+        "generation": GENERATIONS.get(written),
         "strict": fields.boolean("strict", False),
         "wait_for_maps": fields.boolean("wait_for_maps", True),
     }

@@ -16,7 +16,7 @@ from fairshare.scenarios.fields import Fields, Values, unknown_word
 from fairshare.scenarios.steps import ALL_NODES, Expect, FinishApplication, Step
 
 STATES: Final = ("RUNNING", "PREP", "SUCCEEDED", "FAILED", "KILLED")
-_SLOT_WORDS: Final = ("map", "reduce")
+SLOT_WORDS: Final = ("map", "reduce")
 ALL_TASKS: Final = "all"
 
 
@@ -104,7 +104,7 @@ def _tasks(fields: Fields) -> tuple[JobTasks, ...]:
     found = []
     for item in fields.items_of(node, "asks"):
         inner = Fields(item, "ask", fields.problems)
-        kind = _SLOT_WORDS.index(_word(inner, "slot", _SLOT_WORDS, "map"))
+        kind = SLOT_WORDS.index(_word(inner, "slot", SLOT_WORDS, "map"))
         count = inner.whole("count", 1, minimum=0)
         found.append(JobTasks(count, kind, inner.texts("hosts")))
         inner.finish()

@@ -19,7 +19,7 @@ DEFAULT_RACK: Final = "/default-rack"
 StepReader = Callable[[Node, int, Problems], steps.Step]
 
 
-def _reloaded_files() -> tuple[str, ...]:
+def reloaded_files() -> tuple[str, ...]:
     """The files that some scheduler reads again while it runs."""
     names = (name for family in all_families().values() for name in family.reloaded_files)
     return tuple(dict.fromkeys(names))
@@ -258,18 +258,18 @@ def _reload(node: Node, line: int, problems: Problems) -> steps.Step:
     step = steps.Reload(
         line=line,
         kind="reload",
-        files=read_files(fields, _reloaded_files()),
+        files=read_files(fields, reloaded_files()),
         properties={} if properties is None else read_properties(properties, problems),
         error=fields.error(),
     )
-    fields.finish(_reloaded_files())
+    fields.finish(reloaded_files())
     return step
 
 
 def _write(node: Node, line: int, problems: Problems) -> steps.Step:
     fields = Fields(node, "write", problems)
-    step = steps.Write(line=line, kind="write", files=read_files(fields, _reloaded_files()))
-    fields.finish(_reloaded_files())
+    step = steps.Write(line=line, kind="write", files=read_files(fields, reloaded_files()))
+    fields.finish(reloaded_files())
     return step
 
 

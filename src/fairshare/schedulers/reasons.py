@@ -34,6 +34,10 @@ class Cause(enum.StrEnum):
     USER_MASTERS = "user-masters"  # masters of `user` in `queue` use `used` of `limit`
     MASTER_SILENT = "master-silent"  # its master runs and has not registered
 
+    HELD = "held"  # until a user releases it
+    APPLICATIONS_AHEAD = "applications-ahead"  # it waits for the ends of `count`: `ahead`
+    BEGINS_LATER = "begins-later"  # at `due_ms`
+
     SAFE_MODE = "safe-mode"  # an administrator has suspended all grants
 
     NODES_DRAINED = "nodes-drained"  # all `count` nodes that it may use are drained, as is `node`
@@ -58,6 +62,7 @@ class Cause(enum.StrEnum):
     GANG_HOLDS = "gang-incomplete"  # it holds `count`, lacks `containers`; gives up at `due_ms`
     GANG_PAUSED = "gang-paused"  # it gave up, and requests all `containers` again at `due_ms`
 
+    TASKS_AT_ONCE = "tasks-at-once"  # the group runs or asks for `count`, as many as it may
     # Last: what the earlier groups wait for is what the application waits for.
     GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
 
@@ -98,6 +103,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     due_ms: int = 0
 
 
+MOST_AHEAD = 5
+"""The most applications that a reason names."""
+
+
 class Limits(Protocol):
     """The limits that only a scheduler knows; an empty answer means no obstacle."""
 
@@ -133,6 +142,9 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
         if state.nodes and all(name in drained for name in state.nodes):
             first, count = min(state.nodes), len(state.nodes)
             return [Reason(cause=Cause.NODES_DRAINED, node=first, count=count)]
+    found = _of_deferral(application, state)
+    if found:
+        return found
     if not application.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     found = list(limits.of_application())
@@ -142,7 +154,7 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
         return _together(found, [one for one in asks if one.cause in _OBSTACLES])
     for key in application.asks.wanting:
         found.append(_of_ask(application, key, limits, drained))
-    found += _of_groups(application)
+    found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
         found += _of_gangs(application, state)
     if not found and application.managed and not application.registered:
@@ -178,6 +190,22 @@ def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reas
     ]
 
 
+def _of_deferral(application: Application, state: "State | None") -> list[Reason]:
+    """Why a deferred application does not start, or starts nothing more."""
+    start = None if state is None else state.deferred.get(application.id)
+    if start is None:
+        return []
+    found = [Reason(cause=Cause.HELD)] if start.held else []
+    if start.after:
+        ahead = tuple(condition.application for condition in start.after)
+        found.append(
+            Reason(cause=Cause.APPLICATIONS_AHEAD, count=len(ahead), ahead=ahead[:MOST_AHEAD])
+        )
+    if start.begin_ms:
+        found.append(Reason(cause=Cause.BEGINS_LATER, due_ms=start.begin_ms))
+    return _together(found)
+
+
 def _of_groups(application: Application) -> list[Reason]:
     waiting = [
         number
@@ -187,6 +215,23 @@ def _of_groups(application: Application) -> list[Reason]:
     if not application.registered:
         return []
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_limited_groups(application: Application) -> Iterator[Reason]:
+    """The groups of which further tasks wait until one ends, since no more may run at once."""
+    if not application.registered:
+        return
+    for number, progress in enumerate(application.tasks.groups):
+        if progress.spec.at_once is None or not progress.started:
+            continue
+        held_back = len(progress.waiting) - progress.due
+        if held_back > 0:
+            yield Reason(
+                cause=Cause.TASKS_AT_ONCE,
+                group=number,
+                containers=held_back,
+                count=progress.spec.at_once,
+            )
 
 
 def _of_gangs(application: Application, state: "State") -> Iterator[Reason]:

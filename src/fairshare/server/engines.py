@@ -1,11 +1,16 @@
 """Owns the creation of a server's engine. No other module outside `engines` names one."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.local.gpus.chosen import choose
+from fairshare.engines.local.gpus.found import find_gpus
+from fairshare.engines.local.images import Images
+from fairshare.engines.local.interactive import Interactive
 from fairshare.engines.protocol import HostEngine
 from fairshare.server.settings import LiveSettings
 
@@ -25,6 +30,9 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
     node_manager = settings.node_manager
     further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
+    assigned: dict[str, Any] = {}
+    if settings.gpus != "none":
+        assigned["gpus"] = choose(settings.gpus, find_gpus(), settings.types.names, os.environ)
     return kind(
         state_directory,
         nodes=nodes,
@@ -39,5 +47,10 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
         partition=node_manager.partition,
         run_as=settings.run_as,
         process_limit=settings.process_limit,
+        interactive=Interactive(
+            settings.interactive_idle_s * 1000, settings.interactive_detached_s * 1000
+        ),
+        images=Images(settings.image_program, settings.image_options),
         disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),
+        **assigned,
     )

@@ -10,12 +10,14 @@ import logging
 import logging.handlers
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fairshare.errors import FairshareError
 from fairshare.model.events import (
     ApplicationAdmitted,
+    ApplicationDeferred,
     ApplicationEnded,
     ApplicationMoved,
     ApplicationRejected,
@@ -44,6 +46,7 @@ from fairshare.model.events import (
     SafeModeChanged,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, container_name
+from fairshare.model.inputs import NO_CONDITIONS, StartConditions
 from fairshare.schedulers.protocol import State
 from fairshare.server.event_feed import document
 from fairshare.server.log_format import FORMATS
@@ -157,6 +160,8 @@ class EventLog:
                 return f"{self._name(event.application)} begins attempt {event.attempt}{waits}"
             case ApplicationAdmitted():
                 return f"{self._name(event.application)} may run now"
+            case ApplicationDeferred():
+                return f"{self._name(event.application)} {self._deferral(event.start)}"
             case ApplicationMoved():
                 return f"{self._name(event.application)} moved to {event.queue}"
             case PriorityChanged():
@@ -218,6 +223,19 @@ class EventLog:
                 return "configuration loaded"
             case _:
                 return ""
+
+    def _deferral(self, start: StartConditions) -> str:
+        """What an application waits for before it starts."""
+        if start == NO_CONDITIONS:
+            return "is deferred no more"
+        found = ["is held"] if start.held else []
+        if start.after:
+            names = ", ".join(self._name(one.application) for one in start.after)
+            found.append(f"starts after {names}")
+        if start.begin_ms:
+            begin = datetime.fromtimestamp(start.begin_ms / 1_000, UTC)
+            found.append(f"begins at {begin:%Y-%m-%d %H:%M:%S UTC}")
+        return " and ".join(found)
 
     def _name(self, application: ApplicationId) -> str:
         return application_name(self._state.epoch_ms, application)

@@ -85,6 +85,20 @@ class Payloads:
             case _:
                 pass
 
+    def check(self) -> None:
+        """Raise InputError (`disk-full`) while nothing may be written."""
+        if problem := self._problem():
+            raise InputError("disk-full", problem)
+
+    @contextlib.contextmanager
+    def needed(self, digest: str) -> Iterator[None]:
+        """Keep a payload, meanwhile."""
+        self._needed[digest] += 1
+        try:
+            yield
+        finally:
+            self._release(digest)
+
     @contextlib.asynccontextmanager
     async def of_submission(self, given: SubmitApplication) -> AsyncIterator[SubmitApplication]:
         """The submission with its callables in files, which stay while it is pending.
@@ -111,14 +125,16 @@ class Payloads:
     @contextlib.asynccontextmanager
     async def of_command(self, given: Command) -> AsyncIterator[Command]:
         """The same for one command."""
+        if given.payload is not None and not given.callable:
+            with self.needed(given.payload.digest):  # uploaded before, and may expire meanwhile
+                yield given
+            return
         if not given.callable:
             yield given
             return
-        if problem := self._problem():
-            raise InputError("disk-full", problem)
+        self.check()
         payload = Payload(hashlib.sha256(given.callable).hexdigest(), len(given.callable))
-        self._needed[payload.digest] += 1
-        try:
+        with self.needed(payload.digest):
             try:
                 await asyncio.to_thread(write_payload, self._state, payload, given.callable)
             except OSError as error:
@@ -128,8 +144,6 @@ class Payloads:
                     " nothing was recorded",
                 ) from error
             yield msgspec.structs.replace(given, callable=b"", payload=payload)
-        finally:
-            self._release(payload.digest)
 
     def _name(self, application: ApplicationId, commands: Iterable[Command]) -> None:
         for command in commands:

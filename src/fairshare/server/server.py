@@ -8,7 +8,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
+from fairshare.api.nodes import Gpu
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.families.registry import family_of
@@ -26,6 +28,7 @@ from fairshare.model.identifiers import (
     container_name,
 )
 from fairshare.model.inputs import ContainerExited, LoadConfiguration
+from fairshare.model.nodes import Node
 from fairshare.projections.projections import MANAGER, Projections
 from fairshare.runtime.clock import WallClock
 from fairshare.runtime.runtime import Runtime
@@ -36,17 +39,23 @@ from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.tokens import UserTokens
+from fairshare.server.accounting.accounting import Accounting
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_editor import ConfigurationEditor
+from fairshare.server.cron.cron import Cron
 from fairshare.server.disk import Disk
 from fairshare.server.engines import EngineMaker, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
+from fairshare.server.gpus import GpuCollector, gpus_of
 from fairshare.server.journal_epochs import is_new, launches, numbers_given_away
 from fairshare.server.list_rows import ListRows
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics
 from fairshare.server.metrics_of_state import StateCollector
+from fairshare.server.notices.delivery import COMMANDS_REFUSED, Delivery
+from fairshare.server.notices.notices import Notices
+from fairshare.server.packages import Packages
 from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads
@@ -57,9 +66,9 @@ from fairshare.server.state_directory import open_state_directory
 from fairshare.server.stored_configuration import FILE as KEPT_FILE
 from fairshare.server.supervision import Supervisor, watch_journal
 from fairshare.server.tokens import DriverTokens
+from fairshare.server.uploads import Uploads
 from fairshare.server.users.groups import user_groups
-
-STOPPED = "The server was stopped, and the container with it."
+from fairshare.wording import STOPPED
 
 _log = logging.getLogger("fairshare.server")
 
@@ -117,7 +126,7 @@ class LiveServer:
             self._identity = self.directory.change_epoch(self._identity, epoch_ms)
             applications = self._runtime.manager.state.applications.values()
             self.active_counts = ActiveCounts(applications)
-            self.payloads = self._payloads_of(applications)
+            self.payloads, self.uploads = self._payloads_of(applications)
             self.service = Service(
                 self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
             )
@@ -133,6 +142,7 @@ class LiveServer:
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
+            self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)
             self.list_rows = ListRows(self.service)
             self.event_feed = EventFeed(
@@ -141,7 +151,7 @@ class LiveServer:
             self._connect()
             self._opened = opened.pop_all()
 
-    def _payloads_of(self, applications: Iterable[Application]) -> Payloads:
+    def _payloads_of(self, applications: Iterable[Application]) -> tuple[Payloads, Uploads]:
         found = Payloads(
             self.directory.path,
             applications,
@@ -149,11 +159,30 @@ class LiveServer:
             self.engine.forget_payload,
         )
         found.clean()
-        return found
+        return found, Uploads(found, self.active_counts.submitted_bytes)
+
+    def _with_side_files(self) -> tuple[Accounting, Notices, Cron]:
+        service, path = self.service, self.directory.path
+        accounted = (self.settings.accounting, service.state, self.projections, service.now_ms)
+        cron = Cron(path, service.state, service.now_ms)
+        return Accounting(path, *accounted), self._notices(), cron
+
+    def _notices(self) -> Notices:
+        settings = self.settings
+        local = settings.engine == "local"
+        delivery = Delivery(
+            settings.notify,
+            as_users=settings.run_as == "user",
+            commands_refused="" if local else COMMANDS_REFUSED,
+            url=lambda: self.url,
+        )
+        service = self.service
+        return Notices(self.directory.path, service.state, delivery, service.now_ms)
 
     def _connect(self) -> None:
         """Connect the callbacks of the parts."""
         self.metrics.registry.register(StateCollector(self.service))
+        self.metrics.registry.register(GpuCollector(self.engine))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
         self.service.admission_problem = lambda: self.disk.problem
@@ -222,9 +251,12 @@ class LiveServer:
 
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """The variables about the server in a container's environment; only the driver gets a
-        token."""
+        token, and the others the Unix socket where they need a proof of who they are."""
         told = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
+        if self.settings.authentication.socket and self.settings.run_as == "user":
+            told["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:
+            told["FAIRSHARE_URL"] = self.url
             told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
         return told
 
@@ -233,6 +265,9 @@ class LiveServer:
         for event in record.events:
             self.active_counts.observe(event)
             self.payloads.observe(event)
+            self.accounting.observe(event)
+            self.notices.observe(event)
+            self.cron.observe(event)
         self.metrics.observe(record)
         self.event_feed.observe(record)
         self._event_log.write(record.events)
@@ -256,6 +291,15 @@ class LiveServer:
                 _log.warning("the files of %s stay: %s", name, error)
 
         asyncio.get_running_loop().run_in_executor(None, delete)
+
+    def gpus_of(self, node: Node) -> tuple[Gpu, ...]:
+        """The GPUs of a node, how much they are used, and which containers have them."""
+        return gpus_of(node, self.engine, self.projections.history, self._identity.epoch_ms)
+
+    @cached_property
+    def packages(self) -> Packages:
+        """What users have uploaded for Ray jobs."""
+        return Packages(self.directory.path)
 
     @property
     def epoch_ms(self) -> int:
@@ -304,7 +348,7 @@ class LiveServer:
         else:
             await adoption.adopt(self.engine, self.service, known, self._live, self._exit_of)
         self._warn_of_limits()
-        self.directory.publish_url(url)
+        self.directory.publish_url(url, self.settings.socket)
         self.service.start()
         self._start_background()
         self.started = True
@@ -315,6 +359,9 @@ class LiveServer:
         start("configuration", self.configuration.watch)
         start("disk", self.disk.watch)
         start("retention", self._retention.watch)
+        start("accounting", self.accounting.watch)
+        start("notices", self.notices.watch)
+        start("cron", self.cron.watch)
         start("lag", self.metrics.watch)
         start("past views", lambda: watch_past_views(service, self.past_views, self.list_rows))
         start("journal", lambda: watch_journal(self._journal, service))
@@ -364,6 +411,10 @@ class LiveServer:
             how = (ExitCode.ABORTED, STOPPED)
             self.service.record([ContainerExited(one, *how) for one in self._live()])
         self.left_running = self.running_work()
+        self.uploads.close()
+        await self.accounting.close()
+        await self.notices.close()
+        await self.cron.close()
         await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
         if well and not any(self.left_running):  # else clients wait for the next server
             self.directory.withdraw_url()

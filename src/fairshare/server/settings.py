@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.config.accounting import AccountingSettings
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
+from fairshare.config.notify import NotifySettings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import (
@@ -17,7 +19,9 @@ from fairshare.config.shell import (
     RaySettings,
     RetentionSettings,
 )
+from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.hardware import physical_memory_mb
+from fairshare.errors import ConfigurationError
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
 from fairshare.families.registry import family_of
@@ -46,6 +50,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     engine: str | None = None
     hadoop: bool | None = None
     ray_address: str | None = None
+    gpus: GpuSetting | None = None
 
 
 class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,16 +84,25 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     retention: RetentionSettings = RetentionSettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
     limits: LimitSettings = LimitSettings()
+    accounting: AccountingSettings = AccountingSettings()
+    notify: NotifySettings = NotifySettings()
     run_as: str = "server"
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
+    socket: str | None = None
+    socket_group: str | None = None
     log_format: str = "text"
     configuration: Configuration | None = None
     read_ms: int = 0
     engine: str = "local"
     hadoop: HadoopSettings = HadoopSettings(enabled="no")
     ray: RaySettings = RaySettings()
+    gpus: GpuSetting = "none"
+    interactive_idle_s: int = 3600
+    interactive_detached_s: int = 60
+    image_program: str = "auto"
+    image_options: tuple[str, ...] = ()
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -99,11 +113,12 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     read_ms = WallClock().now_ms()
     stored = _stored(directory, overrides)
     configuration = with_own_user(
-        read_directory(directory, scheduler=overrides.scheduler, stored=stored)
+        read_directory(directory, scheduler=overrides.scheduler, stored=stored, gpus=overrides.gpus)
     )
     server, engine = configuration.shell.server, configuration.shell.engine
     nodes = overrides.nodes or engine.nodes
     kind = overrides.engine or engine.kind
+    _check_gpus(kind, engine.gpus, directory if overrides.gpus is None else None)
     # Nodes that register by themselves are several, as in Hadoop: more may come at any time.
     configuration = with_reservations(configuration, nodes if kind == "local" else ANY_NUMBER)
     memory_mb = overrides.memory_mb or engine.memory_mb
@@ -131,16 +146,40 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,
         limits=configuration.shell.limits,
+        accounting=configuration.shell.accounting,
+        notify=configuration.shell.notify,
         run_as=engine.run_as,
         names=server.names,
         certificate=server.certificate,
         key=server.key,
+        socket=server.socket,
+        socket_group=server.socket_group,
         log_format=server.log_format,
         configuration=configuration,
         read_ms=read_ms,
         engine=kind,
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
         ray=_ray(configuration.shell.ray, overrides),
+        gpus=engine.gpus,
+        interactive_idle_s=engine.interactive_idle_s,
+        interactive_detached_s=engine.interactive_detached_s,
+        image_program=engine.image_program,
+        image_options=engine.image_options,
+    )
+
+
+def _check_gpus(engine: str, gpus: GpuSetting, directory: Path | None) -> None:
+    """GPUs of other machines are not assigned by this server. Raises ConfigurationError."""
+    if engine == "local" or gpus == "none":
+        return
+    where = "--gpus" if directory is None else f"{directory / SHELL_FILE}: gpus in [engine]"
+    nodes = {"ray": "Ray's nodes", "nodemanagers": "NodeManagers"}[engine]
+    raise ConfigurationError(
+        [
+            f"{where} is about this machine, and the engine {engine} runs containers elsewhere:"
+            f" leave it out; {nodes} say themselves which GPUs they have, if {GPU} is among"
+            " yarn.resource-types"
+        ]
     )
 
 

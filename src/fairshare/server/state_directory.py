@@ -3,13 +3,14 @@
     cluster.json   whose state this is: scheduler, resource types, epoch
     secret         random bytes that the drivers' tokens are made with (0600)
     url            where the server listens; there only while it does
+    socket         the path of its Unix socket, if it has one; likewise
     tokens.json    hashes of the users' tokens
     server.log     the log
     audit.log      actions of callers, and refusals (0600)
 
-The journal, payloads and the containers' folders are beside them, written by their own packages.
-Only its owner can access the folder (0700). Its content must not be read as instructions by
-anything else.
+The journal, payloads, the accounts and the containers' folders are beside them, written by their
+own packages. Only its owner can access the folder (0700). Its content must not be read as
+instructions by anything else.
 """
 
 import contextlib
@@ -150,14 +151,20 @@ class StateDirectory:
         except OSError:
             return None
 
-    def publish_url(self, url: str) -> None:
-        """Store the server's address, for clients of the same user."""
+    def publish_url(self, url: str, socket: str | None = None) -> None:
+        """Store the server's address, and the path of its Unix socket if it has one, for clients of
+        the same user."""
         write_file(self.path / "url", url.encode() + b"\n")
+        if socket is None:
+            (self.path / "socket").unlink(missing_ok=True)
+        else:
+            write_file(self.path / "socket", os.fsencode(socket) + b"\n")
 
     def withdraw_url(self) -> None:
         """Delete the stored address; a missing file is not an error."""
-        with contextlib.suppress(OSError):
-            (self.path / "url").unlink()
+        for name in ("url", "socket"):
+            with contextlib.suppress(OSError):
+                (self.path / name).unlink()
 
 
 def open_state_directory(path: Path) -> StateDirectory:

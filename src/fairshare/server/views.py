@@ -129,7 +129,7 @@ class Views:
                     container = last.container
                 yield Task(
                     group=progress.spec.name,
-                    index=index,
+                    index=progress.spec.index_of(index),
                     state=progress.state(index),
                     attempts=record.attempts if record else int(container is not None),
                     container=(
@@ -154,14 +154,14 @@ class Views:
                 yield self._container(application, record)
 
     def _container(self, application: Application, record: ContainerRecord) -> Container:
-        group = application.tasks.groups[record.group].spec.name if record.group >= 0 else None
+        spec = application.tasks.groups[record.group].spec if record.group >= 0 else None
         return Container(
             id=container_name(self._state.epoch_ms, record.container),
             node=record.node,
             resources=self._state.types.mapping(record.resource),
             state=record.state,
-            group=group,
-            task=record.task if record.group >= 0 else None,
+            group=spec.name if spec is not None else None,
+            task=spec.index_of(record.task) if spec is not None else None,
             exit_code=record.exit_code,
             diagnostics=record.diagnostics,
             peak_memory_mb=record.peak_memory_mb,
@@ -169,6 +169,7 @@ class Views:
             allocated_ms=record.allocated_ms,
             finished_ms=record.finished_ms,
             master=record.master,
+            gpus=record.gpus,
         )
 
 
@@ -207,8 +208,7 @@ def deadline_of(drain: Drain | None) -> int | None:
 
 def group_view(progress: TaskGroupProgress) -> GroupProgress:
     """The numbers of tasks by state of one group."""
-    limit = progress.spec.max_attempts
-    failed = sum(1 for task in progress.failed if progress.failures_of(task) >= limit)
+    failed = len(progress.lost_tasks) if progress.restarts_together else progress.lost
     succeeded, running = progress.succeeded, len(progress.running)
     return GroupProgress(
         name=progress.spec.name,

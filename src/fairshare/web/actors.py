@@ -5,12 +5,15 @@ that do not change the cluster's state. Without authentication the server listen
 trusts the claimed name, as Hadoop does without Kerberos; it looks up the groups itself.
 """
 
+from collections.abc import Iterable
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
+from fairshare.model.work import Command
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.lists import may_change, may_look
 from fairshare.server.server import LiveServer
@@ -73,6 +76,16 @@ async def check_account(server: LiveServer, user: str) -> None:
     problem = await run_in_threadpool(server.engine.account_problem, user)
     if problem:
         raise InputError("no-account", problem)
+
+
+async def check_commands(server: LiveServer, user: str, commands: Iterable[Command]) -> None:
+    """Raise InputError (`cannot-run`) for a command that the engine cannot run for a user."""
+    # Most commands are plain, and cost no thread.
+    special = [command for command in commands if command.is_special]
+    for command in special:
+        problem = await run_in_threadpool(server.engine.command_problem, user, command)
+        if problem:
+            raise InputError("cannot-run", problem)
 
 
 def check_claimed_groups(request: Request, groups: tuple[str, ...] | None) -> None:

@@ -1,5 +1,6 @@
 """Owns the assembly of the web application: all routes, and the middleware in front of them."""
 
+import asyncio
 import time
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,10 +12,13 @@ from starlette.routing import Mount
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.web import (
+    accounting,
     applications,
     cluster,
     configuration,
     containers,
+    cron,
+    deferral,
     drafts,
     driver,
     events,
@@ -26,7 +30,10 @@ from fairshare.web import (
     operations,
     queues,
     reasons,
+    resubmission,
+    sessions,
     timelines,
+    uploads,
 )
 from fairshare.web.addresses import Origin
 from fairshare.web.application_rows import ApplicationRows
@@ -44,6 +51,9 @@ from fairshare.web.pages import nodes as node_lines
 from fairshare.web.pages import queues as queue_names
 from fairshare.web.pages.files import page_routes
 from fairshare.web.pages.listings import Listings
+from fairshare.web.ray import packages as ray_packages
+from fairshare.web.ray.found import JobIndex
+from fairshare.web.ray.routes import ray_routes
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.document_cache import DocumentCaches
 from fairshare.web.yarn.gateway import LiveGateway
@@ -62,7 +72,14 @@ ROUTES: Final[list[ApiRoute]] = [
     *reasons.ROUTES,
     *timelines.ROUTES,
     *applications.ROUTES,
+    *resubmission.ROUTES,
+    *uploads.ROUTES,
+    *deferral.ROUTES,
     *containers.ROUTES,
+    *ray_packages.OWN_ROUTES,
+    *sessions.ROUTES,
+    *accounting.ROUTES,
+    *cron.ROUTES,
     *nodes.ROUTES,
     *node_containers.ROUTES,
     *labels.ROUTES,
@@ -103,6 +120,7 @@ def build_app(server: LiveServer) -> Starlette:
             *metrics.ROUTES,
             Mount(BASE, routes=ROUTES),
             *yarn_routes(),
+            *ray_routes(),
         ],
         middleware=[
             Middleware(metrics.Meter, metrics=server.metrics),
@@ -121,6 +139,8 @@ def build_app(server: LiveServer) -> Starlette:
         exception_handlers=HANDLERS,
     )
     app.state.server = server
+    cron.connect(server)
+    app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
     app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)
@@ -130,4 +150,5 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)
     app.state.node_rows = NodeRows(server)
+    app.state.ray_jobs = JobIndex(lambda: server.service.state)
     return app

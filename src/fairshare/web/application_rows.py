@@ -16,6 +16,7 @@ from fairshare.families.registry import family_of
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import Resource
+from fairshare.schedulers.protocol import State
 from fairshare.schedulers.views import VolatileFields
 from fairshare.server.server import LiveServer
 from fairshare.server.views import kind_of, progress_of
@@ -49,8 +50,22 @@ def application_document(
         id=application_name(state.epoch_ms, application.id),
         kind=kind_of(application),
         progress=progress_of(views.groups(application)),
+        tags=application.submission.tags,
+        expires_ms=application.expires_ms,
+        **_deferral(state, application),
         **more,
     )
+
+
+def _deferral(state: State, application: Application) -> dict[str, Any]:
+    """What is left of the conditions for the application's start."""
+    start = state.deferred.get(application.id)
+    if start is None:
+        return {}
+    after = tuple(
+        f"{application_name(state.epoch_ms, one.application)}:{one.outcome}" for one in start.after
+    )
+    return {"held": start.held, "begin_ms": start.begin_ms or None, "after": after}
 
 
 class KeptRow(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Owns the paths of applications: submit, look, kill, move, change the priority."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -16,22 +17,33 @@ from fairshare.api.applications import (
     Containers,
     KillBody,
     MoveBody,
+    Notice,
     PriorityBody,
     Submitted,
     Tasks,
 )
 from fairshare.api.values import MAX_TASKS
 from fairshare.api.work import Submission
+from fairshare.documents.notice_targets import shown_target
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
-from fairshare.model.identifiers import application_name
-from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority
+from fairshare.model.identifiers import ApplicationId, application_name
+from fairshare.model.inputs import (
+    KillApplication,
+    MoveApplication,
+    SetPriority,
+    SubmitApplication,
+)
+from fairshare.server.accounting.rows import command_of, command_text
+from fairshare.server.notices.records import HOOK
+from fairshare.server.server import LiveServer
 from fairshare.web.actors import (
     actor_of,
     caller_of,
     check_account,
     check_claimed_groups,
+    check_commands,
     groups_of,
     identity_of,
     mover_of,
@@ -45,6 +57,7 @@ from fairshare.web.application_rows import (
     application_row,
 )
 from fairshare.web.audit import note
+from fairshare.web.deferral import conditions_of
 from fairshare.web.limits import check_places, check_tasks, submission_slot
 from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get, post
 from fairshare.web.requests import (
@@ -55,7 +68,8 @@ from fairshare.web.requests import (
     whole_number,
 )
 from fairshare.web.slices import listing, sliced
-from fairshare.web.submissions import submission_of
+from fairshare.web.submissions import commands_of, submission_of
+from fairshare.web.uploads import caller_key
 
 MAX_LISTED = 100_000
 
@@ -86,13 +100,15 @@ def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
     limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
     states = wanted_states(parameters.get("state"))
     user = parameters.get("user")
-    queue = parameters.get("queue")
+    queue, tag = parameters.get("queue"), parameters.get("tag")
     service = server_of(request).service
     identity = identity_of(request)
     everything = identity is None or identity.administrator
 
     def fits(application: Application) -> bool:
-        if states is not None and application.state not in states:
+        if states is not None and application.shown_state not in states:
+            return False
+        if tag is not None and tag not in application.submission.tags:
             return False
         if user is not None and application.user != user:
             return False
@@ -128,27 +144,51 @@ async def submit_application(request: Request) -> Response:
     groups = body.groups or await groups_of(server, user)
     check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
     check_places(server.settings.limits, body.tasks)
-    submission = submission_of(
-        body, server.service.state.types, user, groups, server.settings.limits
-    )
+    state = server.service.state
+    start = conditions_of(body, state)
+    uploaded = partial(server.uploads.find, caller_key(request))
+    limits = server.settings.limits
+    submission = submission_of(body, state.types, user, groups, limits, start, uploaded)
+    return await admitted(request, submission)
+
+
+async def admitted(request: Request, submission: SubmitApplication) -> Response:
+    """The answer to a submission: 201 with the id, or 409 if the scheduler refuses it."""
+    server = server_of(request)
     note(request, queue=submission.queue)
-    await check_account(server, user)
+    number, rejected = await admit(server, submission)
+    name = application_name(server.service.state.epoch_ms, number)
+    if rejected is not None:
+        return refusal(409, rejected.code, rejected.reason, id=name)
+    return answer(Submitted(name, server.service.state.applications[number].state), 201)
+
+
+async def check_admission(server: LiveServer, submission: SubmitApplication) -> None:
+    """Raise InputError for what the server, not the scheduler, cannot do for its user."""
+    await check_account(server, submission.user)
+    await check_commands(server, submission.user, commands_of(submission))
+    for target in submission.details.notify:
+        problem = server.notices.delivery.problem(target)
+        if problem:
+            raise InputError("cannot-notify", f"{shown_target(target)}: {problem}")
+
+
+async def admit(
+    server: LiveServer, submission: SubmitApplication
+) -> tuple[ApplicationId, ApplicationRejected | None]:
+    """Submit an application: its number, and the refusal if the scheduler refuses it. Raises
+    InputError."""
+    await check_admission(server, submission)
     async with (
         submission_slot(server, submission),
         server.payloads.of_submission(submission) as wanted,
     ):
         events = await server.service.ask(wanted)
-    epoch_ms = server.service.state.epoch_ms
     for event in events:
-        match event:
-            case ApplicationSubmitted(application=number):
-                state = server.service.state.applications[number].state
-                return answer(Submitted(application_name(epoch_ms, number), state), 201)
-            case ApplicationRejected(application=number):
-                name = application_name(epoch_ms, number)
-                return refusal(409, event.code, event.reason, id=name)
-            case _:
-                pass
+        if isinstance(event, ApplicationSubmitted):
+            return event.application, None
+        if isinstance(event, ApplicationRejected):
+            return event.application, event
     raise AssertionError("a submission was neither accepted nor refused")
 
 
@@ -158,8 +198,20 @@ async def show_application(request: Request) -> Response:
     application = read_application(request)
     server = server_of(request)
     views = server.service.views
+    command = command_of(application)
     found = application_document(
-        ApplicationDetails, server, application, groups=views.groups(application), containers=()
+        ApplicationDetails,
+        server,
+        application,
+        groups=views.groups(application),
+        containers=(),
+        command=command_text(command),
+        directory=(command.directory or "") if command is not None else "",
+        notices=tuple(
+            Notice(one.event, shown_target(one.target), one.state, one.attempts, one.error)
+            for one in server.notices.of(application.id)
+            if one.target != HOOK
+        ),
     )
     containers = [view async for view in sliced(views.live_containers(application))]
     return answer(msgspec.structs.replace(found, containers=containers))
@@ -223,6 +275,7 @@ ROUTES = [
         Parameter("state", "Several with commas between."),
         Parameter("user", "Only his."),
         Parameter("queue", "Only those of this queue."),
+        Parameter("tag", "Only those with this tag."),
         Parameter("limit", "How many at most.", POSITIVE),
     ),
     post("/applications", submit_application, TAG, Submission, Submitted, 201),

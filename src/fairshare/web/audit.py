@@ -125,14 +125,14 @@ class Audit:
 
 
 def is_redacted(method: str, path: str, status: int) -> bool:
-    """Whether a call gets a line: read-only calls do if they were refused.
+    """Whether a call gets a line: read-only calls do if they were refused, or opened a session.
 
     >>> is_redacted("GET", "/api/v1/cluster", 200), is_redacted("POST", "/api/v1/applications", 201)
     (False, True)
     """
     if method not in _LOOKING or path.rstrip("/").endswith(CHANGING_LOOKS):
         return True
-    return status in _REFUSED
+    return status in _REFUSED or status == 101  # a session in a container began
 
 
 def _read(start: bytes) -> _Refusal:

@@ -1,5 +1,5 @@
 """Owns the authentication middleware: where authentication is on, an unauthenticated request may
-only fetch the pages' static files.
+only fetch the pages' static files. Callers of the Unix socket are identified always.
 
 Authorization for an application or a queue is checked where the call is handled (`actors.py`).
 """
@@ -22,6 +22,7 @@ from fairshare.model.identifiers import (
 from fairshare.server.access.audit import redacted
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.lists import may_change, may_look
+from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.access.tokens import TokensUnreadable
 from fairshare.server.server import LiveServer
@@ -56,16 +57,20 @@ class AuthenticationMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if scope["type"] != "http" or not self.authentication.required or is_open(path):
+        peer = peer_of_scope(scope)
+        needed = self.authentication.required or peer.startswith(PEER)
+        if scope["type"] != "http" or not needed or is_open(path):
             await self.app(scope, receive, send)
             return
+        if not self.authentication.peers.knows(peer):
+            await run_in_threadpool(self.authentication.peers.identify, peer)
         headers = Headers(scope=scope)
         address = address_of_scope(scope)
         twice = [name for name in self.authentication.headers if len(headers.getlist(name)) > 1]
         try:
             identity = None
             if not twice:
-                identity = self.authentication.identify(headers, peer_of_scope(scope))
+                identity = self.authentication.identify(headers, peer)
         except TokensUnreadable as error:
             await self._tell_unreadable(error)(scope, receive, send)
             return
@@ -87,8 +92,7 @@ class AuthenticationMiddleware:
                 "wrong-token" if given else "no-token",
                 "this token is unknown, revoked or too old: ask an administrator for a new one"
                 if given
-                else "say who you are: send 'Authorization: Bearer TOKEN' with a token that an "
-                "administrator has made for you (FAIRSHARE_TOKEN for the command line)",
+                else self._how_to_say_who(peer),
                 {"WWW-Authenticate": "Bearer"},
             )
             await answer(scope, receive, send)
@@ -108,6 +112,20 @@ class AuthenticationMiddleware:
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _how_to_say_who(self, peer: str) -> str:
+        if peer.startswith(PEER):
+            return (
+                f"your account ({peer.removeprefix(PEER)}) has no name on the server's machine: it"
+                " needs one there, or a token"
+            )
+        proof = (
+            "send 'Authorization: Bearer TOKEN' with a token that an administrator has made for you"
+            " (FAIRSHARE_TOKEN for the command line)"
+        )
+        path = self.server.settings.socket
+        local = f"on the server's machine call unix:{path}, elsewhere " if path else ""
+        return f"say who you are: {local}{proof}"
 
     def _tell(self, who: str, words: str) -> None:
         """Log a refusal; repeated refusals of one caller get a few lines, and then a count."""

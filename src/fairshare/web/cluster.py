@@ -6,6 +6,7 @@ from starlette.responses import Response
 from fairshare import __version__
 from fairshare.api.cluster import Cluster, ShutdownBody, Stopping, Version
 from fairshare.families.registry import family_of
+from fairshare.this_machine import this_machine
 from fairshare.web.actors import check_administrator
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, get, post
@@ -42,6 +43,7 @@ async def show_cluster(request: Request) -> Response:
             scheduler_title=family.title,
             has_priorities=family.has_priorities,
             moves_applications=family.moves_applications,
+            machine=this_machine() if server.engine_name == "local" else "",
         )
     )
 

@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fairshare.config.limits import LimitSettings
 from fairshare.server.access.proxies import Proxies
 from fairshare.web.answers import refusal
 from fairshare.web.limits import CROWDED, caller_of_scope
+from fairshare.web.unix_socket import peer_address
+from fairshare.web.websocket import SWITCHES
 
 PIECE_BYTES = 64 * 1024
 """The bytes of an answer that are written to the socket at once."""
@@ -33,6 +36,8 @@ GRACE_S = 1.0
 RESERVE = 100
 """How many connections above the limit have that grace period; beyond them the oldest is closed at
 once."""
+
+SWITCHING = 101
 
 _AT_ONCE = struct.pack("ii", 1, 0)
 _LATE = (
@@ -135,6 +140,7 @@ class Connection(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._began_s = self.loop.time()
         self._admitted = True
+        self._switched = False
 
     @property
     def address(self) -> str:
@@ -154,6 +160,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """As in uvicorn; also counts the connection and starts its timer."""
         super().connection_made(transport)
+        peer = peer_address(transport)
+        if peer:
+            self.client = (peer, 0)
         self._admitted = self.crowd.enter(self)
         self._expect_request()
 
@@ -165,7 +174,14 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """As in uvicorn; an incomplete request must become complete in time."""
+        """As in uvicorn; an incomplete request must become complete in time. After `switch` the
+        bytes are the body of the request that asked for it."""
+        if self._switched:
+            self.cycle.body += data
+            if len(self.cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            self.cycle.message_event.set()
+            return
         super().data_received(data)
         if self.idle and self._timer is None and not self.transport.is_closing():
             self._expect_request()
@@ -176,6 +192,33 @@ class Connection(H11Protocol):
             self.cut()
         else:
             super().timeout_keep_alive_handler()
+
+    def switch(self, start: Message) -> None:
+        """Answer 101: from now on both sides send bytes of another protocol (RFC 9110, 7.8). The
+        bodies of the answer are written as they are, and the connection ends with them."""
+        lines = [b"HTTP/1.1 101 Switching Protocols"]
+        lines += [name + b": " + value for name, value in start.get("headers", ())]
+        self.transport.write(b"\r\n".join([*lines, b"", b""]))
+        self._switched = self.cycle.response_started = True
+        self.flow.resume_reading()
+        if self.conn.trailing_data[0]:
+            self.data_received(self.conn.trailing_data[0])
+
+    async def write_switched(self, message: Message) -> None:
+        """Write bytes of the other protocol, when the peer has taken earlier ones."""
+        if self.flow.write_paused and not self.cycle.disconnected:
+            await self.flow.drain()
+        if self.cycle.disconnected:
+            return
+        self.transport.write(message.get("body", b""))
+        if not message.get("more_body", False):
+            self.cycle.response_complete = True
+            self.transport.close()
+
+    def _should_upgrade(self) -> bool:
+        """Whether uvicorn hands the connection over: never, since a request for another protocol is
+        answered like any other, with 101 if the application agrees."""
+        return False
 
     def cut(self) -> None:
         """Abort the connection, and discard what the peer has not read, also in the kernel's
@@ -258,9 +301,22 @@ class _Sender:
         self._refused = False
         self._caller = ""
         self._counted = 0
+        self._switched = False
 
     async def __call__(self, message: Message) -> None:
         if self._refused:
+            return
+        if message["type"] == "http.response.start" and message["status"] == SWITCHING:
+            if not self._scope.get(SWITCHES):
+                self._refused = True
+                await _UNASKED(self._scope, _nothing, self._in_time)
+                return
+            self._switched = True
+            self._send = self._connection.write_switched
+            self._connection.switch(message)
+            return
+        if self._switched:
+            await self._in_time(message)
             return
         if message["type"] == "http.response.start":
             if _length(message) > PIECE_BYTES and self._scope["method"] != "HEAD":
@@ -351,6 +407,7 @@ _TOO_MANY_BODIES = (
     "the bodies of your other requests are not settled yet: wait for their answers"
     " ([limits] in fairshare.toml says how much: bodies_mb)"
 )
+_UNASKED = refusal(502, "bad-answer", "what is passed on here asks for another protocol")
 _TOO_MUCH = refusal(
     429,
     "too-much-in-flight",

@@ -6,7 +6,6 @@ opens only regular files.
 
 import base64
 import os
-import stat
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from fairshare.api.applications import ContainerStopping
 from fairshare.api.values import ActorBody
+from fairshare.engines import log_files
 from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import InputError
 from fairshare.model.identifiers import (
@@ -67,7 +67,7 @@ async def read_log(request: Request) -> Response:
     if isinstance(server.engine, FetchesFiles):
         return await log_of_node(server, server.engine, container, stream, (offset, limit))
     if files is None:
-        return await _read_log_of_node(server, container, stream, offset, limit)
+        return await log_of_node_manager(server, container, stream, offset, limit)
     # This is checked before the file is read, so that bytes written meanwhile are not missed. A
     # container that was ordered to end may still run for a moment.
     over = files.ended() and server.service.is_over(container)
@@ -110,9 +110,10 @@ async def read_log(request: Request) -> Response:
     return file_answer(path, start, count, status, headers, "text/plain", has_lost)
 
 
-async def _read_log_of_node(
+async def log_of_node_manager(
     server: LiveServer, container: ContainerId, stream: str, offset: int, limit: int
 ) -> Response:
+    """A part of a log that a NodeManager has."""
     url = _url_on_node(server, container, stream)
     over = server.service.is_over(container)
     async with log_client() as client:
@@ -244,24 +245,12 @@ def is_launched(request: Request, container: ContainerId) -> bool:
 
 def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
     """Bytes of a log and its size; a log that does not exist (yet) is empty."""
-    try:
-        descriptor = open_regular(path)
-    except FileNotFoundError:
-        return b"", 0
-    try:
-        # The size comes first: if the file grows meanwhile, the bytes read do not reach its end.
-        size = os.fstat(descriptor).st_size
-        return os.pread(descriptor, max(0, min(limit, size - offset)), offset), size
-    finally:
-        os.close(descriptor)
+    return log_files.read_part(path, offset, limit)
 
 
 def size_of(path: Path) -> int:
     """The size of a log in bytes; 0 if it does not exist (yet)."""
-    try:
-        return path.lstat().st_size
-    except OSError:
-        return 0
+    return log_files.read_part(path, 0, 0)[1]
 
 
 def file_answer(
@@ -299,14 +288,7 @@ def open_regular(path: Path) -> int:
 
     A container could replace its log with a link or a pipe.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise FileNotFoundError(f"{path} is not a regular file") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileNotFoundError(f"{path} is not a regular file")
-    return descriptor
+    return log_files.Place(path).open()
 
 
 ROUTES = [

@@ -4,6 +4,8 @@ The driver's container has the token in its environment. A token of an earlier a
 another application, is refused.
 """
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +24,7 @@ from fairshare.model.inputs import (
     RequestContainers,
 )
 from fairshare.server.access.submitted_bytes import size_of_command, size_of_group
+from fairshare.web.actors import check_commands
 from fairshare.web.answers import answer
 from fairshare.web.application_rows import application_row
 from fairshare.web.limits import check_asks, check_places, check_tasks, room_for
@@ -34,6 +37,7 @@ from fairshare.web.requests import (
     server_of,
 )
 from fairshare.web.submissions import Translation
+from fairshare.web.uploads import caller_key
 
 OWN = "/applications/{application}"
 
@@ -63,6 +67,13 @@ def own_application(request: Request) -> Application:
     return application
 
 
+def _translation(request: Request) -> Translation:
+    """The translation of a master's body, which may name what the master has uploaded."""
+    server = server_of(request)
+    uploaded = partial(server.uploads.find, caller_key(request))
+    return Translation(server.service.state.types, server.settings.limits, uploaded)
+
+
 async def register_master(request: Request) -> Response:
     """POST /applications/ID/register."""
     application = own_application(request)
@@ -90,7 +101,7 @@ async def add_tasks(request: Request) -> Response:
     application = own_application(request)
     body = await read_body(request, TasksBody)
     server = server_of(request)
-    translation = Translation(server.service.state.types, server.settings.limits)
+    translation = _translation(request)
     earlier = [progress.spec for progress in application.tasks.groups]
     check_tasks(
         server.settings.limits,
@@ -100,6 +111,7 @@ async def add_tasks(request: Request) -> Response:
     check_places(server.settings.limits, body.tasks)
     tasks = translation.groups(body.tasks, "tasks", earlier)
     translation.finish()
+    await check_commands(server, application.user, (group.command for group in tasks))
     async with (
         room_for(server, application.user, sum(map(size_of_group, tasks))),
         server.payloads.of_groups(tasks) as groups,
@@ -115,9 +127,10 @@ async def launch_container(request: Request) -> Response:
     application = server.service.state.applications[application_of(container)]
     check_token(request, application)
     body = await read_body(request, Launch)
-    translation = Translation(server.service.state.types, server.settings.limits)
+    translation = _translation(request)
     command = translation.command(body, "launch")
     translation.finish()
+    await check_commands(server, application.user, (command,))
     async with (
         room_for(server, application.user, size_of_command(command)),
         server.payloads.of_command(command) as wanted,

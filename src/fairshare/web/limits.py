@@ -7,6 +7,7 @@ fairshare.toml sets the values.
 
 import contextlib
 import math
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
@@ -31,6 +32,11 @@ BURST_S = 2.0
 
 STREAMS = frozenset({"/api/v1/changes", "/api/v1/events"})
 """Paths whose answers stay open: they wait for a change, or stream changes."""
+TAILS = ("/api/jobs/", "/logs/tail")
+"""Beginning and end of further such paths: the logs of Ray jobs."""
+
+SESSIONS = re.compile(r"/api/v1/containers/[^/]+/(exec|terminal)")
+"""Paths whose connections stay open: sessions in containers."""
 
 CROWDED = "fairshare.crowded"
 """Key in the scope of a call: its connection exceeds the limit, and no idle one could be closed."""
@@ -134,7 +140,7 @@ class Throttle:
         if wait_s:
             await too_many_requests(wait_s)(scope, receive, send)
             return
-        if scope.get("path") not in STREAMS:
+        if not stays_open(scope.get("path", "")):
             await self.app(scope, receive, send)
             return
         try:
@@ -151,6 +157,17 @@ class Throttle:
             return True
         identity = scope.get(self.identity_key)
         return isinstance(identity, Identity) and identity.administrator
+
+
+def stays_open(path: str) -> bool:
+    """Whether an answer counts as an open stream.
+
+    >>> stays_open("/api/v1/events"), stays_open("/api/jobs/a/logs/tail"), stays_open("/api/jobs/a")
+    (True, True, False)
+    """
+    if path in STREAMS or SESSIONS.fullmatch(path):
+        return True
+    return path.startswith(TAILS[0]) and path.endswith(TAILS[1])
 
 
 def too_many_requests(wait_s: float) -> ASGIApp:

@@ -14,6 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -26,6 +27,7 @@ from fairshare.server.settings import LiveSettings
 from fairshare.web.app import build_app
 from fairshare.web.authentication import KEY
 from fairshare.web.connections import Crowd, connection_class
+from fairshare.web.unix_socket import bound, check_socket
 
 _log = logging.getLogger("fairshare.access")
 
@@ -39,9 +41,10 @@ GRACE_S = 5
 class _Web(uvicorn.Server):
     """uvicorn's server without its own signal handlers, and with a callback when it accepts."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, local: socket.socket | None) -> None:
         super().__init__(config)
         self.accepting = asyncio.Event()
+        self._local = local
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -51,6 +54,17 @@ class _Web(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As in uvicorn, and then call back."""
         await super().startup(sockets)
+        if self._local is not None:
+            loop, config = asyncio.get_running_loop(), self.config
+
+            def protocol() -> asyncio.Protocol:
+                made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
+                    config=config, server_state=self.server_state, app_state=self.lifespan.state
+                )
+                return made
+
+            # Without TLS, also where the network has it: no one listens in on a Unix socket.
+            self.servers.append(await loop.create_unix_server(protocol, sock=self._local))
         self.accepting.set()
 
 
@@ -111,6 +125,7 @@ def address_of(host: str) -> str:
 
 def check_exposure(settings: LiveSettings) -> None:
     """Raise ConfigurationError for a network address where authentication is off."""
+    check_socket(settings.socket, settings.socket_group)
     if settings.run_as == "user" and not settings.authentication.required:
         raise ConfigurationError(
             [
@@ -125,7 +140,13 @@ def check_exposure(settings: LiveSettings) -> None:
 
 
 def warn_of_exposure(settings: LiveSettings) -> None:
-    """Log a warning where tokens and all other data cross the network as plain text."""
+    """Log a warning where tokens and all other data cross the network as plain text, and where
+    containers have the account that is an administrator on the Unix socket."""
+    if settings.socket is not None and settings.run_as == "server" and settings.engine == "local":
+        _log.warning(
+            "containers run under the server's account, which is an administrator on the Unix"
+            ' socket: write run_as = "user" below [engine] if users need not trust each other'
+        )
     if settings.certificate or settings.authentication.proxies:
         return
     address = address_of(settings.host)
@@ -211,7 +232,10 @@ async def serve(
     try:
         # Drivers that are still running know the last address of this state directory.
         preferred = port_of(server.directory.url())
-        with contextlib.closing(bind(settings.host, settings.port, preferred)) as listener:
+        with (
+            contextlib.closing(bind(settings.host, settings.port, preferred)) as listener,
+            _local_socket(settings) as local,
+        ):
             await server.start(url_of(listener, "https" if settings.certificate else "http"))
             warn_of_exposure(settings)
             with _stop_on_signals(server):
@@ -219,7 +243,7 @@ async def serve(
                     for door in doors:
                         await door.start()
                         opened.push_async_callback(door.stop)
-                    await _serve_until_stopped(server, listener, ready, opened.aclose)
+                    await _serve_until_stopped(server, listener, local, ready, opened.aclose)
     finally:
         await server.close()
     failure = server.service.failure
@@ -231,9 +255,19 @@ async def serve(
         ) from failure
 
 
+def _local_socket(
+    settings: LiveSettings,
+) -> contextlib.AbstractContextManager[socket.socket | None]:
+    """The Unix socket, if there is one."""
+    if settings.socket is None:
+        return contextlib.nullcontext()
+    return bound(Path(settings.socket), settings.socket_group)
+
+
 async def _serve_until_stopped(
     server: LiveServer,
     listener: socket.socket,
+    local: socket.socket | None,
     ready: Callable[[str], None],
     close_doors: Callable[[], Awaitable[None]],
 ) -> None:
@@ -254,7 +288,8 @@ async def _serve_until_stopped(
             h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
             ssl_certfile=server.settings.certificate,
             ssl_keyfile=server.settings.key,
-        )
+        ),
+        local,
     )
     sparing = _Sparing()
     logging.getLogger("uvicorn.error").addFilter(sparing)

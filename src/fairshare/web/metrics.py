@@ -44,7 +44,7 @@ class Meter:
             nonlocal status, endless
             if message["type"] == "http.response.start":
                 status = message["status"]
-                endless = any(
+                endless = status == 101 or any(
                     name.lower() == b"content-type" and value.startswith(b"text/event-stream")
                     for name, value in message.get("headers", ())
                 )

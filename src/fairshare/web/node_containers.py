@@ -22,6 +22,7 @@ async def show_node(request: Request) -> Response:
     if view is None:
         gone = server.projections.nodes.inactive.get(name)
         raise unknown_node(name, "any more" if gone is None else f"any more: it is {gone.state}")
+    history = server.projections.history
     containers = tuple(
         NodeContainer(
             id=container_name(state.epoch_ms, container),
@@ -33,11 +34,15 @@ async def show_node(request: Request) -> Response:
             master=grant.master,
             allocated_ms=grant.allocated_ms,
             marked=container in state.nodes[name].marked,
+            gpus=() if (record := history.container(container)) is None else record.gpus,
         )
         for container, grant in state.nodes[name].containers.items()
     )
     joined_ms = server.projections.nodes.joined_ms.get(name)
-    return answer(filled(NodeDetails, view, state.types, joined_ms=joined_ms, running=containers))
+    gpus = server.gpus_of(state.nodes[name])
+    return answer(
+        filled(NodeDetails, view, state.types, joined_ms=joined_ms, running=containers, gpus=gpus)
+    )
 
 
 def unknown_node(name: str, when: str) -> InputError:

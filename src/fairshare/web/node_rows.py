@@ -45,7 +45,8 @@ class NodeRows:
 
     def _write(self, node: Node) -> KeptRow:
         state = self._server.service.state
-        content = encoded(filled(NamedNode, node_view(state, node), state.types))
+        gpus = self._server.gpus_of(node)
+        content = encoded(filled(NamedNode, node_view(state, node), state.types, gpus=gpus))
         kept = self._kept[node.name] = KeptRow(self._made_of(node), content)
         return kept
 
@@ -60,13 +61,17 @@ class NodeRows:
             node.attributes,
             state.drains.get(node.name),
             state.label_of(node),
+            self._server.gpus_of(node),
         )
 
 
 def node_rows(server: LiveServer) -> Nodes:
     """The nodes and the decommissioned ones."""
-    types = server.service.state.types
-    nodes = tuple(filled(NamedNode, view, types) for view in server.service.views.nodes)
+    state = server.service.state
+    nodes = tuple(
+        filled(NamedNode, view, state.types, gpus=server.gpus_of(state.nodes[view.name]))
+        for view in server.service.views.nodes
+    )
     return Nodes(nodes, taken_out(server))
 
 

@@ -147,7 +147,10 @@ def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
 
 
 def _task(groups: list[Any], record: ContainerRecord) -> str | None:
-    return f"{groups[record.group].spec.name}[{record.task}]" if record.group >= 0 else None
+    if record.group < 0:
+        return None
+    spec = groups[record.group].spec
+    return f"{spec.name}[{spec.index_of(record.task)}]"
 
 
 ROUTES = [

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from fairshare.engines.local import processes
+from fairshare.engines.local import compiled, processes
 from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.local.gpus.chosen import assigned_elsewhere
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.model.identifiers import application_name, container_id, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.model.work import Command
+from fairshare.model.work import Command, EndSignal
 
 EPOCH_MS = 1_700_000_000_000
 APPLICATION = application_name(EPOCH_MS, 1)
@@ -28,6 +29,10 @@ def groups_named(name: str) -> list[Path]:
     """The control groups of this name; that others go away while it looks does not matter."""
     walk = os.walk("/sys/fs/cgroup")
     return [Path(parent, name) for parent, below, _ in walk if name in below]
+
+
+TWO_GPUS = assigned_elsewhere(("0", "1"), ())
+"""Pretended ones: an engine believes the names that another scheduler gave it."""
 
 
 class Reports:
@@ -79,6 +84,8 @@ def order(
     ours: dict[str, str] | None = None,
     call: bytes = b"",
     launched_ms: int = 0,
+    grace_ms: int | None = None,
+    end_signal: EndSignal | None = None,
 ) -> LaunchOrder:
     container = container_id(1, 1, number)
     return LaunchOrder(
@@ -90,7 +97,12 @@ def order(
         memory_mb=memory_mb,
         vcores=vcores,
         command=Command(
-            arguments=arguments, environment=environment or {}, directory=directory, callable=call
+            arguments=arguments,
+            environment=environment or {},
+            directory=directory,
+            callable=call,
+            grace_ms=grace_ms,
+            end_signal=end_signal,
         ),
         environment=ours or {},
         time_limit_ms=time_limit_ms,
@@ -101,6 +113,12 @@ def order(
 
 def shell(number: int, line: str, **more: Any) -> LaunchOrder:
     return order(number, "/bin/sh", "-c", textwrap.dedent(line), **more)
+
+
+def on_gpus(number: int, line: str, gpus: int = 1) -> LaunchOrder:
+    wanted = shell(number, line)
+    wanted.resources["yarn.io/gpu"] = gpus
+    return wanted
 
 
 def python(number: int, program: str, **more: Any) -> LaunchOrder:
@@ -167,9 +185,13 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-@pytest.fixture
-def start(state: Path) -> Iterator[Start]:
-    """Start engines on one state directory; afterwards no process of it may be left."""
+SUPERVISORS = ["compiled", "python"] if compiled.exists() else ["python"]
+
+
+@pytest.fixture(params=SUPERVISORS)
+def start(request: pytest.FixtureRequest, state: Path) -> Iterator[Start]:
+    """Start engines on one state directory, with either supervisor; afterwards no process of it may
+    be left."""
     engines: list[LocalEngine] = []
 
     def begin(
@@ -177,7 +199,7 @@ def start(state: Path) -> Iterator[Start]:
         report: Callable[[Input], None] | None = None,
         **settings: Any,
     ) -> tuple[LocalEngine, Reports]:
-        engine = LocalEngine(state, **settings)
+        engine = LocalEngine(state, compiled=request.param == "compiled", **settings)
         reports = Reports()
         engine.start(report or reports, launched=launched)
         engines.append(engine)
@@ -186,7 +208,7 @@ def start(state: Path) -> Iterator[Start]:
     yield begin
     for engine in engines:
         engine.close(stop_containers=True)
-    assert processes_of(state) == []
+    until(lambda: processes_of(state) == [])  # a reaper waits briefly for a lock
 
 
 @pytest.fixture(params=["auto", "watch"])

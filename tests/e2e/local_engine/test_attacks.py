@@ -14,7 +14,16 @@ from fairshare.engines.protocol import LaunchOrder
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 
-from .conftest import PATIENCE_S, alive, groups_named, order, processes_of, shell, until
+from .conftest import (
+    PATIENCE_S,
+    SUPERVISORS,
+    alive,
+    groups_named,
+    order,
+    processes_of,
+    shell,
+    until,
+)
 from .test_restarts import kill, server
 
 
@@ -131,8 +140,10 @@ def test_a_container_that_kills_its_supervisor_after_the_servers_death_leaves_no
     line = "env -i setsid sleep 1000 & echo $! > left; until [ -e go ]; do sleep .01; done;"
     kill(server(state, f"[shell(1, {line + ' kill -9 $PPID'!r})]"))
     (work,) = (state / "containers").glob("*/*/work")
+    left = work / "left"
+    until(lambda: left.exists() and left.read_text().endswith("\n"))
     (work / "go").touch()
-    until(lambda: not alive(int((work / "left").read_text())))
+    until(lambda: not alive(int(left.read_text())))
     _, reports = start()
     assert reports.exited(container_id(1, 1, 1)).exit_code == -100  # nobody saw who killed it
 
@@ -195,6 +206,7 @@ def test_a_server_that_dies_before_it_read_all_answers_leaves_its_zygote_to_do_i
 # ---- files
 
 
+@pytest.mark.parametrize("start", SUPERVISORS[:1], indirect=True)  # it is the server that reads
 @pytest.mark.parametrize("name", ["pid.json", "exit.json", "launch.json"])
 @pytest.mark.parametrize("how", ["echo '{}' >", "rm -f {0}; mkfifo", "rm -f {0}; mkdir"])
 def test_a_spoiled_file_of_a_container_never_stops_the_start(start, state, name, how):

@@ -93,14 +93,14 @@ def test_many_short_containers_are_all_started_and_reported_once(engine):
 # ---- servers that come and go
 
 
-def server(state: Path, orders: str) -> "subprocess.Popen[str]":
+def server(state: Path, orders: str, settings: str = "") -> "subprocess.Popen[str]":
     """Another process with an engine on this state directory, that has launched some orders."""
     program = textwrap.dedent(f"""
         import sys, time
         from pathlib import Path
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from conftest import *
-        engine, reports = LocalEngine(Path({str(state)!r})), Reports()
+        engine, reports = LocalEngine(Path({str(state)!r}), {settings}), Reports()
         engine.start(reports)
         orders = {orders}
         for wanted in orders:

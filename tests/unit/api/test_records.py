@@ -13,6 +13,7 @@ from fairshare.api.applications import ApplicationFields
 from fairshare.api.nodes import NodeFields
 from fairshare.api.queues import QueueFields
 from fairshare.client import answers
+from fairshare.client.accounting_calls import AccountingCalls
 from fairshare.client.answers import Decoded
 from fairshare.client.calls import Call, Calls, CallTable
 from fairshare.client.discovery import Server
@@ -23,7 +24,11 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.web.app import ROUTES
 from fairshare.web.openapi.operation import Operation
 
-METHODS = sorted(name for name, one in vars(CallTable).items() if isinstance(one, method))
+METHODS = sorted(
+    name
+    for name, one in {**vars(AccountingCalls), **vars(CallTable)}.items()
+    if isinstance(one, method)
+)
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "add_labels": ({"gpu": True},),
@@ -34,7 +39,8 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "change_configuration": ({},),
     "move": (1, "root.a"),
     "set_priority": (1, 2),
-    "submit": (Submission(),),
+    "submit_whole": (Submission(),),
+    "upload": (b"a call",),
 }
 """The arguments of methods that need others than one name."""
 
@@ -66,7 +72,8 @@ def operation_of(path: str, verb: str) -> Operation:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_client_decodes_an_answer_into_the_class_that_the_server_describes(name):
     call = call_of(name)
-    operation = operation_of(call.path, "GET" if call.body is None else "POST")
+    verb = "PUT" if call.content else "GET" if call.body is None else "POST"
+    operation = operation_of(call.path, verb)
     decode = call.understand
     if call.whole or not isinstance(decode, Decoded):
         return

@@ -247,7 +247,7 @@ def cluster() -> FakeCluster:
 
 @pytest.fixture
 def run(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Calls a verb as a user would; the width is that of the terminal."""
+    """Calls a verb as a user would; the width is that of the terminal, None that of a pipe."""
     for name in ("FAIRSHARE_URL", "FAIRSHARE_STATE", "FAIRSHARE_TOKEN", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FAIRSHARE_USER", "ann")
@@ -257,9 +257,9 @@ def run(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Run:
         client.pace_s = 0.0
         return client
 
-    def call(*arguments: str, width: int = 120) -> Result:
-        monkeypatch.setenv("COLUMNS", str(width))
-        return CliRunner().invoke(fairshare, list(arguments), obj=open_client)
+    def call(*arguments: str, width: int | None = 120, typed: str | None = None) -> Result:
+        monkeypatch.setenv("COLUMNS", "" if width is None else str(width))
+        return CliRunner().invoke(fairshare, list(arguments), obj=open_client, input=typed)
 
     return call
 

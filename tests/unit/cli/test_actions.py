@@ -1,11 +1,15 @@
 import json
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
-from fairshare.cli import shutdown
+from fairshare.cli import kill, shutdown
 
-ONE, TWO = "application_1700000000000_0001", "application_1700000000000_0002"
+from .conftest import application, application_name
+
+ONE, TWO = application_name(1), application_name(2)
+ADS = "root.research.ads"
 REFUSED = {"code": "unknown-application", "message": "there is no such application"}
 
 
@@ -142,3 +146,123 @@ def test_shutdown_need_not_wait(run, cluster):
         "containers": 0,
     }
     assert len(cluster.calls) == 1
+
+
+def kills(cluster):
+    return [path for path, _ in cluster.posted()]
+
+
+def test_kill_by_options_kills_all_that_fit_and_have_not_ended(run, cluster):
+    found = [application(9, "PENDING", name="train 1"), application(7, "RUNNING", name="eval")]
+    cluster.answers["/applications"] = {"applications": found}
+    cluster.answers[f"/applications/{application_name(9)}/kill"] = {}
+    options = ("--user", "ann", "--queue", "a", "--tag", "night", "--name", "train*", "--yes")
+    result = run("kill", *options)
+    assert (result.exit_code, result.stdout) == (0, f"killed {application_name(9)}\n")
+    asked = {"state": "PENDING,RUNNING", "user": "ann", "queue": "a", "tag": "night"}
+    assert ("GET", "/applications", asked) in cluster.calls
+    listed = run("kill", "--state", "pending", "--dry-run")
+    assert listed.stdout.splitlines() == [f"{application_name(9)} PENDING ann {ADS} train 1"]
+
+
+def test_kill_without_a_terminal_kills_nothing_unless_told_yes(run, cluster):
+    result = run("kill", "--user", "ann")
+    assert result.exit_code == 2
+    assert "3 applications would be killed: without a terminal write --yes" in result.stderr
+    assert kills(cluster) == []
+
+
+def test_kill_can_list_those_that_it_would_kill(run, cluster):
+    result = run("kill", "--user", "ann", "--dry-run")
+    first = f"{application_name(9)} PENDING ann root.research.ads held back\n"
+    assert (result.exit_code, result.stdout.startswith(first)) == (0, True)
+    assert result.stderr == "3 applications would be killed.\n"
+    assert kills(cluster) == []
+
+
+@pytest.mark.parametrize(("answer", "code", "killed"), [("y\n", 0, 3), ("n\n", 1, 0)])
+def test_kill_on_a_terminal_says_which_and_asks(run, cluster, monkeypatch, answer, code, killed):
+    for number in (9, 7, 3):
+        cluster.answers[f"/applications/{application_name(number)}/kill"] = {}
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(kill, "sys", SimpleNamespace(stdin=terminal))
+    result = run("kill", "--queue", "a", typed=answer)
+    assert f"  {application_name(9)} PENDING ann" in result.stderr
+    assert result.exit_code == code
+    assert len(kills(cluster)) == killed
+
+
+@pytest.mark.parametrize("arguments", [(), (ONE, "--user", "ann"), (ONE, "--dry-run")])
+def test_kill_takes_either_names_or_options(run, cluster, arguments):
+    assert run("kill", *arguments).exit_code == 2
+    assert kills(cluster) == []
+
+
+def test_kill_by_options_that_nothing_fits_succeeds(run, cluster):
+    cluster.answers["/applications"] = {"applications": []}
+    result = run("kill", "--user", "nobody", "--yes")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "No such application.\n"
+
+
+def test_priority_prints_the_one_that_the_application_has_got(run, cluster):
+    seven = f"/applications/{application_name(7)}"
+    cluster.answers |= {f"{seven}/priority": {}, seven: application(7, "RUNNING", priority=10)}
+    result = run("priority", application_name(7), "12")
+    assert result.exit_code == 0
+    assert result.stdout == f"{application_name(7)} has priority 10\n"
+    assert result.stderr.startswith("12 is above the cluster's yarn.cluster.max-application-p")
+    assert cluster.posted() == [(f"{seven}/priority", {"priority": 12, "user": "ann"})]
+
+
+def test_priority_says_that_the_fair_scheduler_has_none(run, cluster):
+    refused = {"code": "not-supported", "message": "is not supported in Fair Scheduler"}
+    cluster.answers["/applications/7/priority"] = httpx.Response(409, json=refused)
+    result = run("priority", "7", "-1")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "Error: priority -1 has no effect: the fair scheduler has no priorities of applications\n"
+    )
+
+
+def ends(cluster, number, *states):
+    path = f"/applications/{application_name(number)}"
+    cluster.answers[path] = [application(number, state) for state in states]
+
+
+def test_wait_succeeds_when_all_have_finished(run, cluster):
+    ends(cluster, 1, "FINISHED")
+    ends(cluster, 2, "RUNNING", "RUNNING", "RUNNING", "FINISHED")
+    result = run("wait", ONE, TWO, ONE)
+    assert result.exit_code == 0
+    assert result.stdout == f"{ONE} FINISHED\n{TWO} FINISHED\n"
+
+
+@pytest.mark.parametrize("state", ["FAILED", "KILLED"])
+def test_wait_fails_when_one_did_not_finish(run, cluster, state):
+    ends(cluster, 1, state)
+    ends(cluster, 2, "FINISHED")
+    result = run("wait", "--json", ONE, TWO)
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert [one["state"] for one in answer["applications"]] == [state, "FINISHED"]
+
+
+def test_wait_gives_up_after_its_timeout(run, cluster):
+    ends(cluster, 1, "RUNNING")
+    result = run("wait", ONE, "--timeout", "50ms")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert ONE in result.stderr
+
+
+def test_wait_refuses_a_wrong_name_before_it_waits(run, cluster):
+    ends(cluster, 1, "RUNNING")
+    result = run("wait", ONE, "99")
+    assert result.exit_code == 1
+    assert "/applications/99" in result.stderr
+    assert not any(path == "/changes" for _, path, _ in cluster.calls)
+
+
+def test_apps_asks_for_a_tag(run, cluster):
+    assert run("apps", "--tag", "nightly").exit_code == 0
+    assert cluster.calls[0][2] == {"state": "PENDING,RUNNING", "tag": "nightly"}

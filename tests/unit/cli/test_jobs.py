@@ -110,6 +110,21 @@ def test_a_driver_is_a_command_and_the_size_of_its_container(job_of, tmp_path):
     assert job.master == Master(resources={"memory-mb": 256, "vcores": 1})
 
 
+def test_a_job_says_who_is_notified_and_of_what(job_of, problems_of):
+    job = job_of("""
+        notify: [mailto:ann@example.org, "cmd:touch done"]
+        notify-on: failed
+        tasks: [{command: x}]
+    """)
+    assert job.notify == ("mailto:ann@example.org", "cmd:touch done")
+    assert job.notify_on == ("failed",)
+    (problem,) = problems_of("""\
+        notify-on: failed
+        tasks: [{command: x}]
+    """)
+    assert "notify-on has a meaning with notify only" in problem
+
+
 def test_groups_can_share_what_an_anchor_names(job_of):
     job = job_of("""
         tasks:

@@ -194,7 +194,7 @@ def test_what_is_rejected_is_told_with_its_reason_and_the_exit_code(simulate):
     result = simulate("--nodes", "2", workload=refused)
     assert result.exit_code == 1
     assert result.stderr.startswith("rejected: small?[31m: ")
-    assert "99999999" in result.stderr
+    assert "97,656.2 GB of memory" in result.stderr
 
 
 @pytest.mark.parametrize("options", [(), ("--scheduler", "capacity")])

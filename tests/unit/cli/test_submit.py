@@ -47,11 +47,27 @@ def test_a_command_becomes_an_application_of_one_group(run, cluster):
     }
 
 
+def test_notices_reach_the_server_and_are_refused_before_if_they_cannot_be_sent(run, cluster):
+    assert (
+        run("submit", "--notify", "mailto:a@b.org", "--notify-on", "failed", "true").exit_code == 0
+    )
+    assert submitted(cluster)["notify"] == ["mailto:a@b.org"]
+    assert submitted(cluster)["notify_on"] == ["failed"]
+    wrong = run("submit", "--notify", "ann", "true")
+    assert (wrong.exit_code, "'ann' cannot be notified: write https://" in wrong.stderr) == (
+        2,
+        True,
+    )
+    alone = run("submit", "--notify-on", "end", "true")
+    assert (alone.exit_code, "with --notify only" in alone.stderr) == (2, True)
+
+
 def test_every_option_reaches_the_server(run, cluster):
     options = (
         "--queue research --user bob --name nightly --priority 0 --tag a --tag b --memory 1.5g"
         " --vcores 2 --resource yarn.io/gpu=1 --count 20 --max-attempts 2 --time-limit 1h30m"
         " --host node-1 --host node-2 --rack /rack-1 --env A=1 --env B=x=y --directory data"
+        " --grace 2m --signal B:USR1@60"
     )
     assert run("submit", *options.split(), "--", "./work").exit_code == 0
     assert submitted(cluster) == {
@@ -68,6 +84,8 @@ def test_every_option_reaches_the_server(run, cluster):
                 "arguments": ["./work"],
                 "environment": {"A": "1", "B": "x=y"},
                 "directory": str(Path("data").absolute()),
+                "grace_ms": 120_000,
+                "end_signal": {"name": "USR1", "before_ms": 60_000, "first_process": True},
                 "hosts": ["node-1", "node-2"],
                 "racks": ["/rack-1"],
                 "max_attempts": 2,

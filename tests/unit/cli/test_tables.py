@@ -79,6 +79,23 @@ def test_a_pipe_gets_every_value_whole(run, cluster, monkeypatch):
     assert name in run("apps", width=400).stdout
 
 
+@pytest.mark.parametrize(
+    "arguments", [["apps"], ["queues"], ["nodes"], ["top"], ["status"], ["why", "7"]], ids="-".join
+)
+def test_a_pipe_gets_plain_characters_and_no_blanks_at_the_ends_of_lines(run, cluster, arguments):
+    long = "a very long sentence " * 40
+    reason = {"cause": "x", "sentence": long, "remedy": "", "group": "map", "containers": 2}
+    cluster.answers["/applications/7/reasons"] = {"reasons": [reason]}
+    cluster.answers["/applications"]["applications"][0]["name"] = long
+    result = run(*arguments, width=None)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert [line.rstrip() for line in lines] == lines
+    assert result.stdout.isascii()
+    if arguments[0] in ("apps", "why"):
+        assert long.strip() in result.stdout
+
+
 def test_no_table_has_colours_where_there_is_no_terminal(run):
     assert "\x1b" not in run("queues").output
 

@@ -74,6 +74,9 @@ def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, val
         ("--resource", "gpu=-1", "write NAME=N"),
         ("--resource", "vcores=2", "vcores has an option of its own: write --vcores 2"),
         ("--time-limit", "0s", "no time at all"),
+        ("--grace", "2h", "more than an hour"),
+        ("--signal", "KILL", "not a signal before the end"),
+        ("--signal", "USR1@", "not a signal before the end"),
         ("--lifetime", "0s", "no time at all"),
     ],
 )

@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from .conftest import application, application_name
+
 APPLICATION = "application_1700000000000_0007"
 
 
@@ -28,6 +30,36 @@ def test_apps_passes_its_filters_on(run, cluster):
 def test_apps_lists_all_when_asked(run, cluster):
     assert run("apps", "--all").exit_code == 0
     assert parameters(cluster) == {}
+
+
+def waiting(number, **fields):
+    """An application as YARN has it: RUNNING, without a container."""
+    return application(number, "RUNNING", containers=0, used={}, **fields)
+
+
+def test_an_application_without_a_container_that_asks_for_one_is_pending(run, cluster):
+    idle = waiting(5, pending={"memory-mb": 0, "vcores": 0})
+    cluster.answers["/applications"] = {
+        "applications": [waiting(6), idle, application(4, "RUNNING")]
+    }
+    states = [line.split() for line in run("apps", "--format", "state").stdout.splitlines()]
+    assert states == [["State"], ["PENDING"], ["RUNNING"], ["RUNNING"]]
+    for state, names in (("PENDING", [6]), ("RUNNING", [5, 4])):
+        listed = run("apps", "--state", state, "--format", "application").stdout.split()
+        assert listed[1:] == [application_name(number) for number in names]
+    one = run("apps", "--state", "RUNNING", "--limit", "1", "--format", "application").stdout
+    assert one.split()[1:] == [application_name(5)]
+    assert "PENDING" in run("top", "--once").stdout
+    cluster.answers["/applications/6"] = waiting(6)
+    assert "State        PENDING" in run("status", "6").stdout
+
+
+@pytest.mark.parametrize("verb", ["apps", "kill"])
+def test_a_queue_that_does_not_exist_is_said_to_be_none(run, cluster, verb):
+    cluster.answers["/applications"] = {"applications": []}
+    result = run(verb, "--queue", "serach")
+    assert "There is no queue serach: did you mean root.research.search?" in result.stderr
+    assert "There is no queue" not in run(verb, "--queue", "research.ads").stderr
 
 
 def test_apps_refuses_what_contradicts_itself(run, cluster):
@@ -121,3 +153,22 @@ def test_an_answer_of_another_version_says_where_it_differs(run, cluster):
     result = run("nodes")
     assert result.exit_code == 1
     assert "Expected `int`, got `str` - at `$.nodes[0].containers`" in result.stderr
+
+
+def test_nodes_lists_their_gpus_below(run, cluster):
+    holder = "container_1700000000000_0001_01_000002"
+    cluster.answers["/nodes"]["nodes"][0]["gpus"] = [
+        {"name": "0", "model": "A100", "memory_mb": 81920, "used_mb": 3584,
+         "utilization_percent": 50, "container": holder},
+        {"name": "1"},
+    ]  # fmt: skip
+    lines = [line.split() for line in run("nodes").stdout.splitlines()]
+    at = next(n for n, line in enumerate(lines) if line[:2] == ["Node", "GPU"])
+    first, second = [line for line in lines[at + 1 :] if line and line[0].startswith("node-1")]
+    assert first[1] == "0"
+    assert first[3:7] == ["50%", "3.5G", "of", "80G"]
+    assert second[1:5] == ["1", "-", "-", "-"]
+
+
+def test_nodes_without_gpus_have_no_table_of_them(run):
+    assert "GPU" not in run("nodes").stdout

@@ -18,7 +18,7 @@ class Script:
     """
 
     def __init__(self) -> None:
-        self.answers: dict[str, Any] = {"/changes": {"version": 1}}
+        self.answers: dict[str, Any] = {"/changes": {"version": 1}, "/cluster": {}}
         self.calls: list[tuple[str, str, Any]] = []
         self.headers: list[httpx.Headers] = []
 

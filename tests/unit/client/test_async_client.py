@@ -50,6 +50,7 @@ def _public(kind):
 
 def test_it_has_the_methods_of_the_other_with_the_same_parameters():
     one, other = _public(Client), _public(AsyncClient)
+    del one["call_when_over"]  # in a loop a task waits
     assert list(one) == list(other)
     for name in one:
         assert str(one[name].replace(return_annotation="")) == str(

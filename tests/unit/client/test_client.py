@@ -106,6 +106,14 @@ def test_waiting_ends_when_the_application_is_over(client, script):
     ]
 
 
+def test_a_function_of_the_program_is_called_when_an_application_is_over(client, script):
+    script.answers["/changes"] = [{"version": 3}, {"version": 4}]
+    script.answers[PATH] = [state("RUNNING"), state("FAILED")]
+    ended = []
+    client.call_when_over(APPLICATION, ended.append).join(10)
+    assert [application.state for application in ended] == ["FAILED"]
+
+
 def test_the_version_is_asked_before_the_application_so_that_no_change_is_missed(client, script):
     script.answers[PATH] = state("FINISHED")
     client.wait(APPLICATION)
@@ -247,7 +255,7 @@ def test_map_that_ends_early_kills_its_application(client, script, end):
 
 def test_what_cannot_be_pickled_is_told_before_anything_is_submitted(client, script):
     lock = threading.Lock()
-    with pytest.raises(NotPicklable, match="have to be made inside of it"):
+    with pytest.raises(NotPicklable, match="have to be made inside of the call"):
         client.map(lambda _: lock.locked(), [1])
     assert script.calls == []
 

@@ -1,10 +1,11 @@
 import getpass
 import os
+import socket
 
 import httpx
 import pytest
 
-from fairshare.client import Client, ServerUnreachable
+from fairshare.client import Client, ServerUnreachable, discovery
 from fairshare.client.discovery import (
     find_token,
     find_url,
@@ -31,6 +32,46 @@ def test_the_state_directory_is_that_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert state_directory({}) == tmp_path / ".local" / "state" / "fairshare"
     assert state_directory({"FAIRSHARE_STATE": "~/x"}) == tmp_path / "x"
+
+
+@pytest.fixture
+def socket_path(tmp_path):
+    path = tmp_path / "fairshare.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        yield path
+
+
+def test_a_unix_socket_is_preferred_if_it_is_there(tmp_path, socket_path):
+    (tmp_path / "url").write_text("http://127.0.0.1:1\n")
+    (tmp_path / "socket").write_text(f"{socket_path}\n")
+    environment = {"FAIRSHARE_STATE": str(tmp_path)}
+    assert find_url(environment) == f"unix:{socket_path}"
+    socket_path.unlink()
+    assert find_url(environment) == "http://127.0.0.1:1"
+    assert find_url({"FAIRSHARE_URL": "unix:/a/b", **environment}) == "unix:/a/b"
+    with pytest.raises(ServerUnreachable, match="write unix:/PATH"):
+        find_url({"FAIRSHARE_URL": "unix:a/b"})
+
+
+def test_without_a_server_of_ones_own_it_is_that_of_the_machine(tmp_path, socket_path, monkeypatch):
+    monkeypatch.setattr(discovery, "SOCKET", socket_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert find_url({}) == f"unix:{socket_path}"
+    with pytest.raises(ServerUnreachable):
+        find_url({"FAIRSHARE_STATE": str(tmp_path)})
+    monkeypatch.setattr(discovery.os, "geteuid", lambda: 1234)
+    if socket_path.stat().st_uid != 0:  # another user's would see who calls
+        with pytest.raises(ServerUnreachable):
+            find_url({})
+
+
+def test_the_kernel_names_the_user_of_a_unix_socket(monkeypatch):
+    monkeypatch.delenv("FAIRSHARE_USER", raising=False)
+    monkeypatch.delenv("FAIRSHARE_TOKEN", raising=False)
+    assert discovery.Server("unix:/a/b", None).user() is None
+    monkeypatch.setenv("FAIRSHARE_USER", "bob")
+    assert discovery.Server("unix:/a/b", None).user() == "bob"
 
 
 def test_without_any_server_the_message_says_what_to_do(tmp_path):

@@ -23,8 +23,8 @@ def read(directory: Path, toml: str = "", **properties: object) -> Configuration
     return read_directory(directory)
 
 
-def test_nodes_are_as_strict_as_hadoops_unless_told_otherwise(tmp_path):
-    assert read(tmp_path).node_manager == NodeManagerSettings(True, False, 250)
+def test_nodes_are_as_strict_as_hadoops_by_default_and_leave_more_time_to_end(tmp_path):
+    assert read(tmp_path).node_manager == NodeManagerSettings(True, False, 10_000)
 
 
 def test_the_properties_of_the_node_manager_are_read(tmp_path):

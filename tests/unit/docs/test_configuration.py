@@ -31,7 +31,7 @@ def rows_of(name: str) -> dict[str, str]:
 
 def told(default: object) -> str:
     """A default as the page writes it."""
-    if default is None or default == {} or default == ():
+    if default in (None, {}, (), ""):
         return "none"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"

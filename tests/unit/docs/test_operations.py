@@ -5,17 +5,21 @@ import shlex
 from pathlib import Path
 
 import click
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from fairshare.cli import admin, serve
+from fairshare.cli import admin, init, serve
+from fairshare.client.discovery import SOCKET
 from fairshare.schedulers.reasons import Cause
 from fairshare.server.metrics import Metrics
 from fairshare.server.metrics_of_state import _CAPACITIES, _NUMBERS, _VECTORS
+from fairshare.server.state_directory import PASSABLE
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
 OTHERS = {"pending_by_reason", "journal_sequence"}
+GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio"}
 
 
 def test_every_figure_of_the_page_is_one_of_the_servers():
@@ -25,7 +29,7 @@ def test_every_figure_of_the_page_is_one_of_the_servers():
         names |= {family.name, f"{family.name}_total"}
     names |= {f"fairshare_queue_{name}" for name in (*_VECTORS, *_NUMBERS)}
     names |= {f"fairshare_queue_{name}_percent" for name in _CAPACITIES}
-    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS}
+    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS | GPUS}
     named = set(re.findall(r"fairshare_\w+", PAGE))
     assert len(named) > 25
     assert not named - names
@@ -37,13 +41,25 @@ def test_every_verb_and_reason_of_the_page_is_there():
     assert {"larger-than-every-node", "no-nodes"} <= {cause.value for cause in Cause}
 
 
-def test_the_unit_starts_a_server_as_it_can_be_started():
-    unit = (ROOT / "examples" / "deploy" / "fairshare.service").read_text()
+@pytest.mark.parametrize("name", ["fairshare.service", "fairshare-one-account.service"])
+def test_the_unit_starts_a_server_as_it_can_be_started(name):
+    unit = (ROOT / "examples" / "deploy" / name).read_text()
     words = shlex.split(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1])
     assert words[:2] == ["/opt/fairshare/bin/fairshare", "serve"]
     check_options(words[2:])
     assert serve.WRONG_CONFIGURATION == 2
     assert "RestartPreventExitStatus=2" in unit
+
+
+def test_the_unit_for_many_users_makes_the_directories_that_init_and_clients_expect():
+    unit = (ROOT / "examples" / "deploy" / "fairshare.service").read_text()
+    settings = dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
+    assert settings["ExecStart"].endswith("serve --conf /etc/fairshare")
+    assert Path("/var/lib", settings["StateDirectory"]) == init.ROOTS_STATE
+    assert int(settings["StateDirectoryMode"], 8) == PASSABLE
+    assert Path("/run", settings["RuntimeDirectory"]) == init.ROOTS_SOCKET.parent
+    assert init.ROOTS_SOCKET == SOCKET
+    assert "User" not in settings
 
 
 def test_the_image_is_made_of_files_that_are_there():

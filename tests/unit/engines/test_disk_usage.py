@@ -108,3 +108,14 @@ def test_without_a_limit_nothing_is_looked_at(machine):
     usage.start()
     assert usage._thread is None
     usage.close()
+
+
+def test_a_container_that_ends_for_its_size_counts_no_more_against_the_others(machine):
+    machine.add(1, 1)
+    machine.add(2, 3)
+    usage = machine.usage(application_mb=3)
+    usage.look()
+    assert list(machine.stopped) == [2]
+    del machine.live[2]  # it has ended, and its end is not settled yet
+    usage.look()
+    assert list(machine.stopped) == [2]

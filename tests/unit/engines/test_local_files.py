@@ -180,10 +180,12 @@ def test_a_supervisor_imports_little():
     imported = done.stdout.split()
     ours = {name for name in imported if name.startswith("fairshare")}
     room = "fairshare.engines.local"
-    light = ("directories", "execution", "groups", "launch", "log_limit", "memory", "outcome",
-             "process_limit", "processes", "supervisor", "zygote")  # fmt: skip
+    light = ("compiled", "directories", "execution", "groups", "judgement", "launch",
+             "log_limit", "memory", "outcome", "process_limit", "processes",
+             "supervisor", "zygote")  # fmt: skip
     assert ours == {
         "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,
+        "fairshare.engines.log_files",
         *(f"{room}.{name}" for name in light),
     }  # fmt: skip
     heavy = {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "msgspec", "shutil",

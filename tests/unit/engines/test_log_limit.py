@@ -7,7 +7,7 @@ import pytest
 
 from fairshare.engines.local import log_limit
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.log_limit import LogLimit
+from fairshare.engines.local.log_limit import LogLimit, left_out
 
 MEBIBYTE = 1024 * 1024
 LINE = b"%07d\n"
@@ -29,7 +29,7 @@ def test_a_log_below_its_limit_is_left_alone(log):
     limit = LogLimit((log,), MEBIBYTE)
     assert limit.look(1.0) == ""
     assert ContainerDirectory(log.parent).dropped_range(log) == (0, 0)
-    assert limit.said() == ""
+    assert left_out(limit.dropped, MEBIBYTE) == ""
 
 
 def test_the_middle_of_a_long_log_goes_and_what_follows_keeps_its_place(log):
@@ -46,7 +46,8 @@ def test_the_middle_of_a_long_log_goes_and_what_follows_keeps_its_place(log):
     assert content[end:] == b"".join(LINE % n for n in range(end // 8, 400_000))
     assert first + len(content) - end >= MEBIBYTE  # as much as is said, and hardly more
     assert log.stat().st_blocks * 512 <= MEBIBYTE + 65_536
-    assert f"stdout: {end - first:,} bytes in the middle were left out" in limit.said()
+    words = f"stdout: {end - first:,} bytes in the middle were left out"
+    assert words in left_out(limit.dropped, MEBIBYTE)
 
 
 @pytest.mark.parametrize("lines", [131_072, 140_000, 150_000, 262_144, 999_999])

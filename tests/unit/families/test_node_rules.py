@@ -28,6 +28,11 @@ def test_a_declared_type_that_no_node_has_is_a_trap(tmp_path: Path) -> None:
     assert rules(tmp_path, with_gpus, resource_types=GPU) == []
 
 
+def test_gpus_that_are_assigned_are_those_of_the_machine(tmp_path: Path) -> None:
+    assert rules(tmp_path, NODE + 'gpus = "auto"\n', resource_types="yarn.io/gpu") == []
+    assert rules(tmp_path, NODE, resource_types="yarn.io/gpu") == ["type-without-nodes"]
+
+
 @pytest.mark.parametrize(
     ("least", "traps"),
     [("4096", []), ("5120", ["minimum-above-half-a-node"]), ("8192", [])],

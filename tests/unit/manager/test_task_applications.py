@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from fairshare.families.registry import family_of
-from fairshare.manager.lifecycle import _times_and_last
+from fairshare.manager.lifecycle import _failure, _times_and_last
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationRejected,
@@ -34,6 +34,7 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.resources import ResourceTypes
+from fairshare.model.tasks import TaskBoard, TaskState
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.fair.settings import FairSettings
 
@@ -286,3 +287,20 @@ def test_calls_for_applications_that_do_not_run_are_refused(cluster: Cluster) ->
 
 def test_an_exit_of_an_unknown_container_changes_nothing(cluster: Cluster) -> None:
     assert cluster.exit(12345) == ()
+
+
+def test_a_command_that_cannot_start_has_used_up_all_attempts() -> None:
+    last = ContainerCompleted(7, 127, "cannot run 'x': no such command", cannot_start=True)
+    assert _failure(4, last) == (
+        "cannot start (exit code 127), and was not tried again: cannot run 'x': no such command"
+    )
+    board = TaskBoard()
+    board.add((TaskGroup("a", 2, (1, 1)), TaskGroup("b", 2, (1, 1), gang=True)))
+    board.launched(7, 0, 0)
+    board.completed(7, 127, cannot_start=True)
+    assert (board.hopeless, board.groups[0].state(0)) == ((0, 0), TaskState.FAILED)
+    assert (list(board.groups[0].waiting), board.groups[0].failed) == ([1], {0: 1})
+    board.launched(8, 1, 0)
+    board.launched(9, 1, 1)
+    board.completed(9, 126, cannot_start=True)
+    assert board.groups[1].failures_of(0) == 4  # the gang starts together, or not at all

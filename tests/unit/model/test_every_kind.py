@@ -59,8 +59,9 @@ UNKNOWN_TO: dict[str, frozenset[str]] = {
 # Names are added here, and none is ever taken away: journals that have them are still read.
 INPUT_TAGS = words(
     """
-        AddLabels AddTasks ChangeBlacklist ChangeLifetime ContainerExited
+        AddLabels AddTasks BeginDue ChangeBlacklist ChangeLifetime ContainerExited
         ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications GangDue
+        HoldApplication ReleaseApplication RequeueApplication
         KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
         MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
         OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
@@ -71,7 +72,8 @@ INPUT_TAGS = words(
 )
 EVENT_TAGS = words(
     """
-        ApplicationAdmitted ApplicationEnded ApplicationMoved ApplicationNumberTaken
+        ApplicationAdmitted ApplicationDeferred
+        ApplicationEnded ApplicationMoved ApplicationNumberTaken
         ApplicationRejected ApplicationSubmitted ApplicationsForgotten
         ApplicationsOrdered AsksChanged AttemptEnded AttemptStarted BlacklistChanged
         ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerHeld ContainerLaunched

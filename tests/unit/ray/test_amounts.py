@@ -3,7 +3,7 @@
 import pytest
 
 from fairshare.errors import EngineError
-from fairshare.ray.amounts import GPU, offer
+from fairshare.ray.amounts import GPU, further, offer
 
 TYPES = ("memory-mb", "vcores", GPU, "licence")
 
@@ -26,3 +26,10 @@ def test_what_the_configuration_does_not_know_is_left_to_others():
 def test_a_node_that_others_hold_is_not_offered(free):
     with pytest.raises(EngineError, match="others hold the rest"):
         offer(free, TYPES)
+
+
+def test_what_others_free_later_is_offered_without_gpus():
+    made = further({"CPU": 2.5, "GPU": 1.0, "memory": 2**21, "licence": 1.0}, TYPES)
+    assert made.resources == {"memory-mb": 2, "vcores": 2, "licence": 1}
+    assert made.gpus == 0
+    assert further({"CPU": 0.5, "memory": 2**30}, TYPES) is None

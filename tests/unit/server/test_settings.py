@@ -92,12 +92,15 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
     )
     (directory / "fairshare.toml").write_text(
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
-        "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\n"
+        "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\nimage_program = 'none'\n"
+        "interactive_idle_s = 30\ninteractive_detached_s = 5\n"
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
     monkeypatch.setattr(engines, "LocalEngine", lambda path, **options: told.update(options))
     engines.local_engine(read_settings(directory, Overrides()), tmp_path)
+    none = "image: this server runs no images (image_program in [engine])"
+    assert told.pop("images").problem == none
     assert told == {
         "nodes": 2,
         "memory_mb": 1024,
@@ -112,6 +115,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "run_as": "server",
         "disk_limits": (50, 60),
         "process_limit": 70,
+        "interactive": (30_000, 5_000),
     }
 
 

@@ -211,3 +211,19 @@ async def test_an_unknown_application_is_told(page, name):
     await page.submit(queue="a", tasks=[TASK])
     answer = await page.get(f"/applications/{name}")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-application")
+
+
+async def test_applications_are_listed_by_tag_and_by_the_state_that_is_shown(page):
+    tagged = await page.submit(queue="a", tags=["nightly", "ml"], tasks=[TASK])
+    other = await page.submit(queue="a", tags=["night"], tasks=[{**TASK, "count": 9}])
+    await page.launched(4)
+    waiting = await page.submit(queue="a", tags=["nightly"], held=True, tasks=[TASK])
+
+    async def listed(**wanted):
+        answer = await page.get("/applications", params=wanted)
+        return [one["id"] for one in answer.json()["applications"]]
+
+    assert await listed(tag="nightly") == [waiting, tagged]
+    assert await listed(tag="nothing") == []
+    assert await listed(tag="nightly", state="PENDING") == [waiting]
+    assert await listed(state="RUNNING") == [other, tagged]

@@ -109,7 +109,7 @@ async def test_what_is_anothers_is_closed_and_the_log_says_why(door, caplog):
         for path in ("", "/tasks", "/containers", "/reasons"):
             answer = await bob.get(f"/applications/{name}{path}")
             assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
-        for path in ("/kill", "/move", "/priority"):
+        for path in ("/kill", "/move", "/priority", "/resubmit", "/hold", "/requeue"):
             assert (await bob.post(f"/applications/{name}{path}", json={})).status_code == 403
         container = (await ann.get(f"/applications/{name}/containers")).json()["containers"][0][
             "id"

@@ -84,6 +84,9 @@ async def test_answers_have_the_form_that_is_told(page, document):
         "version": "1",
         "node": "n1",
         "queue": "root.a",
+        "owner": "ann",
+        "job": "nightly",
+        "digest": "0" * 64,
     }
     seen = 0
     for path, operations in document["paths"].items():
@@ -176,6 +179,8 @@ async def test_no_call_finds_a_defect(page, document):
         "stream": st.sampled_from(["stdout", "stderr", "other"]),
         "version": st.sampled_from(["1", "9", "x"]),
         "node": st.sampled_from(["n1", "x"]),
+        "owner": st.sampled_from(["ann", "~"]),
+        "job": st.sampled_from(["a", "x"]),
     }
     posts = [
         (path, operations["post"])

@@ -12,7 +12,7 @@ import httpx
 
 from fairshare.cli.yarn.addresses import Addresses
 from fairshare.cli.yarn.documents import Fields, decoded
-from fairshare.client.connection import trust
+from fairshare.client.connection import http_address, trust, unix_transport
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
 from fairshare.errors import FairshareError
@@ -120,7 +120,7 @@ class ResourceManager:
                 **({"Authorization": f"Bearer {token}"} if token else {}),
             },
             timeout=TIMEOUT_S,
-            transport=self._transport,
+            transport=self._transport or unix_transport(url),
             trust_env=not is_loopback(url),
             follow_redirects=True,  # a standby one redirects to the active one
         )
@@ -143,7 +143,7 @@ class ResourceManager:
         if url not in self._connections:
             self._connections[url] = self._open(url, self.addresses.token)
         try:
-            return self._connections[url].request(method, url + path, **more)
+            return self._connections[url].request(method, http_address(url) + path, **more)
         except (httpx.HTTPError, httpx.TooManyRedirects) as error:
             raise ServerUnreachable(
                 f"no ResourceManager answers at {url} ({error}): name its web address with --url,"

@@ -30,6 +30,10 @@ class Account(NamedTuple):
     home: str
     shell: str
 
+    def groups(self) -> tuple[int, ...]:
+        """All groups of the account, its own among them."""
+        return tuple(os.getgrouplist(self.name, self.gid))
+
 
 def find_account(user: str) -> Account:
     """The account of a user; raises StartFailure if there is none, or it is root's."""

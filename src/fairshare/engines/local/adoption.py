@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.ending import end_all
+from fairshare.engines.local.judgement import Ending
 from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import ABORTED, Outcome
 from fairshare.engines.local.state import GROUPS_PREFIX
@@ -74,8 +75,13 @@ def read_outcome(directory: ContainerDirectory) -> Outcome | None:
     """
     try:
         value = read_json(directory.exit)
-        return None if value is None else Outcome.decode(value)
-    except (TypeError, ValueError) as error:
+        if value is None:
+            return None
+        if "status" not in value:
+            return Outcome.decode(value)
+        launch = read_launch(directory)
+        return None if launch is None else Ending.decode(value).outcome(launch, directory.stderr)
+    except (KeyError, TypeError, ValueError) as error:
         _warn(directory.exit, error)
         return None
 

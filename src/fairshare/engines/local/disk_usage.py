@@ -107,11 +107,13 @@ class DiskUsage:
         known: dict[Path, tuple[str, int]] = {}
         for directory in self._state.all_containers():
             path = directory.path
+            if path in self._condemned:  # it ends, and its directory goes: others must not suffer
+                continue
             found = None if path in running else self._ended.get(path)
             if found is None:
                 user = running[path].user if path in running else _user_of(directory)
                 found = (user, self._size_of(path))
-            if directory.settled.exists() and path not in self._condemned:
+            if directory.settled.exists():
                 known[path] = found
             user, sizes[path] = found
             users[user] += sizes[path]

@@ -3,11 +3,13 @@
 The state keeps the room of a container known to run until its end is reported. It does not know
 every process: a container may be ended before its start was reported, its room may be allocated by
 lazy preemption before its end, or it may belong to an earlier journal. Containers that replace them
-wait here until the processes have ended, so that slow ends never overcommit a node.
+wait here until the processes have ended, so that slow ends never overcommit a node. So do those
+whose GPUs another container has.
 """
 
 from collections.abc import Iterable, Mapping
 
+from fairshare.engines.local.gpus.assigned import AssignedGpus
 from fairshare.engines.local.watched import Watched
 from fairshare.engines.protocol import NodeOffer
 
@@ -15,7 +17,8 @@ from fairshare.engines.protocol import NodeOffer
 class EndingRoom:
     """The resources that containers hold on each node, including ending ones."""
 
-    def __init__(self, offers: Iterable[NodeOffer]) -> None:
+    def __init__(self, offers: Iterable[NodeOffer], gpus: AssignedGpus | None = None) -> None:
+        self.gpus = gpus or AssignedGpus({})
         self._totals = {offer.node: offer.resources for offer in offers}
         self._held: dict[str, dict[str, int]] = {name: {} for name in self._totals}
         self._ending: dict[str, int] = {}
@@ -23,6 +26,7 @@ class EndingRoom:
     def enter(self, watched: Watched) -> None:
         """Add a container."""
         self._add(watched, 1)
+        self.gpus.enter(watched.launch)
 
     def ends(self, watched: Watched) -> None:
         """Mark a container as ending."""
@@ -33,6 +37,7 @@ class EndingRoom:
     def leave(self, watched: Watched) -> None:
         """Remove a container whose processes have all ended."""
         self._add(watched, -1)
+        self.gpus.leave(watched.launch)
         if watched.ending:
             self._ending[watched.launch.node] -= 1
 

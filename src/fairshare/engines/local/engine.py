@@ -7,6 +7,7 @@ reports, except those of containers that ended while no server ran, which `start
 import fcntl
 import os
 import queue
+import socket
 import sys
 import threading
 import time
@@ -16,11 +17,15 @@ from pathlib import Path
 from typing import Literal
 
 from fairshare.engines.local import accounts, machine
+from fairshare.engines.local import compiled as program
 from fairshare.engines.local.adoption import Alive, Never, fate, read_outcome
 from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
 from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.executables import interpreter_problem
+from fairshare.engines.local.gpus.chosen import ChosenGpus
+from fairshare.engines.local.gpus.engine import EngineGpus
 from fairshare.engines.local.hierarchies import (
     Hierarchies,
     Mounts,
@@ -28,20 +33,23 @@ from fairshare.engines.local.hierarchies import (
     memory_limit_bytes,
     own_mounts,
 )
+from fairshare.engines.local.images import Images
+from fairshare.engines.local.interactive import INTERACTIVE, Interactive
 from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.processes import is_alive
 from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.sessions.opening import open_command, open_terminal
 from fairshare.engines.local.state import StateDirectory, remove_tree
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import ZygoteClient
-from fairshare.engines.protocol import Launched, LaunchOrder, NodeOffer
+from fairshare.engines.protocol import GpuUse, Launched, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId, parse_container
 from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.model.work import PAYLOADS
+from fairshare.model.work import PAYLOADS, Command
 from fairshare.wording import cause
 
 Enforcement = Literal["auto", "cgroup", "watch"]
@@ -71,7 +79,11 @@ class LocalEngine:
     * `process_limit`: the maximum of processes and threads of a container, if a cgroup can enforce
       it; 0: no limit.
     * `disk_limits`: the limits of the disk usage of containers' directories.
+    * `compiled` False leaves the compiled supervisor alone, even where it was built.
     * `run_as`: `server`, or `user` for the account of the user who submitted the application.
+    * `gpus`: the GPUs that are assigned to containers, each to one; they are amounts of the nodes,
+      split as all others. None: GPUs are not assigned.
+    * `images`: what runs commands in images; `interactive`: when containers with a terminal end.
 
     Raises EngineError for impossible settings.
     """
@@ -80,6 +92,8 @@ class LocalEngine:
 
     launcher: Path | None = None
     """The program that runs launch contexts of YARN, given a file; None: they are refused."""
+
+    _file_limit: tuple[int, int]  # the RLIMIT_NOFILE of containers, once it is started
 
     def __init__(
         self,
@@ -100,6 +114,10 @@ class LocalEngine:
         run_as: str = "server",
         disk_limits: DiskLimits = UNLIMITED,
         process_limit: int = 0,
+        compiled: bool = True,
+        gpus: ChosenGpus | None = None,
+        images: Images | None = None,
+        interactive: Interactive = INTERACTIVE,
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -107,12 +125,20 @@ class LocalEngine:
             )
         self._state = StateDirectory(state_directory)
         mounts = own_mounts()
+        self._gpus = EngineGpus(
+            gpus,
+            machine.node_names(nodes),
+            self._state.group_name,
+            mounts,
+            cgroups=enforcement != "watch",
+        )
         memory_limit = memory_limit_bytes(mounts)
         cpus = machine.processors()
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
             VCORES: machine.vcores_of(cpus, vcores_per_core) if vcores is None else vcores,
             **(resources or {}),
+            **self._gpus.amounts,
         }
         self._limits = Limits(
             self._state.group_name,
@@ -122,18 +148,16 @@ class LocalEngine:
             memory_check=memory_check,
             strict_cpu=strict_cpu,
             process_limit=process_limit,
+            fence=self._gpus.fence,
         )
-        attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        self._program = compiled and program.exists()
+        self._images, self._interactive = images or Images(), interactive
         self._as_user = run_as == "user"
-        if self._as_user:
-            accounts.check_switch(self._state.path)
-            attributes["run-as"] = accounts.SUBMITTING_USER
-        if partition:
-            attributes["partition"] = partition
-        self._offers = machine.offers(nodes, amounts, rack, attributes)
+        attributes = self._attributes(partition)
+        offers = map(self._gpus.described, machine.offers(nodes, amounts, rack, attributes))
+        self._offers = tuple(offers)
         self._names = frozenset(offer.node for offer in self._offers)
-        self._grace_ms = grace_ms
-        self._log_limit_mb = log_limit_mb
+        self._grace_ms, self._log_limit_mb = grace_ms, log_limit_mb
         self._disk_limits = disk_limits
         self._disk_usage: DiskUsage | None = None
         self._lock: int | None = None
@@ -142,9 +166,25 @@ class LocalEngine:
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
 
+    def _attributes(self, partition: str) -> dict[str, str]:
+        """What nodes say of the engine. Raises EngineError if accounts cannot be switched."""
+        attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        attributes |= self._images.attributes
+        attributes["supervisor"] = "compiled" if self._program else "python"
+        if self._as_user:
+            accounts.check_switch(self._state.path)
+            attributes["run-as"] = accounts.SUBMITTING_USER
+        if partition:
+            attributes["partition"] = partition
+        return attributes
+
     def nodes(self) -> tuple[NodeOffer, ...]:
         """This machine's nodes; their `attributes` name the limits in force."""
         return self._offers
+
+    def gpus(self) -> tuple[GpuUse, ...]:
+        """The GPUs of all nodes, as of the last sample."""
+        return self._gpus.uses()
 
     def start(
         self,
@@ -164,8 +204,10 @@ class LocalEngine:
         if self._watcher is not None:
             raise EngineError("this engine was started before")
         self._take_directory()
-        limit = machine.raise_file_limit()
-        zygote_client = ZygoteClient(self._state, os.environ, limit, self._limits.bases)
+        limit = self._file_limit = machine.raise_file_limit()
+        zygote_client = ZygoteClient(
+            self._state, os.environ, limit, self._limits.bases, program=self._program
+        )
         preparation = Preparation(
             self._limits,
             os.environ,
@@ -173,9 +215,12 @@ class LocalEngine:
             self._log_limit_mb,
             as_user=self._as_user,
             launcher=self.launcher,
+            gpu_vendor=self._gpus.vendor,
+            images=self._images,
+            interactive=self._interactive,
         )
         reports = Reports(report)
-        rooms = EndingRoom(self._offers)
+        rooms = EndingRoom(self._offers, self._gpus.unassigned())
         watcher = Watcher(
             self._state, preparation, zygote_client, reports, self._limits.bases, rooms, failed
         )
@@ -199,6 +244,7 @@ class LocalEngine:
             self._state, self._disk_limits, self._running_now, self._stop_for_size
         )
         self._disk_usage.start()
+        self._gpus.start()
 
     def _running_now(self) -> list[Running]:
         """The running containers, queried from the engine's thread; called from another thread."""
@@ -274,12 +320,13 @@ class LocalEngine:
             return
         if self._disk_usage is not None:
             self._disk_usage.close()
+        self._gpus.close()
         if stop_containers:
             watcher.post(watcher.stop_all)
             watcher.post(watcher.end_when_empty)
         else:
             watcher.post(watcher.end)
-        thread.join(_PATIENCE_S)
+        thread.join(_PATIENCE_S + (watcher.longest_grace_s() if stop_containers else 0.0))
         left = ["the engine's thread"] if thread.is_alive() else []
         if not left and stop_containers:  # only if the thread has failed
             left = watcher.end_remaining(_PATIENCE_S)
@@ -319,6 +366,17 @@ class LocalEngine:
         """The files of a container's logs and result; raises EngineError for an invalid name."""
         return self._directory(application_name, container_name)
 
+    def open_command(self, application_name: str, container_name: str) -> socket.socket:
+        """A connection to a new process that runs a command in a container; raises InputError."""
+        self._working()
+        directory = self._directory(application_name, container_name)
+        return open_command(directory, self._state.zygote_log, self._file_limit)
+
+    def open_terminal(self, application_name: str, container_name: str) -> socket.socket:
+        """A connection to the terminal of a container; raises InputError."""
+        self._working()
+        return open_terminal(self._directory(application_name, container_name))
+
     def node_web_address(self, node: str) -> str:
         """The nodes of this machine have no web servers of their own."""
         return ""
@@ -344,6 +402,7 @@ class LocalEngine:
             outcome.diagnostics,
             outcome.peak_memory_mb,
             outcome.cpu_ms,
+            bool(outcome.cannot_start),
         )
 
     def account_problem(self, user: str) -> str:
@@ -354,6 +413,19 @@ class LocalEngine:
             except StartFailure as failure:
                 return failure.diagnostics
         return ""
+
+    def command_problem(self, user: str, command: Command) -> str:
+        """Why a user cannot run a command in its image, or by its interpreter; empty if there is no
+        problem."""
+        if command.image is not None and self._images.problem:
+            return self._images.problem
+        if command.python is None:
+            return ""
+        try:
+            account = accounts.find_account(user) if self._as_user else None
+        except StartFailure as failure:
+            return failure.diagnostics
+        return interpreter_problem(command.python, account)
 
     def forget_payload(self, digest: str) -> None:
         """Delete the accounts' copies of a payload."""

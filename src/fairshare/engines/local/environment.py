@@ -59,11 +59,11 @@ def environment(
     return {
         **own,
         **order.command.environment,
+        "FAIRSHARE_NODE": order.node,  # an agent's order has the cluster's name of the node
         **order.environment,
         "FAIRSHARE_APPLICATION": order.application_name,
         "FAIRSHARE_CONTAINER": order.container_name,
         DIRECTORY_VARIABLE: str(directory),
-        "FAIRSHARE_NODE": order.node,
         "FAIRSHARE_MEMORY_MB": str(order.memory_mb),
         "FAIRSHARE_VCORES": str(order.vcores),
     }

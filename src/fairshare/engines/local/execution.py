@@ -6,16 +6,20 @@ Either the command runs, or `StartFailure` says why not. Must stay light: superv
 import contextlib
 import ctypes
 import errno
+import fcntl
 import json
 import os
+import resource
 import signal
+import termios
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from fairshare.engines.local import groups
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
 from fairshare.engines.local.outcome import (
     ABORTED,
     DISK_FAILED,
@@ -23,14 +27,16 @@ from fairshare.engines.local.outcome import (
     NOT_FOUND,
     StartFailure,
 )
+from fairshare.engines.log_files import describe, write_outputs
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+_QUIET_S = 60.0
+_QUIET_PAUSE_S = 0.02
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
-# Python ignores the first two, the zygote the others; ignored signals stay ignored across exec.
-_SIGNALS = (
+IGNORED_SIGNALS = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
     signal.SIGINT,
@@ -39,6 +45,7 @@ _SIGNALS = (
     signal.SIGTERM,
     signal.SIGCHLD,
 )
+"""Python ignores the first two, the zygote the others; ignored signals stay ignored across exec."""
 
 
 def name_process(name: str) -> None:
@@ -53,8 +60,16 @@ def adopt_orphans() -> None:
         raise OSError(number, os.strerror(number))
 
 
-def start(launch: Launch, directory: ContainerDirectory) -> int:
-    """Start the container's first process; returns its pid when the command runs.
+def end_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends; ends it now if it has ended."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def start(launch: Launch, directory: ContainerDirectory, terminal: int | None = None) -> int:
+    """Start the container's first process; returns its pid when the command runs. It gets its logs
+    as outputs, or `terminal` as its terminal.
 
     Raises StartFailure; then no process is left.
     """
@@ -69,7 +84,7 @@ def start(launch: Launch, directory: ContainerDirectory) -> int:
     try:
         pid = os.fork()
         if pid == 0:
-            _become(launch, outputs, writer, supervisor)
+            _become(launch, outputs, writer, supervisor, terminal)
     except OSError as error:
         os.close(reader)
         raise StartFailure(ABORTED, f"cannot start a process: {error.strerror}") from error
@@ -77,12 +92,46 @@ def start(launch: Launch, directory: ContainerDirectory) -> int:
         for descriptor in (*outputs, writer):
             os.close(descriptor)
     with os.fdopen(reader, "rb") as file:
-        failure = file.read()
-    if not failure:  # exec has closed it
+        messages = [json.loads(line) for line in file]  # until exec closes it
+    failure = next((one for one in messages if isinstance(one, list)), None)
+    if failure is None:
+        for outputs_of in messages:
+            with contextlib.suppress(OSError):  # without it only `logs` misses something
+                write_outputs(directory.path, outputs_of)
         return pid
     os.waitpid(pid, 0)
-    stage, number = json.loads(failure)
+    stage, number = failure
     raise _failure(launch, stage, number)
+
+
+def run_quietly(launch: Launch, arguments: tuple[str, ...]) -> None:
+    """Run a command beside a container with its account and environment, a minute at most. What it
+    prints, and how it ends, does not count."""
+    if not arguments:
+        return
+    supervisor = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for target in (0, 1, 2):
+                os.dup2(null, target)
+            for number in IGNORED_SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            if launch.account:
+                switch_account(launch, supervisor)
+            os.chdir("/")
+            os.execvpe(arguments[0], arguments, launch.environment)  # noqa: S606
+        finally:
+            os._exit(NOT_EXECUTABLE)
+    end_s = time.monotonic() + _QUIET_S
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > end_s:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return
+        time.sleep(_QUIET_PAUSE_S)
 
 
 def _open_log(path: Path, launch: Launch) -> int:
@@ -93,20 +142,23 @@ def _open_log(path: Path, launch: Launch) -> int:
     return descriptor
 
 
-def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) -> NoReturn:
+def _become(
+    launch: Launch, outputs: list[int], writer: int, supervisor: int, terminal: int | None
+) -> NoReturn:
     """In the new process: set it up and exec. Must not return, even after an error."""
     stage = "process"
     try:
         # A session of its own: signals to its group, or from a terminal, reach no other container.
         os.setsid()
         # Without its supervisor its limits would not be enforced, nor its outcome reported.
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != supervisor:
-            os._exit(1)
+        end_with_parent(supervisor)
         null = os.open(os.devnull, os.O_RDONLY)
+        if terminal is not None:
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            null, outputs = terminal, [terminal, terminal]
         for source, target in zip((null, *outputs), (0, 1, 2), strict=True):
             os.dup2(source, target)
-        for number in _SIGNALS:
+        for number in IGNORED_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         stage = "limit"
         for group in launch.groups:
@@ -115,30 +167,74 @@ def _become(launch: Launch, outputs: list[int], writer: int, supervisor: int) ->
             os.nice(launch.niceness)  # added to the server's: only root can lower it
         if launch.account:
             stage = "account"
-            _switch(launch, supervisor)
+            switch_account(launch, supervisor)
+        if launch.umask >= 0:
+            os.umask(launch.umask)
+        opened: dict[str, object] = {}
+        for stage, target in (("input", 0), ("output", 1), ("error", 2)):
+            _open_named(launch, stage, target, opened)
+        if opened:
+            os.write(writer, json.dumps(opened).encode() + b"\n")
         stage = "directory"
-        os.chdir(launch.directory)
+        enter_directory(launch)
+        stage = "limits"
+        set_limits(launch.limits)
         stage = "command"
         os.execvpe(launch.arguments[0], launch.arguments, launch.environment)  # noqa: S606
     except OSError as error:
-        os.write(writer, json.dumps([stage, error.errno]).encode())
+        os.write(writer, json.dumps([stage, error.errno]).encode() + b"\n")
     except (ValueError, IndexError):
         # A null byte in an argument or variable, a "=" in a variable's name, or no arguments.
-        os.write(writer, json.dumps(["argument", errno.EINVAL]).encode())
+        os.write(writer, json.dumps(["argument", errno.EINVAL]).encode() + b"\n")
     finally:
         os._exit(NOT_EXECUTABLE)
 
 
-def _switch(launch: Launch, supervisor: int) -> None:
+def switch_account(launch: Launch, supervisor: int) -> None:
     """Switch to the user's account, with all its groups and no other rights; raises OSError."""
-    os.initgroups(launch.account, launch.gid)
+    os.setgroups(launch.supplementary)
     os.setresgid(launch.gid, launch.gid, launch.gid)
     os.setresuid(launch.uid, launch.uid, launch.uid)
     os.umask(0o022)
-    # The kernel resets this setting when the user changes.
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:
-        os._exit(1)
+    end_with_parent(supervisor)  # the kernel resets this setting when the user changes
+
+
+def _open_named(launch: Launch, stage: str, target: int, opened: dict[str, object]) -> None:
+    """Open the file that the user named for a stream, with the rights of the account; raises
+    OSError. Adds what `outputs.json` says of it."""
+    path: str = getattr(launch, stage)
+    if not path:
+        return
+    # The account must be able to read its output: the server will, for this user. A pipe without
+    # another end must not block.
+    flags = os.O_RDONLY if target == 0 else os.O_RDWR | os.O_CREAT | os.O_APPEND
+    descriptor = os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    os.set_blocking(descriptor, True)
+    if target and (described := describe(path, descriptor)) is not None:
+        opened["stdout" if target == 1 else "stderr"] = described
+    os.dup2(descriptor, target)
+
+
+def enter_directory(launch: Launch) -> None:
+    """Change to the container's directory, or to the other one with a line in stderr; raises
+    OSError."""
+    try:
+        os.chdir(launch.directory)
+    except OSError as error:
+        if not launch.other_directory:
+            raise
+        os.chdir(launch.other_directory)
+        words = f"cannot enter {launch.directory}: {error.strerror}; running in a new directory"
+        os.write(2, f"fairshare: {words}\n".encode(errors="surrogateescape"))
+
+
+def set_limits(limits: Mapping[str, int]) -> None:
+    """Set soft limits by name, at most the hard ones; raises OSError."""
+    for name, wanted in limits.items():
+        which = getattr(resource, f"RLIMIT_{name.upper()}")
+        hard = resource.getrlimit(which)[1]
+        above = wanted < 0 or wanted > hard != resource.RLIM_INFINITY
+        resource.setrlimit(which, (hard if above else wanted, hard))
 
 
 def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
@@ -149,8 +245,16 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
             NOT_EXECUTABLE,
             f"cannot run {command}: working directory {launch.directory!r}: {reason}",
         )
+    if stage in ("input", "output", "error"):
+        what = "read its input" if stage == "input" else f"write its {stage} to"
+        path: str = getattr(launch, stage)
+        return StartFailure(NOT_EXECUTABLE, f"cannot run {command}: cannot {what} {path}: {reason}")
     if stage == "limit":
         return StartFailure(ABORTED, f"cannot set the container's limits: {reason}")
+    if stage == "limits":
+        return StartFailure(
+            NOT_EXECUTABLE, f"cannot set the limits {launch.limits} of {command}: {reason}"
+        )
     if stage == "account":
         return StartFailure(
             NOT_EXECUTABLE, f"cannot run {command} under the account {launch.account}: {reason}"
@@ -165,7 +269,7 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
             f"cannot run {command}: an argument, variable or path holds a null byte, "
             "or the name of a variable an '='",
         )
-    exists = _exists(launch)
+    exists = _exists(launch, _working_directory(launch))
     if not exists and number in (errno.ENOENT, errno.EACCES):  # EACCES: a directory in PATH
         return StartFailure(NOT_FOUND, f"cannot run {command}: no such command{_where(launch)}")
     if number == errno.ENOENT:
@@ -173,20 +277,33 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
     return StartFailure(NOT_EXECUTABLE, f"cannot run {command}: {reason}")
 
 
-def _exists(launch: Launch) -> bool:
+def _working_directory(launch: Launch) -> Path:
+    entered = not launch.other_directory or Path(launch.directory).is_dir()
+    return Path(launch.directory if entered else launch.other_directory)
+
+
+def _exists(launch: Launch, directory: Path) -> bool:
     name = launch.arguments[0]
     places = [""] if "/" in name else _search_path(launch.environment).split(os.pathsep)
     for place in places:
         with contextlib.suppress(OSError):  # a directory that is not accessible
-            if (Path(launch.directory) / place / name).exists():
+            if (directory / place / name).exists():
                 return True
     return False
 
 
 def _where(launch: Launch) -> str:
-    if "/" in launch.arguments[0]:
+    """Where a missing command was looked for, and what may be meant."""
+    name, directory = launch.arguments[0], _working_directory(launch)
+    if "/" not in name:
+        path = f" in PATH={_search_path(launch.environment)}"
+        beside = (directory / name).exists()
+        return path + (f"; write ./{name} for that of the working directory" if beside else "")
+    if name.startswith("/"):
         return ""
-    return f" in PATH={_search_path(launch.environment)}"
+    own = str(directory) == f"{launch.environment.get(DIRECTORY_VARIABLE)}/work"
+    what = "a new directory of the container, --directory names another one" if own else ""
+    return f": there is no {directory / name}" + (f" ({what})" if what else "")
 
 
 def _search_path(environment: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ GROUPS_VARIABLE = "FAIRSHARE_GROUPS"
 """An environment variable of the zygote, which containers do not get."""
 
 ENGINE_LOCK = "engine.lock"
+ZYGOTE_LOCK = "zygote.lock"
 
 
 def write(path: str, text: str) -> None:
@@ -32,7 +33,8 @@ def remove_abandoned(patience_s: float = 0.0) -> None:
     """Remove the empty parent groups of containers if no server is alive to do it.
 
     The zygote knows their paths, and the lock of a live server: an ending server releases it after
-    `patience_s` at the latest. A server that starts meanwhile waits briefly for the lock.
+    `patience_s` at the latest. A server that starts meanwhile waits briefly for the lock. While a
+    zygote holds its own lock, more containers may follow.
     """
     paths = os.environ.get(GROUPS_VARIABLE, "")
     state = os.environ.get(STATE_VARIABLE, "")
@@ -51,11 +53,26 @@ def remove_abandoned(patience_s: float = 0.0) -> None:
                 break
             time.sleep(0.05)
         else:
-            for path in paths.split(os.pathsep):
-                with contextlib.suppress(OSError):
-                    Path(path).rmdir()
+            if _is_free(f"{state}/{ZYGOTE_LOCK}"):
+                for path in paths.split(os.pathsep):
+                    with contextlib.suppress(OSError):
+                        Path(path).rmdir()
             break
     os.close(lock)
+
+
+def _is_free(path: str) -> bool:
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
 
 
 def read_number(path: str, key: str = "") -> int | None:

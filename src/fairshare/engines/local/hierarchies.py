@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,9 @@ _V1_SHARES = (2, 262144)
 _V2_WEIGHTS = (1, 10000)
 _CONTROLLERS = ("memory", "cpu")
 _PIDS = "pids"
+DEVICES = "devices"
 _SERVER = "fairshare-server"
+_NO_DEVICE = "c 195:253"  # a number of NVIDIA's driver that no device has
 
 
 class Hierarchy:
@@ -52,6 +55,10 @@ class Hierarchy:
     def processes(self, limit: int) -> list[Setting]:
         """The settings that limit processes and threads; the same in both versions."""
         return [("pids.max", str(limit), True)]
+
+    def deny(self, devices: Sequence[str]) -> list[Setting]:
+        """The settings that forbid device files (`c 195:0`); of the first version only."""
+        return [("devices.deny", f"{device} rwm", True) for device in devices]
 
     def memory(self, limit_bytes: int) -> list[Setting]:
         """The settings that limit memory, including swap if the kernel accounts it."""
@@ -166,7 +173,7 @@ def choose(name: str, mounts: Mounts) -> Hierarchies:
         for parent in mounts.v1.get(controller, ()):
             same = (known for known in chosen.values() if known.parent == parent)
             hierarchy = next(same, Hierarchy(1, parent))
-            if _usable(name, hierarchy, controller, notes):
+            if usable(name, hierarchy, controller, notes):
                 chosen[controller] = hierarchy
                 break
         else:
@@ -192,7 +199,7 @@ def _for_processes(name: str, second: Hierarchy | None, mounts: Mounts) -> Hiera
             hand_down(second.parent, [], (_PIDS,))
         if _PIDS in _words(second.parent / "cgroup.subtree_control"):
             candidates.insert(0, second)
-    return next((one for one in candidates if _usable(name, one, _PIDS, [])), None)
+    return next((one for one in candidates if usable(name, one, _PIDS, [])), None)
 
 
 def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> Hierarchy | None:
@@ -203,7 +210,7 @@ def _second_version(name: str, parents: tuple[Path, ...], notes: list[str]) -> H
             hand_down(parent, notes)
         count = len(set(_CONTROLLERS) & set(_words(parent / "cgroup.subtree_control")))
         hierarchy = Hierarchy(2, parent)
-        if (best is None or count > best[0]) and _usable(name, hierarchy, "", notes):
+        if (best is None or count > best[0]) and usable(name, hierarchy, "", notes):
             best = (count, hierarchy)
     return best[1] if best else None
 
@@ -243,7 +250,7 @@ def _move_below(own: Path, controller: str) -> bool:
     return True
 
 
-def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -> bool:
+def usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -> bool:
     """Whether a group with a limit can be created, set and entered there."""
     base = hierarchy.base(name)
     existed = base.is_dir()
@@ -256,6 +263,8 @@ def _usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) 
         settings += hierarchy.weight(1)
     if controller == _PIDS:
         settings += hierarchy.processes(1_000)
+    if controller == DEVICES:
+        settings += hierarchy.deny([_NO_DEVICE])
     try:
         hierarchy.make_base(name)
         groups.create(GroupPlan(str(probe), tuple(settings)))

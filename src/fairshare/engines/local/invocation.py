@@ -10,7 +10,13 @@ import pickle
 import sys
 from pathlib import Path
 
-import cloudpickle
+try:
+    import cloudpickle
+except ImportError:
+    sys.exit(
+        f"{sys.executable} has no cloudpickle, which Python calls need: install it there, or choose"
+        " another interpreter"
+    )
 
 
 def invoke(call: Path, result: Path) -> None:

@@ -45,11 +45,32 @@ class Launch(NamedTuple):
     account: str = ""  # empty: the account of the server
     uid: int = -1
     gid: int = -1
+    supplementary: tuple[int, ...] = ()  # all groups of the account
     node: str = ""
     resources: dict[str, int] = {}  # noqa: RUF012 - allocated to it; never mutated
     process_group: str = ""  # the cgroup that limits its processes
     process_limit: int = 0
     launched_ms: int = -1  # as in the order: distinguishes containers with the same name
+    gpus: tuple[str, ...] = ()  # the names of the GPUs assigned to it
+    other_directory: str = ""  # where it runs if it cannot enter `directory`; empty: not at all
+    output: str = ""  # files for stdout and stderr; empty: the container's own logs
+    error: str = ""
+    input: str = ""  # the file that is its standard input; empty: none
+    umask: int = -1  # -1: that of the server, or 022 under a user's account
+    limits: dict[str, int] = {}  # noqa: RUF012 - soft limits by name; never mutated
+    signal: int = 0  # instead of SIGTERM; 0: SIGTERM
+    signal_before_ms: int = 0  # so long before the time limit, too
+    signal_first: bool = False  # only to the first process
+    image: str = ""  # in which it runs; empty: in none
+    terminal: bool = False  # whether the first process has one
+    idle_ms: int = 0  # after which a container with a terminal ends; 0: never
+    detached_ms: int = 0  # the same while no user is attached to it
+    at_end: tuple[str, ...] = ()  # a command that runs after the container's last process
+
+    @property
+    def image_program(self) -> str:
+        """The name of the program that runs the image."""
+        return self.arguments[3].rpartition("/")[2]  # behind /bin/sh -c LINE
 
     def without_secrets(self) -> tuple["Launch", dict[str, str]]:
         """The order without its secret variables, and those variables."""
@@ -72,9 +93,19 @@ class Launch(NamedTuple):
             GroupPlan(path, tuple((file, text, needed) for file, text, needed in settings))
             for path, settings in value["groups"]
         )
-        launch = cls(**{**value, "arguments": tuple(value["arguments"]), "groups": groups})
+        gpus = tuple(value.get("gpus", ()))
+        lists = {
+            "arguments": tuple(value["arguments"]),
+            "groups": groups,
+            "gpus": gpus,
+            "supplementary": tuple(value.get("supplementary", ())),
+            "at_end": tuple(value.get("at_end", ())),
+        }
+        launch = cls(**{**value, **lists})
         if type(launch.container) is not int or type(launch.launched_ms) is not int:
             raise TypeError("container and launched_ms must be whole numbers")
         if not all(isinstance(group.path, str) for group in groups):
             raise TypeError("the path of a group must be a text")
+        if not all(isinstance(gpu, str) for gpu in gpus):
+            raise TypeError("the name of a GPU must be a text")
         return launch

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairshare.engines.local import groups
+from fairshare.engines.local.gpus.fence import GpuFence
 from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
 from fairshare.engines.local.launch import GroupPlan
 from fairshare.errors import EngineError
@@ -44,12 +45,13 @@ class Limits:
 
     `vcores` is the engine's total, and `cpus` the number of processors: with strict CPU a vcore is
     at most `cpus / vcores` of a processor, even when others are idle. `process_limit` is the
-    maximum of processes and threads of a container; 0: no limit.
+    maximum of processes and threads of a container; 0: no limit. `fence` keeps containers from the
+    GPUs of others.
     """
 
     def __init__(
         self, name: str, hierarchies: Hierarchies, *, vcores: int, cpus: int, memory_check: bool,
-        strict_cpu: bool, process_limit: int = 0,
+        strict_cpu: bool, process_limit: int = 0, fence: GpuFence | None = None,
     ) -> None:  # fmt: skip
         self._name = name
         self._vcores = vcores
@@ -61,6 +63,7 @@ class Limits:
         self._kill = hierarchies.kill
         self._process_limit = process_limit
         self._processes = hierarchies.processes if process_limit else None
+        self._fence = fence or GpuFence()
         self.notes = hierarchies.notes
 
     @property
@@ -108,8 +111,10 @@ class Limits:
             with contextlib.suppress(OSError):
                 hierarchy.base(self._name).rmdir()
 
-    def container(self, container_name: str, memory_mb: int, vcores: int) -> ContainerLimits:
-        """The limits of one container; `memory_mb` 0 is unlimited.
+    def container(
+        self, container_name: str, memory_mb: int, vcores: int, gpus: Sequence[str] = ()
+    ) -> ContainerLimits:
+        """The limits of one container; `memory_mb` 0 is unlimited, `gpus` are its own.
 
         The memory group, if there is one, comes first.
         """
@@ -125,6 +130,8 @@ class Limits:
                     settings += hierarchy.quota(share, _QUOTA_PERIOD_US)
             if hierarchy is self._processes:
                 settings += hierarchy.processes(self._process_limit)
+            if hierarchy is self._fence.hierarchy:
+                settings += self._fence.settings(gpus)
             path = hierarchy.base(self._name) / container_name
             plans.append(GroupPlan(str(path), tuple(settings)))
         return ContainerLimits(
@@ -141,7 +148,13 @@ class Limits:
 
     def _hierarchies(self) -> Sequence[Hierarchy]:
         unique: list[Hierarchy] = []
-        for hierarchy in (self._memory, self._cpu, self._kill, self._processes):
+        for hierarchy in (
+            self._memory,
+            self._cpu,
+            self._kill,
+            self._processes,
+            self._fence.hierarchy,
+        ):
             if hierarchy is not None and hierarchy not in unique:
                 unique.append(hierarchy)
         return unique

@@ -157,4 +157,4 @@ class Liveness:
             limit_ms = watched.launch.time_limit_ms
             if limit_ms is not None:
                 self.overdue.expect(watched, limit_ms / 1000, "killed: its time limit is over")
-            self._reports.started(watched.container)
+            self._reports.started(watched.container, watched.launch.gpus)

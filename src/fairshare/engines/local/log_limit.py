@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairshare.engines.local.directories import write_atomically
@@ -73,13 +74,31 @@ class Kept:
         self.dropped_to = end
 
 
+def cannot_leave_out(limit_bytes: int, failure: int) -> str:
+    """Why a container that printed more than its limit was ended; `failure` is an errno."""
+    return (
+        f"killed: it printed more than {limit_bytes // _MEBIBYTE} MB, and nothing can be left out "
+        f"of a file here: {os.strerror(failure)}"
+    )
+
+
+def left_out(dropped: Sequence[int], limit_bytes: int) -> str:
+    """The message about the bytes removed from stdout and stderr; empty if both are complete."""
+    return "; ".join(
+        f"{name}: {dropped_bytes:,} bytes in the middle were left out (the limit is"
+        f" {limit_bytes // _MEBIBYTE} MB)"
+        for name, dropped_bytes in zip(("stdout", "stderr"), dropped, strict=False)
+        if dropped_bytes
+    )
+
+
 class LogLimit:
     """Both streams of a container. `limit_bytes` 0: no limit."""
 
     def __init__(self, paths: tuple[Path, ...], limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._streams = [Kept(path, limit_bytes) for path in paths] if limit_bytes else []
-        self._names = [path.stem for path in paths]
+        self.failure = 0  # the errno of what `look` could not do
         self.look_at: float | None = 0.0 if limit_bytes else None
 
     def look(self, now: float) -> str:
@@ -91,23 +110,15 @@ class LogLimit:
             hurried = [stream.look() for stream in self._streams]
         except OSError as error:
             self.look_at = None
-            return (
-                f"killed: it printed more than {self._limit_bytes // _MEBIBYTE} MB, and nothing can"
-                f" be left out of a file here: {error.strerror}"
-            )
+            self.failure = error.errno or 0
+            return cannot_leave_out(self._limit_bytes, self.failure)
         self.look_at = now + (_HURRIED_S if any(hurried) else _CALM_S)
         return ""
 
-    def said(self) -> str:
-        """The message about the bytes removed from each stream; empty if both are complete."""
-        limit_mb = self._limit_bytes // _MEBIBYTE
-        words = [
-            f"{name}: {stream.dropped_bytes:,} bytes in the middle were left out (the limit is"
-            f" {limit_mb} MB)"
-            for name, stream in zip(self._names, self._streams, strict=False)
-            if stream.dropped_bytes
-        ]
-        return "; ".join(words)
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """The number of bytes removed from each stream."""
+        return tuple(stream.dropped_bytes for stream in self._streams)
 
 
 def _punch(descriptor: int, offset: int, length: int) -> None:

@@ -10,6 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairshare.engines.log_files import read_part
 from fairshare.errors import EngineError
 from fairshare.wording import TAIL_TITLE
 
@@ -38,6 +39,7 @@ class Outcome(NamedTuple):
     peak_memory_mb: int = 0
     cpu_ms: int = 0
     ended_at_ms: int = 0  # since 1970
+    cannot_start: int = 0  # 1: its command cannot start, whenever it is tried
 
     def encode(self) -> bytes:
         """The content of `exit.json`."""
@@ -60,6 +62,17 @@ class StartFailure(EngineError):
         super().__init__(diagnostics)
         self.exit_code = exit_code
         self.diagnostics = diagnostics
+
+    def outcome(self, container: int, ended_at_ms: int = 0) -> Outcome:
+        """How the container ended that could not be started."""
+        final = self.exit_code in (NOT_EXECUTABLE, NOT_FOUND)
+        return Outcome(
+            container,
+            self.exit_code,
+            self.diagnostics,
+            ended_at_ms=ended_at_ms,
+            cannot_start=int(final),
+        )
 
 
 def exit_code_of(status: int) -> int:
@@ -84,10 +97,8 @@ def ending_of(status: int) -> str:
 def tail(path: Path) -> str:
     """The last lines of a file, at most TAIL_LINES and TAIL_BYTES; empty if it does not exist."""
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL_BYTES))
-            data = file.read(TAIL_BYTES)
+        _, size = read_part(path, 0, 0)
+        data, _ = read_part(path, max(0, size - TAIL_BYTES), TAIL_BYTES)
     except OSError:
         return ""
     lines = data.decode("utf-8", "replace").splitlines()

@@ -14,6 +14,14 @@ from fairshare.engines.local.launch import Launch
 _INTERVAL_S = 5.0
 
 
+def refusal(limit: int) -> str:
+    """Why a container that wanted more processes than its limit was ended."""
+    return (
+        f"killed: it wanted more than {limit} processes and threads at once, the limit of a "
+        "container: start fewer, or have process_limit raised ([engine] of fairshare.toml)"
+    )
+
+
 class ProcessLimit:
     """The process limit of one container; its group must exist. Does nothing without a limit."""
 
@@ -44,7 +52,4 @@ class ProcessLimit:
         self._poll.unregister(self._events)
         os.close(self._events)
         self._events = None
-        return (
-            f"killed: it wanted more than {self._limit} processes and threads at once, the limit "
-            "of a container: start fewer, or have process_limit raised ([engine] of fairshare.toml)"
-        )
+        return refusal(self._limit)

@@ -50,6 +50,15 @@ def start_time(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def processor_ticks(pids: Iterable[int]) -> int:
+    """The processor time of processes and of the children that they have waited for."""
+    found = (_fields(pid) for pid in pids)
+    return sum(sum(map(int, fields[11:15])) for fields in found if fields)
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process can still run; a zombie cannot."""
     fields = _fields(pid)

@@ -32,9 +32,10 @@ class Reports:
         with self._lock:
             return frozenset(self._held)
 
-    def started(self, container: ContainerId) -> None:
-        """Report that a container runs. It holds its room until its end is reported."""
-        self._report(ContainerStarted(container, holds_room=True))
+    def started(self, container: ContainerId, gpus: tuple[str, ...] = ()) -> None:
+        """Report that a container runs, with these GPUs. It holds its room until its end is
+        reported."""
+        self._report(ContainerStarted(container, holds_room=True, gpus=gpus))
 
     def ended(self, outcome: Outcome) -> None:
         """Report how a container ended."""
@@ -45,6 +46,7 @@ class Reports:
                 diagnostics=outcome.diagnostics,
                 peak_memory_mb=outcome.peak_memory_mb,
                 cpu_ms=outcome.cpu_ms,
+                cannot_start=bool(outcome.cannot_start),
             )
         )
         with self._lock:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.groups import ENGINE_LOCK
+from fairshare.engines.local.groups import ENGINE_LOCK, ZYGOTE_LOCK
 
 GROUPS_PREFIX = "fairshare-"
 _MORE = range(2, 100)
@@ -31,7 +31,7 @@ class StateDirectory:
         self.containers = self.path / "containers"
         self.abandoned = self.path / "abandoned"
         self.engine_lock = self.path / ENGINE_LOCK
-        self.zygote_lock = self.path / "zygote.lock"
+        self.zygote_lock = self.path / ZYGOTE_LOCK
         self.zygote_log = self.path / "zygote.log"
 
     @property

@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import time
+from typing import TYPE_CHECKING
 
 from fairshare.engines.local import execution, groups, processes
 from fairshare.engines.local.directories import (
@@ -25,21 +26,18 @@ from fairshare.engines.local.directories import (
     reserve,
     write_atomically,
 )
+from fairshare.engines.local.judgement import Cause, Ending
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.log_limit import LogLimit
-from fairshare.engines.local.memory import MEBIBYTE, MemoryHolder, memory_holder
-from fairshare.engines.local.outcome import (
-    ABORTED,
-    DISK_FAILED,
-    MEMORY_EXCEEDED,
-    Outcome,
-    StartFailure,
-    ending_of,
-    exit_code_of,
-    with_tail,
-)
+from fairshare.engines.local.memory import MemoryHolder, memory_holder
+from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
 from fairshare.engines.local.process_limit import ProcessLimit
 
+if TYPE_CHECKING:
+    from fairshare.engines.local.sessions.console import Console
+
+_LEFT_BEHIND_MS = 250
+"""The longest grace time of processes that outlive the first one."""
 _KILL_PAUSE_MS = 5
 _LONGEST_KILL_PAUSE_MS = 320
 _WRITE_ATTEMPTS = 600
@@ -47,6 +45,14 @@ _WRITE_PAUSE_S = 1.0
 _EXIT_BYTES = 32 * 1024
 """The space for exit.json with the longest tail of stderr, reserved so that the outcome can be
 written to a full disk."""
+
+
+_ENDS: dict[Cause, str] = {
+    "stop": "this is asked to end, as it was killed or preempted",
+    "time": "the time limit is over",
+    "idle": "this was idle for too long",
+}
+"""The words for the user of a terminal."""
 
 
 class Supervisor:
@@ -58,15 +64,19 @@ class Supervisor:
         self._stop_wanted = False
         self._first = 0  # the container's first process
         self._status: int | None = None  # its wait status
-        self._reason = ""  # why the supervisor ends it; empty if it ended by itself
-        self._reason_code: int | None = None
+        self._cause: Cause = ""  # why the supervisor ends it
+        self._failure = 0  # the errno that goes with the cause
         self._kill_at: float | None = None  # set while ending
         self._kill_pause_ms = _KILL_PAUSE_MS
         self._over_memory = False
+        self._warned = False
+        self._terminated = False
         self._logs = LogLimit((directory.stdout, directory.stderr), launch.log_limit_bytes)
         self._unheard: socket.socket | None = None  # where to report that it runs
         self._poll = select.poll()
+        self._console: Console | None = None  # of a container with a terminal
         self._wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._waker = waker
         self._poll.register(self._wake, select.POLLIN)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -100,30 +110,45 @@ class Supervisor:
                 why = f"{error.strerror} ({error.filename})"
                 raise StartFailure(ABORTED, f"cannot set the container's limits: {why}") from error
             secrets = self._directory.take_secrets()
-            self._first = execution.start(launch.with_secrets(secrets), self._directory)
+            self._first = self._start(launch.with_secrets(secrets))
         except StartFailure as failure:
             self._remove_groups()
-            return self._outcome(failure.exit_code, failure.diagnostics)
+            self._directory.say(failure.diagnostics)
+            return failure.outcome(launch.container, time.time_ns() // 1_000_000)
         started = time.monotonic()
         try:
             self._write_pid()
         except OSError as error:
             # Without this file no later server would find the container.
-            self._end(f"cannot write {self._directory.pid}: {error.strerror}", DISK_FAILED, 0)
+            self._end("no-pid", 0, error.errno or 0)
         os.close(lock)
         self._unheard = channel
         self._supervise(started, holder)
+        execution.run_quietly(launch, launch.at_end)
+        if self._console is not None:
+            self._console.close(self._status or 0)
         peak_bytes = holder.peak_bytes()
         self._over_memory = self._over_memory or holder.exceeded(())
         self._remove_groups()
         self._logs.look(math.inf)
         if launch.account:
             self._directory.take_result(launch.uid)
-        outcome, said = self._conclude(peak_bytes), self._logs.said()
-        if said:
-            words = f"{outcome.diagnostics}\n{said}" if outcome.diagnostics else said
-            outcome = outcome._replace(diagnostics=words)
-        return outcome
+        return self._judged(peak_bytes)
+
+    def _start(self, launch: Launch) -> int:
+        """Start the first process; returns its pid. Raises StartFailure."""
+        if not launch.terminal:
+            return execution.start(launch, self._directory)
+        from fairshare.engines.local.sessions.console import Console  # few containers have one
+
+        try:
+            console = Console(launch, self._directory.path, self._waker)
+        except OSError as error:
+            raise StartFailure(ABORTED, f"cannot open a terminal: {error.strerror}") from error
+        first = execution.start(launch, self._directory, console.slave)
+        self._console = console
+        console.start()
+        return first
 
     def _write_pid(self) -> None:
         own = os.getpid()
@@ -133,14 +158,15 @@ class Supervisor:
             "pid": self._first,
             "start": processes.start_time(self._first),
             "boot": processes.boot_id(),
-            "started_at_ms": time.time_ns() // 1_000_000,
+            "started_at_ms": _now_ms(),
         }
         write_atomically(self._directory.pid, json.dumps(record).encode())
 
     def _supervise(self, started: float, holder: MemoryHolder) -> None:
         """Enforce the limits until no process of the container is left."""
-        limit_ms = self._launch.time_limit_ms
+        limit_ms, before_ms = self._launch.time_limit_ms, self._launch.signal_before_ms
         end_at = None if limit_ms is None else started + limit_ms / 1000
+        warn_at = end_at - before_ms / 1000 if end_at is not None and before_ms else None
         look_at = started
         if holder.descriptor is not None:
             self._poll.register(holder.descriptor, select.POLLIN)
@@ -153,22 +179,27 @@ class Supervisor:
                     self._look(holder, now)
                 if look:
                     look_at = now + (holder.interval_ms or 0) / 1000
-            crowded = self._processes.look(now)
-            if crowded and self._kill_at is None:
-                self._end(crowded, None, self._launch.grace_ms)
-            unlimited = self._logs.look(now)
-            if unlimited and self._kill_at is None:
-                self._end(unlimited, DISK_FAILED, self._launch.grace_ms)
+            crowded, full = self._processes.look(now), self._logs.look(now)
             if self._kill_at is None:
-                if self._status is not None:
-                    self._end("", None, self._launch.grace_ms)
+                if crowded:
+                    self._end("processes", self._launch.grace_ms)
+                elif full:
+                    self._end("logs", self._launch.grace_ms, self._logs.failure)
+                elif self._status is not None:
+                    self._end("", min(self._launch.grace_ms, _LEFT_BEHIND_MS))
                 elif self._stop_wanted:
-                    self._end("stopped on request", None, self._launch.grace_ms)
+                    self._end("stop", self._launch.grace_ms)
+                elif self._console is not None and self._console.over:
+                    self._end(self._console.over, self._launch.grace_ms)
                 elif end_at is not None and now >= end_at:
-                    words = f"killed: ran longer than its time limit of {limit_ms} ms"
-                    self._end(words, None, self._launch.grace_ms)
+                    self._end("time", self._launch.grace_ms)
+            if self._kill_at is not None and self._status is not None and not self._terminated:
+                self._terminate()  # those who did not get the signal of their own
+            if warn_at is not None and now >= warn_at and self._kill_at is None:
+                self._warn()
+                warn_at = None
             moments = [now + self._kill() if self._killing(now) else self._kill_at or end_at]
-            moments += (self._logs.look_at, self._processes.look_at)
+            moments += (self._logs.look_at, self._processes.look_at, warn_at)
             if holder.interval_ms is not None and not self._over_memory:
                 moments.append(look_at)
             if self._unheard is not None:
@@ -217,11 +248,32 @@ class Supervisor:
         self._unheard.close()
         self._unheard = None
 
-    def _end(self, reason: str, code: int | None, grace_ms: int) -> None:
-        self._reason = reason
-        self._reason_code = code
+    def _end(self, cause: Cause, grace_ms: int, failure: int = 0) -> None:
+        self._cause = cause
+        self._failure = failure
         self._kill_at = time.monotonic() + grace_ms / 1000
-        processes.send(processes.descendants(os.getpid()), signal.SIGTERM)
+        if self._console is not None and cause:
+            self._console.say(f"{_ENDS.get(cause, 'this ends')}; {grace_ms / 1000:g} s are left")
+        if self._launch.signal and not self._warned and cause:
+            self._warn()
+        else:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        pids = processes.descendants(os.getpid())
+        processes.send(pids, signal.SIGTERM)
+        if self._console is not None:  # a shell ignores SIGTERM
+            processes.send(pids, signal.SIGHUP)
+            processes.send(pids, signal.SIGCONT)
+        self._terminated = True
+
+    def _warn(self) -> None:
+        """Send the signal that announces the end."""
+        pids = processes.descendants(os.getpid())
+        others = [pid for pid in pids if pid != self._first]
+        wanted = [self._first] if self._launch.signal_first or not others else others
+        processes.send([pid for pid in pids if pid in wanted], signal.Signals(self._launch.signal))
+        self._warned = True
 
     def _kill(self) -> float:
         """Kill all processes; returns the pause in seconds until the next attempt.
@@ -242,46 +294,37 @@ class Supervisor:
         for plan in self._launch.groups:
             groups.remove(plan.path)
 
-    def _conclude(self, peak_bytes: int) -> Outcome:
+    def _judged(self, peak_bytes: int) -> Outcome:
         assert self._status is not None  # no child is left, so the first one was reaped
-        peak_mb = self._peak_mb(peak_bytes)
-        code = exit_code_of(self._status)
-        if self._over_memory:
-            words = f"killed: used {peak_mb} MB, limit {self._launch.memory_mb} MB"
-            return self._outcome(MEMORY_EXCEEDED, self._with_tail(words), peak_mb)
-        if not self._reason:
-            words = ending_of(self._status)
-            return self._outcome(code, self._with_tail(words) if words else "", peak_mb)
-        if self._reason_code is not None:
-            return self._outcome(self._reason_code, self._reason, peak_mb)
-        words = self._reason
-        if code not in (128 + signal.SIGTERM, 128 + signal.SIGKILL):
-            # Its own exit code does not count: it was ordered to end before it was done.
-            words = f"{words}; it answered SIGTERM with exit code {code}"
-            code = 128 + signal.SIGTERM
-        return self._outcome(code, self._with_tail(words), peak_mb)
-
-    def _peak_mb(self, peak_bytes: int) -> int:
-        if self._launch.memory_limit == "watch":
-            # The exact peak of the largest process. Before exec it had the supervisor's size.
-            largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-            if largest > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
-                peak_bytes = max(peak_bytes, largest * 1024)
-        return -(-peak_bytes // MEBIBYTE)
-
-    def _with_tail(self, words: str) -> str:
-        return with_tail(words, self._directory.stderr)
-
-    def _outcome(self, code: int, words: str, peak_mb: int = 0) -> Outcome:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return Outcome(
+        return Ending(
             container=self._launch.container,
-            exit_code=code,
-            diagnostics=words,
-            peak_memory_mb=peak_mb,
-            cpu_ms=round((usage.ru_utime + usage.ru_stime) * 1000),
-            ended_at_ms=time.time_ns() // 1_000_000,
-        )
+            status=self._status,
+            cause=self._cause,
+            failure=self._failure,
+            over_memory=self._over_memory,
+            peak_bytes=self._with_largest(peak_bytes),
+            cpu_ms=_cpu_ms(),
+            ended_at_ms=_now_ms(),
+            dropped=self._logs.dropped,
+        ).outcome(self._launch, self._directory.stderr)
+
+    def _with_largest(self, peak_bytes: int) -> int:
+        if self._launch.memory_limit != "watch":
+            return peak_bytes
+        # The exact peak of the largest process. Before exec it had the supervisor's size.
+        largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        if largest > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
+            return max(peak_bytes, largest * 1024)
+        return peak_bytes
+
+
+def _cpu_ms() -> int:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((usage.ru_utime + usage.ru_stime) * 1000)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) -> None:

@@ -181,6 +181,11 @@ class Watcher:
             if watched.started_told and not watched.stop_wanted
         ]
 
+    def longest_grace_s(self) -> float:
+        """The longest grace time of the containers, in seconds; called from any thread."""
+        watched = list(self._liveness.watched.values())
+        return max((one.launch.grace_ms / 1000 for one in watched), default=0.0)
+
     def stop(self, container: ContainerId, reason: str = "") -> None:
         """Order a container's supervisor to end it. `reason` is the diagnostics if the engine
         itself ends it."""
@@ -245,13 +250,17 @@ class Watcher:
 
     def _begin(self, order: LaunchOrder, directory: ContainerDirectory) -> None:
         try:
-            launch, secrets = self._preparation.launch(order, directory).without_secrets()
+            gpus = self._rooms.gpus.choose(order)
+            if gpus is None:  # another container has them, and is watched
+                self._waiting.append(order)
+                return
+            launch, secrets = self._preparation.launch(order, directory, gpus).without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
             call = call_of(self._state.path, order.command, owner)
             directory.write_launch(launch.encode(), call, owner, secrets)
         except StartFailure as failure:
-            words = failure.diagnostics
-            self._reports.ended(Outcome(order.container, failure.exit_code, words))
+            directory.say(failure.diagnostics)
+            self._reports.ended(failure.outcome(order.container))
             return
         except OSError as error:
             with contextlib.suppress(OSError):

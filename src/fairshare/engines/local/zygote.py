@@ -1,8 +1,10 @@
-"""Owns the zygote: a small process with all modules imported, which forks a supervisor per order.
+"""Owns the zygote: a small process with all modules imported, which starts a supervisor per order.
 
-Forking it is cheap because, unlike a server, it is small. Its messages, one datagram each:
+It starts the compiled supervisor, or forks itself if there is none, which is cheap because, unlike
+a server, it is small. Its messages, one datagram each:
 
     to the zygote     PATH               supervise the container of this directory
+                      E                  the server ends in order: it removes its groups itself
     from the zygote   R                  ready
                       F PATH             forked; a pidfd of the supervisor comes with it
                       X ERRNO PATH       could not fork
@@ -24,13 +26,15 @@ import signal
 import socket
 from pathlib import Path
 
-from fairshare.engines.local import groups, processes
+from fairshare.engines.local import compiled, groups, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.execution import adopt_orphans, name_process
 from fairshare.engines.local.processes import boot_id
 from fairshare.engines.local.supervisor import supervise
 
 MESSAGE_BYTES = 8192
+IN_ORDER = b"E"
+"""The message of a server that ends in order."""
 _BLOCKED = (signal.SIGTERM, signal.SIGCHLD)
 MOST_STOPS = 20
 """How often a stopped supervisor is resumed. Then it is killed, and its container fails."""
@@ -41,8 +45,8 @@ _supervisors: dict[int, int] = {}
 """The live supervisors by pid, and how often each was stopped."""
 
 
-def main(channel_descriptor: int, lock: int) -> None:
-    """Serve orders until the server's end is closed."""
+def main(channel_descriptor: int, lock: int, program: bool) -> None:
+    """Serve orders until the server's end is closed, with the compiled supervisor if `program`."""
     name_process("fs-zygote")
     os.chdir("/")
     for descriptor in (channel_descriptor, lock):
@@ -58,13 +62,18 @@ def main(channel_descriptor: int, lock: int) -> None:
     gc.freeze()
     with socket.socket(fileno=channel_descriptor) as channel:
         channel.send(b"R")
+        in_order = False
         while path := _next_order(channel):
-            _fork(path, channel, lock)
+            if path == IN_ORDER:
+                in_order = True
+            else:
+                _fork(path, channel, lock, program)
     os.close(lock)
     name_process("fs-reaper")
-    groups.remove_abandoned(_LOCK_PATIENCE_S)
+    groups.remove_abandoned(0.0 if in_order else _LOCK_PATIENCE_S)
     signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED[1:])
-    while _supervisors:
+    # Processes that outlived their supervisors come here one by one, as their parents end.
+    while _supervisors or processes.children(os.getpid()):
         signal.sigwait(_BLOCKED[1:])
         _reap()
     groups.remove_abandoned()
@@ -106,15 +115,13 @@ def _let_go_on(pid: int) -> None:
     processes.send([pid], number)
 
 
-def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
+def _fork(path: bytes, channel: socket.socket, lock: int, program: bool) -> None:
     # Blocked until the supervisor is ready for them; in this process until its pidfd is open, so
     # that its pid cannot be reused.
     signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
     pid = 0
     try:
-        pid = os.fork()
-        if pid == 0:
-            _supervise(path, channel, lock)
+        pid = _start(path, channel, lock, program)
         _supervisors[pid] = 0
         pidfd = os.pidfd_open(pid)
     except OSError as error:
@@ -129,6 +136,25 @@ def _fork(path: bytes, channel: socket.socket, lock: int) -> None:
     for pidfd in pidfds:
         os.close(pidfd)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _BLOCKED)
+
+
+def _start(path: bytes, channel: socket.socket, lock: int, program: bool) -> int:
+    if program:
+        # Where programs of this directory may not run (noexec), and if it is being replaced.
+        with contextlib.suppress(OSError):
+            return compiled.spawn(path, channel.fileno(), lock)
+    pid = os.fork()
+    if pid == 0:
+        _supervise(path, channel, lock)
+    return pid
+
+
+def take_over(path: str, channel_descriptor: int, lock: int) -> None:
+    """Supervise a container that the compiled supervisor handed over; must not return."""
+    for descriptor in (channel_descriptor, lock):
+        os.set_inheritable(descriptor, False)
+    with socket.socket(fileno=channel_descriptor) as channel:
+        _supervise(os.fsencode(path), channel, lock)
 
 
 def _supervise(path: bytes, channel: socket.socket, lock: int) -> None:

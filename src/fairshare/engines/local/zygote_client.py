@@ -23,7 +23,7 @@ from fairshare.engines.local.environment import inherited
 from fairshare.engines.local.groups import GROUPS_VARIABLE, STATE_VARIABLE
 from fairshare.engines.local.outcome import tail
 from fairshare.engines.local.state import StateDirectory
-from fairshare.engines.local.zygote import MESSAGE_BYTES
+from fairshare.engines.local.zygote import IN_ORDER, MESSAGE_BYTES
 from fairshare.errors import EngineError
 from fairshare.wording import cause
 
@@ -31,7 +31,7 @@ _PROGRAM = """\
 import sys
 sys.path.insert(0, sys.argv[1])
 from fairshare.engines.local.zygote import main
-main(int(sys.argv[2]), int(sys.argv[3]))
+main(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "program")
 """
 _PATIENCE_S = 20.0
 _STOPPED_S = 3.0
@@ -64,9 +64,12 @@ class ZygoteClient:
         server_environment: Mapping[str, str],
         file_limit: tuple[int, int],
         group_paths: Iterable[str] = (),
+        *,
+        program: bool = False,
     ) -> None:
         self._state = state
         self._file_limit = file_limit
+        self._program = program  # whether the compiled supervisor is used
         self._environment = inherited(server_environment)
         self._environment[STATE_VARIABLE] = str(state.path)
         self._environment[GROUPS_VARIABLE] = os.pathsep.join(sorted(group_paths))
@@ -148,7 +151,12 @@ class ZygoteClient:
             process = subprocess.Popen(
                 [
                     *(sys.executable, "-I", "-S", "-c", _PROGRAM),
-                    *(str(source), str(channel), str(lock)),
+                    *(
+                        str(source),
+                        str(channel),
+                        str(lock),
+                        "program" if self._program else "python",
+                    ),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -268,6 +276,8 @@ class ZygoteClient:
     def close(self, *, kill: bool = False) -> None:
         """Let the zygote finish its orders and end; no supervisor may be left."""
         if self._channel is not None:
+            with contextlib.suppress(OSError):  # it has ended, or does not read
+                self._channel.send(IN_ORDER, socket.MSG_DONTWAIT)
             self._channel.close()
             self._channel = None
         if self._process is not None:

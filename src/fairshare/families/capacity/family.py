@@ -22,7 +22,9 @@ from fairshare.families.capacity.monitor import read_auto_refresh
 from fairshare.families.capacity.mutation import apply_update
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.reading import (
+    CALCULATOR,
     CAPACITY_FILE,
+    DOMINANT,
     SHIPPED,
     collect_capacity,
     read_capacity,
@@ -114,6 +116,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
             merged = site.with_values(stored, STORED)
         written = written_properties(directory, stored)
         return merged, read_store(merged, site, written, problems)
+
+    @property
+    def gpu_properties(self) -> Mapping[str, str]:
+        """The calculator that looks at all types."""
+        return {CALCULATOR: DOMINANT}
 
     def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
         """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""

@@ -41,9 +41,10 @@ SHIPPED: Final = {
 }
 """What of the file that comes with Hadoop differs from no file at all: one queue."""
 
+DOMINANT: Final = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 _CALCULATORS: Final = {
     "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator": False,
-    "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator": True,
+    DOMINANT: True,
 }
 _USER: Final = PREFIX + "user."
 _PARALLEL: Final = "max-parallel-apps"
@@ -162,7 +163,7 @@ def _dominant(site: Site, manager: ManagerSettings, problems: Problems) -> bool:
             site.place(CALCULATOR, RESOURCE_TYPES),
             "calculator",
             "RM uses DefaultResourceCalculator, which looks at memory alone, but there are further"
-            f" resource types: {further}. Set {CALCULATOR} to {list(_CALCULATORS)[1]}",
+            f" resource types: {further}. Set {CALCULATOR} to {DOMINANT}",
             "does not start",
         )
     return dominant

@@ -12,7 +12,9 @@ escaped for double quotes here, and what it would replace is broken up by quotes
 import re
 import shlex
 
+from fairshare.config.node_manager import GRACE_MS
 from fairshare.engines.protocol import LaunchOrder
+from fairshare.model.work import Command
 
 LOGS = "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"
 
@@ -27,17 +29,39 @@ _REPLACED = re.compile(r"(?<=\{)(?=\{)|(?<=\})(?=\})|(?<=<)(?=[A-Z_]+>)")
 def line_of(order: LaunchOrder) -> str:
     """The line that runs an order's arguments in its directory, within its time limit.
 
-    A command that is over its limit is ended with SIGTERM and then SIGKILL; its exit code is 124.
+    A command that is over its limit is ended with SIGTERM and then SIGKILL; its exit code is 124,
+    and its stderr says so.
     """
     command = shlex.join(order.command.arguments)
     if order.time_limit_ms is not None:
-        command = f"timeout -k 1 {order.time_limit_ms / 1000:g} {command}"
+        command = f"timeout --verbose -k 1 {order.time_limit_ms / 1000:g} {command}"
     before = _READ_TOKEN if token_of(order) else ""
+    if order.command.umask is not None:
+        before += f"umask {order.command.umask:03o}; "
     if order.command.directory is not None:
-        before += f"cd {shlex.quote(order.command.directory)} && "
+        sign = ";" if order.command.directory_optional else " &&"  # bash says why in stderr
+        before += f"cd {shlex.quote(order.command.directory)}{sign} "
     # Only single quotes can be around what the node would replace: shlex quotes braces and <.
     parted = _REPLACED.sub("''", f"{before}exec {command}")
     return f"{_escaped(parted)} {LOGS}"
+
+
+def unsupported(command: Command) -> str:
+    """The field of a command that a NodeManager cannot honour; empty if there is none."""
+    if command.grace_ms is not None:
+        return f"grace: {GRACE_MS} of the NodeManagers decides it"
+    if command.end_signal is not None:
+        return "a signal before the end: NodeManagers send SIGTERM"
+    if command.limits:
+        return f"limits ({', '.join(command.limits)}): NodeManagers set no limits of processes"
+    if command.image is not None:
+        return "image: NodeManagers run images by YARN_CONTAINER_RUNTIME_TYPE=docker, a variable"
+    if command.terminal:
+        return "a terminal: the containers of NodeManagers cannot be attached to"
+    for name in ("output", "error", "input"):
+        if getattr(command, name):
+            return f"{name}: NodeManagers have their own places for what containers read and write"
+    return ""
 
 
 def variables_of(order: LaunchOrder) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
+from fairshare.hadoop.engine.commands import unsupported
 from fairshare.hadoop.engine.launch import own_context, submitted_context
 from fairshare.hadoop.engine.nodes import Nodes
 from fairshare.hadoop.engine.results import Results
@@ -31,6 +32,7 @@ from fairshare.hadoop.wire.tokens import Token
 from fairshare.model.events import ContainerAllocated, ExitCode
 from fairshare.model.identifiers import ContainerId, application_of, attempt_of
 from fairshare.model.inputs import ContainerExited, Input
+from fairshare.model.work import Command
 from fairshare.schedulers.protocol import State
 from fairshare.wording import cause
 
@@ -156,6 +158,10 @@ class NodeManagersEngine:
     def account_problem(self, user: str) -> str:
         """Nodes check accounts when they start a container."""
         return ""
+
+    def command_problem(self, user: str, command: Command) -> str:
+        """What a NodeManager cannot do."""
+        return unsupported(command)
 
     def trouble(self) -> str:
         """Nodes report their own health."""

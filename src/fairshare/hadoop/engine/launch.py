@@ -83,7 +83,16 @@ def _call_command(command: Command) -> Command:
     """The command that runs a Python call, with the interpreter that FAIRSHARE_PYTHON names, else
     the server's own if the node has it at the same path, else python3."""
     arguments = ("/bin/sh", "-c", _RUN, sys.executable, _PROGRAM)
-    return Command(arguments, command.environment, command.directory)
+    environment = command.environment
+    if command.python is not None:
+        environment = {"FAIRSHARE_PYTHON": command.python, **environment}
+    return Command(
+        arguments,
+        environment,
+        command.directory,
+        directory_optional=command.directory_optional,
+        umask=command.umask,
+    )
 
 
 def _set_variable(context: Any, name: str, value: str) -> None:

@@ -6,6 +6,7 @@ are computed when an event requires it.
 
 from fairshare.model.events import (
     ApplicationAdmitted,
+    ApplicationEnded,
     ApplicationMoved,
     ApplicationSubmitted,
     AsksChanged,
@@ -260,6 +261,12 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         queue = self.queues.get(event.queue)
         if queue is not None:  # an application with an invalid queue name is kept, and waits
             queue.assigned[event.application] = None
+
+    def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
+        super()._application_ended(now_ms, event)
+        queue = self.queues.get(self.applications[event.application].queue)
+        if queue is not None:  # one that never started
+            queue.assigned.pop(event.application, None)
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)

@@ -1,7 +1,8 @@
 """Owns the identification of callers by the credentials of a call.
 
-Three kinds are accepted: a user's token, the token of a driver's environment, and the header of a
-configured proxy. Knows nothing of HTTP except the text of headers.
+Four kinds are accepted: a user's token, the token of a driver's environment, the account behind a
+connection of the Unix socket, and the header of a configured proxy. Knows nothing of HTTP except
+the text of headers.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,8 @@ from fairshare.config.shell import AuthenticationSettings
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.protocol import State
 from fairshare.server.access.identity import Identity
+from fairshare.server.access.peers import PREFIX as PEER
+from fairshare.server.access.peers import Peers
 from fairshare.server.access.proxies import Proxies
 from fairshare.server.access.tokens import PREFIX, UserTokens
 from fairshare.server.tokens import DriverTokens, named_application
@@ -32,6 +35,7 @@ class Authentication:
         self._drivers = drivers
         self._state = state
         self._now_ms = now_ms
+        self.peers = Peers()
         self.proxies = Proxies(settings.proxies)
         self._earlier: dict[str, ApplicationId] | None = None
 
@@ -48,6 +52,8 @@ class Authentication:
             if self._settings.tokens and token.startswith(PREFIX):
                 return self._users.identify(token, self._now_ms())
             return self._driver(token)
+        if peer.startswith(PEER):
+            return self.peers.identify(peer)
         if self.proxies.name(peer):
             user = headers.get(self._settings.proxy_header.lower(), "").strip()
             if user:

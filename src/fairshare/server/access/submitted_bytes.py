@@ -156,6 +156,8 @@ def size_of_group(group: TaskGroup) -> int:
     """The approximate bytes of a task group, with a cost for each of its tasks."""
     words = _words(group.hosts) + _words(group.racks) + _words(group.after)
     size = OF_A_GROUP + group.count * OF_A_TASK + len(group.name)
+    if group.array is not None:
+        size += _words(group.array.lines) + len(group.array.indexes) * OF_A_TASK
     return size + words + size_of_command(group.command)
 
 
@@ -165,6 +167,7 @@ def size_of_command(command: Command) -> int:
         len(name) + len(value) + 2 * OF_A_WORD for name, value in command.environment.items()
     )
     payload = 0 if command.payload is None else command.payload.size
+    payload += sum(map(len, filter(None, (command.output, command.error, command.input))))
     return _words(command.arguments) + environment + len(command.callable) + payload
 
 

@@ -15,6 +15,8 @@
              after: map, slow_start: 0.5, fail_attempts: 1}
 
 With `gang: true` (and `gang_timeout: 30s`, by default 1m) the tasks of a group start together.
+With `at_once: 10` at most ten tasks of a group run at the same time; with `keep_going: true` a task
+that has failed too often does not end the others.
 A duration and `fail_attempts` are one value for all tasks, or a list with one per task. In JSON
 lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
 """
@@ -177,6 +179,8 @@ class _Content:
             slow_start=fields.fraction("slow_start", 1.0),
             gang=fields.boolean("gang", False),
             gang_timeout_ms=fields.optional_duration("gang_timeout") or GANG_TIMEOUT_MS,
+            at_once=fields.optional_whole("at_once", 1),
+            keep_going=fields.boolean("keep_going", False),
         )
         fields.finish()
         return spec, GroupPlan(durations_ms, fail_attempts)

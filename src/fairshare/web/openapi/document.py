@@ -138,6 +138,9 @@ def _entry(
         needed = any(field.required for field in msgspec.structs.fields(operation.body or Refusal))
         content_of_body = {"application/json": {"schema": body}}
         entry["requestBody"] = {"required": needed, "content": content_of_body}
+    if operation.takes_bytes:
+        octets = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        entry["requestBody"] = {"required": True, "content": octets}
     return entry
 
 

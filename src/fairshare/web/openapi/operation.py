@@ -9,16 +9,15 @@ from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 POSITIVE: Final[dict[str, Any]] = {"type": "integer", "minimum": 1}
 SECONDS: Final[dict[str, Any]] = {"type": "number", "minimum": 0}
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -46,6 +45,7 @@ class Operation(msgspec.Struct, frozen=True):
     body: type[msgspec.Struct] | None = None
     status: int = 200
     others: dict[int, str] = {}
+    takes_bytes: bool = False  # the body is bytes in place of JSON
 
     @property
     def answers(self) -> tuple[Any, ...]:
@@ -99,6 +99,12 @@ def post(
 ) -> ApiRoute:
     """A route that carries out an order."""
     return ApiRoute(path, endpoint, "POST", Operation(tag, answer, (), body, status))
+
+
+def put(path: str, endpoint: Endpoint, tag: str, answer: Any, status: int = 200) -> ApiRoute:
+    """A route that takes bytes."""
+    operation = Operation(tag, answer, status=status, takes_bytes=True)
+    return ApiRoute(path, endpoint, "PUT", operation)
 
 
 def operation_of(request: Request) -> Operation:

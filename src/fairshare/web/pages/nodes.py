@@ -132,6 +132,7 @@ async def show_past_node(request: Request) -> Response:
                 master=record.master,
                 allocated_ms=record.allocated_ms,
                 marked=False,
+                gpus=record.gpus,
             )
         )
     return answer(

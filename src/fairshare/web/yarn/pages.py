@@ -32,6 +32,9 @@ MOST_BYTES = 1_000_000
 """The bytes of a log that are shown; our own interface gives all of it."""
 
 LIST = "/ws/v1/cluster/apps"
+PAGE = "/cluster/apps"
+BROWSERS = "application/xhtml+xml"
+"""What all browsers accept; Java's clients say text/html as well."""
 _PAGE = (
     "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
     "<body><h1>{title}</h1>{body}</body></html>"
@@ -39,7 +42,10 @@ _PAGE = (
 
 
 async def show_page(request: Request) -> Response:
-    """GET /cluster: clients probe it to see whether a ResourceManager is active."""
+    """GET /cluster: clients probe it to see whether a ResourceManager is active. Browsers
+    are sent to our list of applications."""
+    if BROWSERS in request.headers.get("accept", "") and request.url.path != PAGE:
+        return RedirectResponse(PAGE, 302)
     try:
         caller = await identify(request)
     except Rejected as rejected:
@@ -173,7 +179,7 @@ def _end_of(path: Path) -> bytes:
 ROUTES = [
     Route("/cluster", show_page),
     Route("/cluster/", show_page),
-    Route("/cluster/apps", show_page),
+    Route(PAGE, show_page),
     Route("/cluster/app/{application}", show_page),
     Route("/isActive", show_life),
     Route("/robots.txt", show_robots),

@@ -35,6 +35,18 @@ async def test_the_way_to_a_master_leads_to_what_it_named(yarn):
     assert answer.headers["location"] == f"/cluster/app/{name}"
 
 
+@pytest.mark.parametrize("path", ["/cluster", "/cluster/"])
+async def test_the_bookmark_of_a_browser_leads_to_the_applications(yarn, path):
+    browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    answer = await yarn.server.http.get(path, headers={"Accept": browser})
+    assert (answer.status_code, answer.headers["location"]) == (302, "/cluster/apps")
+    java = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"
+    for accepted in (java, "*/*"):
+        probed = await yarn.server.http.get(path, headers={"Accept": accepted})
+        assert probed.status_code == 200
+        assert "All Applications" in probed.text
+
+
 async def test_beans_are_found_by_name(yarn):
     found = (await yarn.server.http.get("/jmx?qry=Hadoop:service=ResourceManager,name=C*")).json()
     assert [bean["NumActiveNMs"] for bean in found["beans"]] == [1]

@@ -1,5 +1,5 @@
-// finder.js owns the field in the top bar: a queue by its name at once, applications and nodes by a
-// search in their tables.
+// finder.js owns the field in the top bar: queues and users by their names at once, applications and
+// nodes by a search in their tables.
 
 import { address } from "./address.js";
 import { fill, h, svg } from "./document.js";
@@ -7,7 +7,8 @@ import { store } from "./store.js";
 
 const MOST = 8;
 let queues = [];
-let watching = null;
+let users = [];
+let watching = [];
 
 export function drawFinder() {
   return h("div", { class: "find", role: "search", own: true }, ...finderParts());
@@ -37,7 +38,9 @@ function finderParts() {
     const text = input.value.trim();
     const low = text.toLowerCase();
     const queuesFound = low ? queues.filter((name) => name.toLowerCase().includes(low)).slice(0, MOST) : [];
+    const usersFound = low ? users.filter((name) => name.toLowerCase().includes(low)).slice(0, MOST) : [];
     choices = [
+      ...usersFound.map((name) => ({ kind: "user", words: name, go: () => address.go("/cluster/apps", { user: name }) })),
       ...queuesFound.map((name) => ({ kind: "queue", words: name, go: () => address.go("/cluster/scheduler", { queue: name }) })),
       { kind: "applications", words: `with “${text}”`, go: () => address.go("/cluster/apps", { search: text }) },
       { kind: "nodes", words: `with “${text}”`, go: () => address.go("/cluster/nodes", { search: text }) },
@@ -45,22 +48,27 @@ function finderParts() {
     chosen = 0;
     paint();
   };
-  // Names that come while somebody types are found at once; what he has gone down to stays chosen.
-  const learn = (known) => {
-    const names = known.map((one) => one.name);
-    if (names.join() === queues.join()) return;
-    queues = names;
-    const before = chosen ? choices[chosen]?.words : null;
+  // Names that arrive during typing are found at once; a choice made with the arrows stays.
+  const learn = (queueNames, userNames) => {
+    if (queueNames.join() === queues.join() && userNames.join() === users.join()) return;
+    queues = queueNames;
+    users = userNames;
+    const before = chosen ? choices[chosen] : null;
     look();
-    chosen = Math.max(0, choices.findIndex(({ words }) => words === before));
+    chosen = Math.max(0, choices.findIndex(({ kind, words }) => before && words === before.words && kind === before.kind));
     paint();
   };
   const go = (n) => { choices[n]?.go(); input.value = ""; input.blur(); paint(); };
   input.addEventListener("focus", () => {
-    watching ??= store.watch("/pages/queues", ({ data }) => { if (data) learn(data.queues); });
+    if (!watching.length) {
+      watching = [
+        store.watch("/pages/queues", ({ data }) => { if (data) learn(data.queues.map((one) => one.name), users); }),
+        store.watch("/pages/applications/choices", ({ data }) => { if (data) learn(queues, data.users); }, { every_ms: 15_000 }),
+      ];
+    }
     look();
   });
-  input.addEventListener("blur", () => { watching?.(); watching = null; paint(); });
+  input.addEventListener("blur", () => { for (const stop of watching) stop(); watching = []; paint(); });
   input.addEventListener("input", look);
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

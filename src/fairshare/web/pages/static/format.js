@@ -35,8 +35,9 @@ export const ofHundred = (value) => percent(value === null || value === undefine
 // What a type is called between other words, and over a column.
 export function typeWord(type) { return type === "memory-mb" ? "memory" : type; }
 export function typeTitle(type) {
-  return { "memory-mb": "Memory", vcores: "VCores" }[type] ?? type;
+  return { "memory-mb": "Memory", vcores: "VCores", "yarn.io/gpu": "GPUs" }[type] ?? withoutDomain(type);
 }
+const withoutDomain = (type) => type.slice(type.lastIndexOf("/") + 1);
 
 // One type's amount: "12 GiB", "4 vcores", "2 gpu"; `bare` leaves the word out of whole numbers.
 export function amount(value, type, bare = false) {
@@ -44,7 +45,8 @@ export function amount(value, type, bare = false) {
   if (isUnlimited(value)) return "unlimited";
   if (type === "memory-mb") return memory(value);
   if (bare) return count(value);
-  return `${count(value)} ${value === 1 && type.endsWith("s") ? type.slice(0, -1) : type}`;
+  const word = withoutDomain(type);
+  return `${count(value)} ${value === 1 && word.endsWith("s") ? word.slice(0, -1) : word}`;
 }
 
 // All types: "12 GiB, 4 vcores, 2 gpu". Types beyond the first two are left out where they are 0.

@@ -31,7 +31,7 @@ class NodePage {
         { key: "application", title: "Application", width: "minmax(110px, 1.2fr)", draw: (one) => h("a", { href: link(`/cluster/app/${one.application}`), title: one.application, tabindex: "-1" }, one.name || one.application), sort: (one) => one.name },
         { key: "user", title: "User", width: "minmax(60px, .6fr)", phone: false, draw: (one) => one.user, sort: (one) => one.user },
         { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, shortName(one.queue))], sort: (one) => one.queue },
-        { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
+        { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", align: "right", draw: (one) => [amounts(one.resources), one.gpus.length > 0 && h("span", { class: "faint" }, ` · GPU ${one.gpus.join(", ")}`)], sort: (one) => one.resources["memory-mb"] },
         { key: "since", title: "Since", width: "90px", phone: false, align: "right", draw: (one) => duration((store.moment ?? Date.now()) - one.allocated_ms), sort: (one) => one.allocated_ms },
         { key: "mark", title: "", width: "110px", narrow: false, draw: (one) => (one.marked ? h("span", { class: "tag warn" }, "will be preempted") : one.master ? h("span", { class: "tag" }, "master") : "") },
       ],
@@ -57,6 +57,19 @@ class NodePage {
 
   close() { this.stop?.(); for (const stop of this.stops) stop(); this.place.className = ""; }
 
+  // One GPU: how busy it is, its memory, and who has it. What was not measured is not shown.
+  gpu(gpu, node) {
+    const memory = gpu.memory_mb ? amount(gpu.memory_mb, "memory-mb") : "";
+    const used = gpu.used_mb === null ? memory : `${amount(gpu.used_mb, "memory-mb")}${memory && ` of ${memory}`}`;
+    const busy = gpu.utilization_percent === null ? "" : `${percent(gpu.utilization_percent / 100)} busy`;
+    const holder = node.running.find((one) => one.id === gpu.container);
+    return h("div", { key: gpu.name },
+      h("h3", {}, h("span", { title: gpu.model }, `GPU ${gpu.name}`), h("span", { class: "num" }, [busy, used].filter(Boolean).join(" · "))),
+      busy && meter(gpu.utilization_percent / 100, `GPU ${gpu.name} ${busy}`),
+      gpu.model && h("p", { class: "faint small" }, gpu.model),
+      h("p", { class: "small" }, holder ? h("a", { href: link(`/cluster/app/${holder.application}`), title: gpu.container }, holder.name || holder.application) : "free"));
+  }
+
   draw() {
     const missing = this.past && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `node ${this.name}`, 6);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
@@ -72,6 +85,7 @@ class NodePage {
       h("p", { class: "faint small" }, node.joined_ms ? `here since ${instant(node.joined_ms)}` : node.rack, node.label && ` · label ${node.label}`, attributes.map(([name, value]) => ` · ${name}: ${value}`))),
     h("section", { class: "card", key: "meters", "aria-label": "Use" }, h("div", { class: "node-meters" }, types.map((type) => h("div", { key: type },
       h("h3", {}, h("span", {}, typeTitle(type)), h("span", { class: "num" }, `${amount(node.used[type], type)} of ${amount(node.total[type], type)}`)), meter(ratioOf(node, type), `${typeTitle(type)} ${percent(ratioOf(node, type))}`))))),
+    node.gpus?.length > 0 && h("section", { class: "card", key: "gpus", "aria-label": "GPUs" }, h("header", {}, h("h2", {}, `GPUs ${count(node.gpus.length)}`)), h("div", { class: "node-meters" }, node.gpus.map((gpu) => this.gpu(gpu, node)))),
     h("section", { class: "card grow", key: "containers", "aria-label": "Containers" }, h("header", {}, h("h2", {}, `Containers ${count(node.running.length)}`), node.forgotten > 0 && h("span", { class: "soft small" }, `${count(node.forgotten)} more ran here then, and are not remembered any more`)),
       h("div", { class: "tab-panel", own: true, key: node.running.length ? "some" : "none" }, !node.running.length && h("p", { class: "pad soft" }, node.at_ms ? "Nothing ran here then." : "Nothing runs here."))));
     const panel = this.place.querySelector(".tab-panel");

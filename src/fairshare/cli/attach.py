@@ -1,0 +1,53 @@
+"""Owns the verb `attach`: the terminal of a running application, or else its output."""
+
+import click
+
+from fairshare.cli.console import converse, on_terminal
+from fairshare.cli.live_output import LiveOutput
+from fairshare.cli.options import with_client
+from fairshare.cli.run import Endings, follow
+from fairshare.cli.targets import running_container
+from fairshare.client import Client
+from fairshare.client.discovery import Server
+from fairshare.client.errors import Refused
+from fairshare.client.sessions import open_session
+
+
+@click.command()
+@click.argument("target", metavar="APP[/TASK]|CONTAINER")
+@with_client
+def command(client: Client, target: str) -> None:
+    """Follow a running application.
+
+    A terminal (fairshare shell) is taken over: what you type goes there. Of any other application
+    the output is shown until it is over, and the exit code is that of its command; Ctrl-C leaves
+    it running.
+    """
+    application, _, task = target.partition("/")
+    single = bool(task) or target.startswith("container_")
+    if single or any(one.state == "RUNNING" for one in client.containers(application)):
+        code = _terminal(client, target, optional=not single)
+        if code is not None:
+            raise click.exceptions.Exit(code)
+    several = len(client.containers(application)) > 1
+    raise click.exceptions.Exit(
+        follow(client, application, Endings(), LiveOutput(client, lines=several))
+    )
+
+
+def _terminal(client: Client, target: str, *, optional: bool) -> int | None:
+    """Take a terminal over; returns the exit code. None: there is none, or several."""
+    if optional:
+        running = [one for one in client.containers(target) if one.state == "RUNNING"]
+        if len(running) != 1:
+            return None
+    try:
+        session = open_session(
+            Server(client.url, None), running_container(client, target), "terminal"
+        )
+    except Refused as refusal:
+        if refusal.code in ("no-terminal", "no-session") and optional:
+            return None
+        raise
+    with session:
+        return converse(session, terminal=on_terminal())

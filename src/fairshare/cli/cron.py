@@ -1,0 +1,201 @@
+"""Owns the verb `cron`: applications that are submitted at the times of a cron line."""
+
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+from msgspec import to_builtins
+from rich.text import Text
+
+from fairshare.api.cron import CronJob, CronRun, Overlap
+from fairshare.cli import submit
+from fairshare.cli.cells import NOTHING, short_queue
+from fairshare.cli.lists import list_options, print_list
+from fairshare.cli.moments import moment_text
+from fairshare.cli.options import json_option, with_client
+from fairshare.cli.tables import Column, open_console, print_all, print_json, table
+from fairshare.client import Client
+
+OVERLAPS: Final = get_args(Overlap)
+NOT_REPEATABLE: Final = ("after", "begin", "deadline", "hold", "wait", "as_json", "url")
+"""Options of `submit` that an application of a cron job cannot have, or that `cron` has itself."""
+
+JOB_COLUMNS: Final = (
+    Column("Name", whole=True),
+    Column("User"),
+    Column("Schedule", whole=True),
+    Column("Next", whole=True),
+    Column("Overlap", whole=True, extra=True),
+    Column("Queue"),
+    Column("Last application", whole=True),
+    Column("Command", extra=True),
+)
+RUN_COLUMNS: Final = (
+    Column("Due", whole=True),
+    Column("Outcome", whole=True),
+    Column("Application", whole=True),
+    Column("State", whole=True),
+    Column("Reason"),
+)
+
+user_option = click.option("--user", metavar="U", help="Whose job. [default: yours]")
+
+
+@click.group("cron")
+def command() -> None:
+    """Submit an application again and again, at the times of a cron line.
+
+    \b
+    fairshare cron add nightly '30 2 * * *' ./backup.sh
+    fairshare cron add --overlap queue --queue ml --gpu 1 train '@hourly' -- python train.py
+    fairshare cron list
+    fairshare cron show nightly
+    """
+
+
+@command.command("add", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--overlap",
+    type=click.Choice(OVERLAPS),
+    default="skip",
+    help="If the last application is not over: skip this time, queue one until it has ended, or"
+    " replace it. [default: skip]",
+)
+@click.option("--time-zone", metavar="Z", default="", help="Such as Europe/Berlin, or UTC.")
+@click.option("--replace", is_flag=True, help="Replace the job of this name, if there is one.")
+@click.argument("job_name", metavar="NAME")
+@click.argument("schedule", metavar="LINE")
+@click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
+@with_client
+@json_option
+def add(
+    client: Client,
+    job_name: str,
+    schedule: str,
+    command_line: tuple[str, ...],
+    overlap: Overlap,
+    time_zone: str,
+    replace: bool,
+    as_json: bool,
+    job: Path | None,
+    **options: Any,
+) -> None:
+    """Add a cron job: COMMAND is submitted at the times of LINE.
+
+    LINE has minute, hour, day of the month, month and day of the week, as in Debian's cron, or is
+    @hourly, @daily, @weekly, @monthly or @yearly. Options come before NAME; those of `submit` mean
+    what they mean there. Applications have the tag cron=NAME.
+    """
+    submission = submit.described(client, command_line, job, options)
+    found = client.add_cron_job(
+        job_name, schedule, submission, time_zone=time_zone, overlap=overlap, replace=replace
+    )
+    if as_json:
+        print_json(to_builtins(found))
+    else:
+        click.echo(f"{found.name}: next at {moment_text(found.next_ms)} ({found.time_zone})")
+
+
+add.params[:0] = [
+    one
+    for one in submit.command.params
+    if isinstance(one, click.Option) and one.name not in NOT_REPEATABLE
+]
+
+
+@command.command("list")
+@with_client
+@list_options
+def list_jobs(client: Client, form: str) -> None:
+    """List cron jobs."""
+    jobs = client.cron_jobs()
+    print_list(
+        form,
+        jobs,
+        CronJob,
+        JOB_COLUMNS,
+        job_cells,
+        answer=lambda: jobs,
+        nothing="No cron jobs.",
+    )
+
+
+@command.command("show")
+@click.argument("name")
+@user_option
+@with_client
+@json_option
+def show(client: Client, name: str, user: str | None, as_json: bool) -> None:
+    """Show a cron job, and what came of its last 100 runs."""
+    job = client.cron_job(name, user=user)
+    if as_json:
+        print_json(to_builtins(job))
+        return
+    console = open_console()
+    print_all(console, table(console, JOB_COLUMNS, [job_cells(job)]))
+    if job.runs:
+        console.print()
+        print_all(console, table(console, RUN_COLUMNS, [run_cells(run) for run in job.runs]))
+
+
+@command.command("pause")
+@click.argument("name")
+@user_option
+@with_client
+@json_option
+def pause(client: Client, name: str, user: str | None, as_json: bool) -> None:
+    """Do not submit a cron job until it is resumed."""
+    _done(client.pause_cron_job(name, user=user), "paused", as_json=as_json)
+
+
+@command.command("resume")
+@click.argument("name")
+@user_option
+@with_client
+@json_option
+def resume(client: Client, name: str, user: str | None, as_json: bool) -> None:
+    """Submit a cron job again, from its next time on."""
+    job = client.resume_cron_job(name, user=user)
+    _done(job, f"next at {moment_text(job.next_ms)} ({job.time_zone})", as_json=as_json)
+
+
+@command.command("delete")
+@click.argument("name")
+@user_option
+@with_client
+@json_option
+def delete(client: Client, name: str, user: str | None, as_json: bool) -> None:
+    """Delete a cron job with its history; its applications go on."""
+    _done(client.delete_cron_job(name, user=user), "deleted", as_json=as_json)
+
+
+def _done(job: CronJob, what: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(to_builtins(job))
+    else:
+        click.echo(f"{job.name}: {what}")
+
+
+def job_cells(job: CronJob) -> list[str | Text]:
+    """The row of a job."""
+    return [
+        job.name,
+        job.user,
+        f"{job.schedule} ({job.time_zone})",
+        "paused" if job.paused else moment_text(job.next_ms),
+        job.overlap,
+        short_queue(job.queue),
+        job.last_application or NOTHING,
+        job.command,
+    ]
+
+
+def run_cells(run: CronRun) -> list[str | Text]:
+    """The row of a run."""
+    return [
+        moment_text(run.due_ms),
+        run.outcome,
+        run.application or NOTHING,
+        run.state or NOTHING,
+        run.reason,
+    ]

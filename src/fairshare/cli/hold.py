@@ -1,0 +1,5 @@
+"""Owns the verb `hold`."""
+
+from fairshare.cli.starts import hold as command
+
+__all__ = ["command"]

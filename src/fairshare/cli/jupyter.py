@@ -1,0 +1,114 @@
+"""Owns the verb `jupyter`: a notebook server in a container under a queue's share."""
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from fairshare.cli import submit
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.options import DURATION, with_client
+from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.run import Endings, exit_code
+from fairshare.cli.shell import command as shell
+from fairshare.cli.surroundings import with_caller
+from fairshare.cli.verbs import Failure
+from fairshare.client import Client, Submission
+from fairshare.client.caller import runs_here
+from fairshare.errors import FairshareError
+
+_URL = re.compile(r"https?://\S+[?&]token=\S+")
+_PAUSE_S = 0.2
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command_line", metavar="[--] [ARGUMENT]...", nargs=-1)
+@click.option(
+    "--idle",
+    metavar="T",
+    type=DURATION,
+    default="1h",
+    help="End kernels, and then the server, that do nothing for so long. [default: 1h]",
+)
+@with_client
+def command(client: Client, command_line: tuple[str, ...], idle: int, **options: Any) -> None:
+    """Run a notebook server in a container under the queue's share, and print its URL.
+
+    It is the Jupyter of your environment, or of --venv and --conda, with ARGUMENTs of its own. It
+    is preempted like all else, with the time of --grace to save, and then begins again with a new
+    URL. Ctrl-C ends it.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    gpu = given.pop("gpu", None)
+    if gpu is not None:
+        given["resources"] = (*given.get("resources", ()), ("yarn.io/gpu", gpu))
+    given.setdefault("name", "jupyter")
+    more = command_line[1:] if command_line[:1] == ("--",) else command_line
+    submission = submit.from_command(("jupyter", "lab"), {**given, "max_attempts": 1})
+    submission = with_caller(client, submission, given, of_file=False)
+    program = _program(submission) if runs_here(client.cluster()) else "jupyter-lab"
+    seconds = max(1, idle // 1000)
+    arguments = (
+        program,
+        "--no-browser",
+        f"--ServerApp.shutdown_no_activity_timeout={seconds}",
+        f"--MappingKernelManager.cull_idle_timeout={seconds}",
+        *more,
+    )
+    tasks = tuple(msgspec.structs.replace(one, arguments=arguments) for one in submission.tasks)
+    with Endings() as endings:
+        submission = msgspec.structs.replace(submission, tasks=tasks)
+        application = client.submit(submission)
+        tell_differences(client, submission, application)
+        raise click.exceptions.Exit(_follow(client, application, endings))
+
+
+command.params += [one for one in shell.params if one.name not in ("url", "command_line")]
+
+
+def _program(submission: Submission) -> str:
+    """The program of Jupyter that the container will find; raises Failure if there is none."""
+    path = submission.tasks[0].environment.get("PATH", os.environ.get("PATH", ""))
+    for program in ("jupyter-lab", "jupyter-notebook"):
+        if shutil.which(program, path=path):
+            return program
+    raise Failure(
+        "Jupyter is not installed in this environment: pip install jupyterlab, or name another one"
+        " with --venv or --conda"
+    )
+
+
+def _follow(client: Client, application: str, endings: Endings) -> int:
+    """Print the URL of each attempt until the application is over; returns the exit code."""
+    shown: set[str] = set()
+    reported: set[str] = set()
+    ended = False
+    while True:
+        if endings.number and not ended:
+            ended = True
+            with contextlib.suppress(FairshareError):  # it is over
+                client.kill(application, "`fairshare jupyter` was ended.")
+        found = client.application(application)
+        containers = client.containers(application)
+        for one in containers:
+            if one.state == "RUNNING" and one.id not in shown:
+                log = client.log(one.id, "stderr").decode(errors="replace")
+                if (url := _URL.search(log)) is not None:
+                    shown.add(one.id)
+                    click.echo(plain_lines(url[0]))
+        if found.over:
+            if not shown and containers:
+                log = client.log(containers[-1].id, "stderr").decode(errors="replace")
+                click.echo(plain_lines(log), err=True, nl=False)
+            return exit_code(found, containers, endings.number)
+        for one in containers:
+            if one.over and one.id not in reported:
+                reported.add(one.id)
+                why = one.diagnostics.partition("\n")[0] or "it has ended"
+                click.echo(plain_lines(f"{why}; it begins again when there is room"), err=True)
+        time.sleep(_PAUSE_S)

@@ -1,0 +1,300 @@
+"""Owns `fairshare plan`: what a configuration would have done, on a server's own history."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING, duration_text, short_queue
+from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
+from fairshare.cli.verbs import Failure
+from fairshare.config.problems import Problem
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import read_directory
+from fairshare.families.linting import lint
+from fairshare.families.reservations import with_reservations
+from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.plan.conditions import Condition, parse_condition
+from fairshare.plan.outcomes import Sums
+from fairshare.plan.planning import ALL, Change, Difference, Moved, Plan, plan
+from fairshare.simulate.readers.history import read_history
+from fairshare.simulate.world import World
+from fairshare.wording import counted
+
+MOST_CHANGES = 20
+MOST_MOVED = 5
+
+COLUMNS = (
+    Column("Applications", right=True, extra=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("Turnaround", right=True),
+    Column("Slowdown", right=True),
+    Column("Preempted", right=True),
+    Column("Lost", right=True, extra=True),
+    Column("Share", right=True),
+)
+
+
+def conditions(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[Condition, ...]:
+    """Parse `--fail-if`."""
+    try:
+        return tuple(parse_condition(text) for text in value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command
+@click.argument(
+    "conf", metavar="NEW_CONF", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "--against",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    envvar="FAIRSHARE_STATE",
+    default=Path("~/.local/state/fairshare").expanduser(),
+    help="The state directory whose history is simulated; its server may be running. [default:"
+    " FAIRSHARE_STATE, ~/.local/state/fairshare]",
+)
+@click.option(
+    "--fail-if",
+    metavar="CONDITION",
+    multiple=True,
+    callback=conditions,
+    help="Exit with 1 if this holds: 'root.prod wait_p95 > +10%', 'all preempted > 20';"
+    " repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
+def command(conf: Path, against: Path, fail_if: tuple[Condition, ...], as_json: bool) -> None:
+    """Simulate a server's history with a new configuration, and print what changes.
+
+    The first line is the proof: how many of the recorded decisions the simulation makes again with
+    the settings that were in force. What containers did is taken from the history; the run time of
+    what was preempted, killed or still runs is estimated, and counted. The masters of drivers
+    behave as they did: they ask and launch at their own pace.
+    """
+    world = read_world(against)
+    configuration = configuration_for(conf, world)
+    found = plan(world, configuration, configuration.container_expiry_ms)
+    failed = [one for one in fail_if if _holds(one, found)]
+    if as_json:
+        answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}
+        print_json(answer)
+    else:
+        show(open_console(), found, lint(conf))
+    for one in failed:
+        click.echo(f"this holds: {one.text}", err=True)
+    if failed:
+        raise SystemExit(1)
+
+
+def read_world(directory: Path) -> World:
+    """The history of a state directory; raises Failure."""
+    # Imported lazily: the server's modules are only needed for its directory.
+    from fairshare.server.state_directory import StateDirectory
+
+    if directory.name == JOURNAL_FILE:
+        directory = directory.parent
+    if not (directory / JOURNAL_FILE).exists():
+        raise Failure(f"{directory} has no {JOURNAL_FILE}: name a server's state directory")
+    identity = StateDirectory(directory).identity()
+    if identity is None:
+        raise Failure(f"{directory} has no cluster.json, which says whose journal this is")
+    reader = SqliteJournal(directory, read_only=True)
+    try:
+        first = reader.first_record()
+        if first > 1:
+            raise Failure(
+                f"the journal of {directory} begins with record {first}: the records before it"
+                " were trimmed. A plan needs a history from its beginning: raise `records` and"
+                " `journal_mb` below [retention] in fairshare.toml"
+            )
+        return read_history(
+            reader.records(0), identity.scheduler, identity.types(), identity.epoch_ms
+        )
+    finally:
+        reader.close()
+
+
+def configuration_for(conf: Path, world: World) -> Configuration:
+    """The new configuration, as a server of the world's cluster would follow it."""
+    configuration = read_directory(conf)
+    if configuration.types.names != world.types.names:
+        raise Failure(
+            f"{conf} has the resource types {', '.join(configuration.types.names)}, and the history"
+            f" {', '.join(world.types.names)}: a plan needs the same"
+        )
+    return with_reservations(configuration, max(1, world.nodes))
+
+
+def _holds(condition: Condition, found: Plan) -> bool:
+    for one in (found.whole, *found.queues, *found.users):
+        if one.name in (condition.name, f"root.{condition.name}"):
+            return condition.holds(one.before, one.after)
+    raise Failure(
+        f"--fail-if {condition.text!r}: no queue and no user of the history is {condition.name!r},"
+        f" and it is not {ALL!r}"
+    )
+
+
+# The display.
+
+
+def show(console: Console, found: Plan, problems: Sequence[Problem]) -> None:
+    """Print a plan: its proof first."""
+    proof = found.proof
+    exact = proof.reproduced == proof.grants
+    style = "green" if exact else "yellow"
+    console.print(
+        Text(
+            f"the settings in force reproduce the history: {proof.reproduced:,} of"
+            f" {proof.grants:,} decisions",
+            style=style,
+        )
+    )
+    pairs: list[tuple[str, str | Text]] = [
+        (
+            "History",
+            f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
+            f" {counted(found.nodes, 'node')}",
+        )
+    ]
+    notes = []
+    if found.censored:
+        notes.append(f"{counted(found.censored, 'run time')} estimated")
+    if found.drivers:
+        verb = "behaves" if found.drivers == 1 else "behave"
+        notes.append(f"{counted(found.drivers, 'master')} {verb} as in the history")
+    if notes:
+        pairs.append(("Approximate", "; ".join(notes)))
+    if found.scheduler_before != found.scheduler_after:
+        pairs.append(("Scheduler", f"{found.scheduler_before} → {found.scheduler_after}"))
+    counts = {kind: sum(one.severity == kind for one in problems) for kind in ("warning", "trap")}
+    said = ", ".join(counted(count, kind) for kind, count in counts.items() if count)
+    if said:
+        pairs.append(("Lint", f"{said}: `fairshare lint` names them"))
+    print_all(
+        console,
+        facts(pairs),
+        Text(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
+        _table(console, "Queue", [found.whole, *found.queues]),
+        _table(console, "User", found.users),
+        Text(_extremes(found)) if found.moved else Text("No application ends at another time."),
+    )
+
+
+def _changes(found: Plan) -> str:
+    if not found.changes:
+        return "No setting changes."
+    lines = [_change(one) for one in found.changes[:MOST_CHANGES]]
+    more = len(found.changes) - MOST_CHANGES
+    return "\n".join(["Settings:", *lines, *([f"  and {more} more"] if more > 0 else [])])
+
+
+def _change(one: Change) -> str:
+    return f"  {one.setting}: {_value(one.before)} → {_value(one.after)}"
+
+
+def _value(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _table(console: Console, title: str, differences: Sequence[Difference]) -> Table:
+    rows: list[list[str | Text]] = []
+    for one in differences:
+        old, new = one.before, one.after
+        name = one.name if title == "User" else short_queue(one.name)
+        rows.append(
+            [
+                Text(name),
+                _count(old, new, "applications"),
+                _time(old, new, "wait_p50"),
+                _time(old, new, "wait_p95"),
+                _time(old, new, "turnaround_mean"),
+                _ratio(old, new),
+                _count(old, new, "preempted"),
+                _lost(old, new),
+                _share(old, new),
+            ]
+        )
+    return table(console, (Column(title), *COLUMNS), rows)
+
+
+def _pair(old: str, new: str) -> str:
+    return new if old == new else f"{old} → {new}"
+
+
+def _time(old: Sums | None, new: Sums | None, field: str) -> Text:
+    before = None if old is None else getattr(old, field)
+    after = None if new is None else getattr(new, field)
+    text = _pair(_span(before), _span(after))
+    return Text(text, style=_style(before, after))
+
+
+def _span(ms: float | None) -> str:
+    if ms is None:
+        return NOTHING
+    return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
+
+
+def _style(before: float | None, after: float | None) -> str:
+    """Red for what becomes noticeably worse, green for what becomes better."""
+    if before is None or after is None or abs(after - before) < max(100.0, before * 0.05):
+        return ""
+    return "red" if after > before else "green"
+
+
+def _count(old: Sums | None, new: Sums | None, field: str) -> str:
+    before = NOTHING if old is None else f"{getattr(old, field):,}"
+    after = NOTHING if new is None else f"{getattr(new, field):,}"
+    return _pair(before, after)
+
+
+def _ratio(old: Sums | None, new: Sums | None) -> str:
+    def text(found: Sums | None) -> str:
+        if found is None or found.slowdown_mean is None:
+            return NOTHING
+        return f"{found.slowdown_mean:.2f}"
+
+    return _pair(text(old), text(new))
+
+
+def _lost(old: Sums | None, new: Sums | None) -> str:
+    def text(found: Sums | None) -> str:
+        return NOTHING if found is None or not found.lost_gb_hours else f"{found.lost_gb_hours:.3f}"
+
+    return _pair(text(old), text(new))
+
+
+def _share(old: Sums | None, new: Sums | None) -> str:
+    def text(found: Sums | None) -> str:
+        return NOTHING if found is None else f"{found.share:.0%}"
+
+    return _pair(text(old), text(new))
+
+
+def _extremes(found: Plan) -> str:
+    """The applications that lose most, and those that gain most."""
+    losers = [one for one in found.moved if one.change_ms > 0][:MOST_MOVED]
+    winners = [one for one in reversed(found.moved) if one.change_ms < 0][:MOST_MOVED]
+    lines = []
+    for title, some in (("Ends later:", losers), ("Ends earlier:", winners)):
+        if some:
+            lines += [title, *map(_line, some)]
+    return "\n".join(lines)
+
+
+def _line(one: Moved) -> str:
+    sign = "+" if one.change_ms > 0 else "-"
+    return (
+        f"  {one.number} {one.name} ({one.user}, {short_queue(one.queue)}):"
+        f" {_span(one.before_ms)} → {_span(one.after_ms)}, {sign}{_span(abs(one.change_ms))}"
+    )

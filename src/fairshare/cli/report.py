@@ -1,0 +1,82 @@
+"""Owns the verb `report`: what users, queues, tags or months used, in hours."""
+
+from typing import Any
+
+import click
+from rich.text import Text
+
+from fairshare.api.accounting import REPORT_GROUPS, ReportRow
+from fairshare.cli.cells import short_queue
+from fairshare.cli.lists import print_list
+from fairshare.cli.options import with_client
+from fairshare.cli.past import filter_options, percent
+from fairshare.cli.tables import Column
+from fairshare.client import Client
+
+_TITLES = {"user": "User", "queue": "Queue", "tag": "Tag", "name": "Name", "state": "State"}
+SUMS = (
+    Column("Apps", right=True, whole=True),
+    Column("Containers", right=True, whole=True),
+    Column("Failed", right=True, whole=True, extra=True),
+    Column("GB hours", right=True, whole=True),
+    Column("Vcore hours", right=True, whole=True),
+    Column("GPU hours", right=True, whole=True),
+    Column("CPU hours", right=True, whole=True),
+    Column("CPU eff.", right=True, whole=True),
+    Column("Mem. eff.", right=True, whole=True),
+)
+
+
+@click.command()
+@click.option(
+    "--by",
+    "groups",
+    multiple=True,
+    type=click.Choice(REPORT_GROUPS),
+    help="What it is divided by; up to three times. [default: user]",
+)
+@filter_options
+@with_client
+def command(client: Client, groups: tuple[str, ...], filters: dict[str, Any], form: str) -> None:
+    """Sum what ended containers used: memory, vcores and GPUs that were granted, CPU time, and how
+    much of it was used.
+
+    Of a container that ended or began outside the period only the part within counts. What still
+    runs is not in it. Months and days are those of the server's time zone.
+    """
+    found = client.report(by=groups or ("user",), **filters)
+    columns = (*(Column(_TITLES.get(name, name.title())) for name in found.by), *SUMS)
+
+    def cells(row: ReportRow) -> list[str | Text]:
+        named = zip(found.by, row.group, strict=True)
+        return [
+            *(short_queue(value) if name == "queue" else value or "-" for name, value in named),
+            str(row.applications),
+            str(row.containers),
+            str(row.failed),
+            _hours(row.memory_mb_seconds / 1_024),
+            _hours(row.vcore_seconds),
+            _hours(row.gpu_seconds),
+            _hours(row.cpu_seconds),
+            percent(row.cpu_efficiency),
+            percent(row.memory_efficiency),
+        ]
+
+    print_list(
+        form,
+        found.rows,
+        ReportRow,
+        columns,
+        cells,
+        answer=lambda: found,
+        nothing="Nothing ended in this period.",
+    )
+
+
+def _hours(seconds: float) -> str:
+    """Hours with two digits.
+
+    >>> _hours(5400)
+    '1.50'
+    """
+    return f"{seconds / 3_600:.2f}"

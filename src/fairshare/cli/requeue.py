@@ -1,0 +1,5 @@
+"""Owns the verb `requeue`."""
+
+from fairshare.cli.starts import requeue as command
+
+__all__ = ["command"]

@@ -1,0 +1,189 @@
+"""Owns the verb `run`: submits a command, shows its output, and ends as it ends.
+
+Ends the application when it is itself ended, by Ctrl-C too.
+"""
+
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from fairshare.cli import submit
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.jobs import MOST_ATTEMPTS
+from fairshare.cli.live_output import LiveOutput
+from fairshare.cli.options import Whole, with_client
+from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.standard_input import input_file
+from fairshare.cli.surroundings import with_caller
+from fairshare.client import Application, Client, Container
+from fairshare.client.caller import runs_here
+from fairshare.client.waiting import Patience
+from fairshare.errors import FairshareError
+
+QUICK_S = 0.03
+SLOW_S = 0.3
+"""The intervals at which output is looked for: after output, and after a while without any."""
+
+LAST_WORDS_S = 30.0
+"""How long to wait for the output of containers that are being ended."""
+
+PATIENT_S = 2.0
+"""After which a terminal is shown that the command waits."""
+
+_OUT_OF_MEMORY = -104
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--max-attempts",
+    metavar="N",
+    type=Whole(1, MOST_ATTEMPTS),
+    help="The number of failures of a task that fail the application. [default: 1]",
+)
+@with_client
+def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
+    """Run a command under the queue's share, as if it ran here.
+
+    Its stdout and stderr are shown as they come, and the exit code is that of the command: of
+    several tasks (--count, --array) the largest one. A file or a pipe as standard input is passed
+    on to every task. A task that fails is not tried again, unless --max-attempts says so.
+
+    Ctrl-C, SIGTERM and SIGHUP end the application; the exit code is then 128 and the number of the
+    signal. A second one leaves at once. The exit code is 1 if the application was killed or could
+    not run, and 137 if its memory was not enough.
+    """
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }
+    if "driver" not in given and "ray" not in given:
+        given.setdefault("max_attempts", 1)
+    with contextlib.ExitStack() as held:
+        if "input" not in given:
+            file = held.enter_context(input_file(here=runs_here(client.cluster())))
+            if file is not None:
+                given["input"] = file
+        raise click.exceptions.Exit(_run(client, command_line, given))
+
+
+_OTHERWISE = ("url", "as_json", "wait", "job", "max_attempts")
+"""The options of `submit` that are different here, or have no meaning."""
+
+command.params += [one for one in submit.command.params if one.name not in _OTHERWISE]
+
+
+def _run(client: Client, command_line: tuple[str, ...], given: Mapping[str, Any]) -> int:
+    submission = submit.from_command(command_line, given)
+    submission = with_caller(client, submission, given, of_file=False)
+    with Endings() as endings:
+        application = client.submit(submission)
+        tell_differences(client, submission, application)
+        several = sum(group.count for group in submission.tasks) > 1
+        try:
+            return follow(client, application, endings, LiveOutput(client, lines=several))
+        except Leaving:
+            click.echo(f"left {application}, which is being ended", err=True)
+            return 128 + endings.number
+        except OSError:  # no process reads the output any more
+            with contextlib.suppress(FairshareError):
+                client.kill(application, "The output of `fairshare run` could not be written.")
+            raise
+
+
+class Leaving(BaseException):
+    """The user does not wait for the end."""
+
+
+class Endings:
+    """The signals that end the application. `number` is that of the first one; the second one
+    raises Leaving."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._earlier: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Endings":
+        for number in _ENDINGS:
+            if signal.getsignal(number) != signal.SIG_IGN:  # such as that of nohup
+                self._earlier[number] = signal.signal(number, self._received)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._earlier.items():
+            signal.signal(number, handler)
+
+    def _received(self, number: int, _: object) -> None:
+        if self.number:
+            raise Leaving
+        self.number = number
+
+
+def follow(client: Client, application: str, endings: Endings, output: LiveOutput) -> int:
+    """Show the output until the application is over; returns the exit code of its command."""
+    patience, pauses = Patience(client.patience_s), _pauses()
+    began_s, ended, noted, over_s = time.monotonic(), False, False, 0.0
+    while True:
+        new = False
+        found: Application | None = None
+        with patience.outlast_absence():
+            if endings.number and not ended:
+                ended = True
+                _end(client, application, endings.number)
+            # Queried first: if it is over, no container and no output can follow.
+            found = client.application(application)
+            containers = client.containers(application)
+            new = output.advance(containers)
+        if found is not None and not patience.absent:
+            over_s = over_s or (time.monotonic() if found.over else 0.0)
+            silent = output.complete or time.monotonic() - over_s > LAST_WORDS_S
+            if found.over and not new and silent:
+                return exit_code(found, containers, endings.number)
+            waits = not containers and time.monotonic() - began_s > PATIENT_S
+            if waits and not noted and sys.stderr.isatty():
+                noted = True
+                click.echo(f"waiting: fairshare why {application}", err=True)
+        if new:
+            pauses = _pauses()
+        time.sleep(next(pauses))
+
+
+def _pauses() -> Iterator[float]:
+    pause_s = QUICK_S
+    while True:
+        yield pause_s
+        pause_s = min(SLOW_S, pause_s * 1.3)
+
+
+def _end(client: Client, application: str, number: int) -> None:
+    name = signal.Signals(number).name
+    click.echo(f"{name}: ending {application}; once more leaves at once", err=True)
+    with contextlib.suppress(FairshareError):  # it is over, or the server is away
+        client.kill(application, f"`fairshare run` was ended by {name}.")
+
+
+def exit_code(found: Application, containers: tuple[Container, ...], number: int) -> int:
+    """The exit code of the command, or of what ended it."""
+    if number:
+        return 128 + number
+    if found.state == "FINISHED":
+        return 0
+    # By task: a later attempt counts more. A driver's containers are its own business.
+    masters = tuple(one for one in containers if one.master)
+    last = {(one.group, one.task): one for one in masters or containers}
+    worst = max(last.values(), key=lambda one: one.exit_code or 0, default=None)
+    code = 0 if worst is None else worst.exit_code or 0
+    if worst is None or found.state != "FAILED" or not 0 < code < 256:
+        click.echo(plain_lines(f"{found.id} ended as {found.state}: {found.diagnostics}"), err=True)
+        return 137 if _OUT_OF_MEMORY in {one.exit_code for one in last.values()} else 1
+    reason = worst.diagnostics.partition("\n")[0]
+    # Its own exit code says nothing more, and the reason that it cannot start was in its stderr.
+    if not reason.startswith(("exit code", "cannot run")):
+        click.echo(plain_lines(reason), err=True)
+    return code

@@ -1,0 +1,125 @@
+"""Owns the verb `shell`: a terminal in a container under a queue's share, which ends with it."""
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from fairshare.cli import submit
+from fairshare.cli.cells import plain_lines
+from fairshare.cli.console import converse, on_terminal
+from fairshare.cli.options import Whole, with_client
+from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.run import Endings
+from fairshare.cli.surroundings import with_caller
+from fairshare.cli.verbs import Failure
+from fairshare.client import Client, Submission
+from fairshare.client.discovery import Server
+from fairshare.client.sessions import Session, open_session
+from fairshare.documents.gpus import GPU
+from fairshare.errors import FairshareError
+
+SHELL = ("/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}"')
+"""The shell of the container's account."""
+
+PATIENT_S = 2.0
+_PAUSE_S = 0.1
+_END_S = 3.0
+"""How long an application may take to be over after its terminal."""
+
+_OTHERWISE = ("url", "as_json", "wait", "job", "max_attempts", "count", "array", "at_once", "gang")
+_NEITHER = ("keep_going", "fail_fast", "gang_timeout", "ray", "more", "driver", "keep_containers")
+_NOR = ("output", "error", "input", "image", "mounts", "command_line")
+"""The options of `submit` that mean nothing for one terminal."""
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command_line", metavar="[--] [COMMAND [ARGUMENT]...]", nargs=-1)
+@click.option("--gpu", metavar="N", type=Whole(1), help="The same as --resource yarn.io/gpu=N.")
+@with_client
+def command(client: Client, command_line: tuple[str, ...], gpu: int | None, **options: Any) -> None:
+    """Open a terminal in a container under the queue's share.
+
+    It runs your shell, or COMMAND, as `fairshare submit` would: with the memory, processors and
+    GPUs that you ask for, and preempted like all else, after a warning. It ends at exit, when it is
+    idle for too long, and when its connection is lost for too long (see `fairshare attach`). The
+    exit code is that of the shell.
+    """
+    if not on_terminal():
+        raise Failure("standard input and output are not a terminal: use fairshare run")
+    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    if gpu is not None:
+        given["resources"] = (*given.get("resources", ()), (GPU, gpu))
+    arguments = command_line[1:] if command_line[:1] == ("--",) else command_line
+    submission = submit.from_command(arguments or SHELL, given)
+    submission = _on_terminal(with_caller(client, submission, given, of_file=False))
+    with Endings() as endings:
+        application = client.submit(submission)
+        tell_differences(client, submission, application)
+        container = _running(client, application, endings)
+    with _attached(client, application, container) as session:
+        code = converse(session, terminal=True)
+        if session.lost:
+            click.echo(f"fairshare attach {application}", err=True)
+            raise click.exceptions.Exit(code)
+    _end(client, application)
+    raise click.exceptions.Exit(code)
+
+
+command.params += [
+    one for one in submit.command.params if one.name not in (*_OTHERWISE, *_NEITHER, *_NOR)
+]
+
+
+def _on_terminal(submission: Submission) -> Submission:
+    term: Mapping[str, str] = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
+    tasks = tuple(
+        msgspec.structs.replace(
+            group, terminal=True, max_attempts=1, environment={**term, **group.environment}
+        )
+        for group in submission.tasks
+    )
+    return msgspec.structs.replace(submission, tasks=tasks)
+
+
+def _running(client: Client, application: str, endings: Endings) -> str:
+    """Wait for the container; returns its id. Raises Failure if there will be none."""
+    began_s, told = time.monotonic(), False
+    while True:
+        found = client.application(application)
+        for container in client.containers(application):
+            if container.state == "RUNNING":
+                return container.id
+        if found.over:
+            raise Failure(plain_lines(f"{application} ended as {found.state}: {found.diagnostics}"))
+        if endings.number:
+            client.kill(application, "`fairshare shell` was ended before it began.")
+            raise click.exceptions.Exit(128 + endings.number)
+        if not told and time.monotonic() - began_s > PATIENT_S:
+            told = True
+            click.echo(f"waiting: fairshare why {application}", err=True)
+        time.sleep(_PAUSE_S)
+
+
+def _attached(client: Client, application: str, container: str) -> Session:
+    try:
+        return open_session(Server(client.url, None), container, "terminal")
+    except FairshareError:
+        with contextlib.suppress(FairshareError):
+            client.kill(application, "`fairshare shell` could not attach to it.")
+        raise
+
+
+def _end(client: Client, application: str) -> None:
+    """A preempted one would begin again, without a user."""
+    end_s = time.monotonic() + _END_S
+    with contextlib.suppress(FairshareError):
+        while not client.application(application).over:
+            if time.monotonic() > end_s:
+                client.kill(application, "Its terminal was closed.")
+                return
+            time.sleep(_PAUSE_S)

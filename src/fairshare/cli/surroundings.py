@@ -1,0 +1,73 @@
+"""Owns what the command line takes along of the shell in which a command is submitted."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairshare.client import Client, Submission
+from fairshare.client.caller import exported, runs_here, taken_along, this_caller
+from fairshare.client.python_environments import (
+    PythonEnvironment,
+    conda,
+    of_interpreter,
+    virtualenv,
+)
+from fairshare.documents.output_names import check_pattern
+
+NEW = "new"
+"""The directory that means a new one for each container; one of this name is `./new`."""
+
+
+def chosen_directory(given: Mapping[str, Any]) -> str | None:
+    """The absolute directory of `--directory`; None: not given, or a new one."""
+    directory = given.get("directory", NEW)
+    return None if directory == NEW else str(Path(directory).expanduser().absolute())
+
+
+def chosen_files(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The absolute names of `--output`, `--error` and `--input`; raises UsageError."""
+    names = {name: given[name] for name in ("output", "error", "input") if name in given}
+    for option, name in names.items():
+        try:
+            check_pattern(name)
+        except ValueError as error:
+            raise click.UsageError(f"--{option}: {error}") from error
+    return {name: str(Path(text).expanduser().absolute()) for name, text in names.items()}
+
+
+def chosen_environment(given: Mapping[str, Any]) -> PythonEnvironment | None:
+    """What `--python`, `--venv` or `--conda` means; raises NotHere, and UsageError for several."""
+    names = [name for name in ("python", "venv", "conda") if name in given]
+    if len(names) > 1:
+        raise click.UsageError("--python, --venv and --conda: give one of them")
+    if "venv" in given:
+        return virtualenv(given["venv"])
+    if "conda" in given:
+        return conda(given["conda"])
+    return of_interpreter(given["python"]) if names else None
+
+
+def with_caller(
+    client: Client, submission: Submission, given: Mapping[str, Any], *, of_file: bool
+) -> Submission:
+    """The submission with what it takes along; raises NotHere.
+
+    Only a server on this machine gets it without an option that says so. A job file names its
+    directories itself.
+    """
+    here = runs_here(client.cluster())
+    variables = exported(given.get("export", "default" if here else "none"))
+    environment = chosen_environment(given)
+    if "image" in given and environment is not None:
+        raise click.UsageError("--python, --venv and --conda: an image has a Python of its own")
+    if environment is not None:
+        if here:
+            environment.check()
+        submission = environment.started_by(submission)
+        variables |= environment.variables(variables)
+    caller = this_caller() if here else None
+    current = "directory" not in given and not of_file
+    into_images = "export" in given
+    return taken_along(submission, caller, variables, directory=current, into_images=into_images)

@@ -1,0 +1,52 @@
+"""Owns the verb `wait`, which waits for the ends of applications."""
+
+import time
+
+import click
+import msgspec
+
+from fairshare.cli.options import DURATION, json_option, with_client
+from fairshare.cli.progress import Waiting
+from fairshare.cli.tables import open_console, print_json
+from fairshare.client import Application, Client
+
+
+@click.command()
+@click.argument("applications", metavar="APP...", nargs=-1, required=True)
+@click.option("--timeout", "timeout_ms", metavar="T", type=DURATION, help="Wait no longer: 10m.")
+@with_client
+@json_option
+def command(
+    client: Client, applications: tuple[str, ...], timeout_ms: int | None, as_json: bool
+) -> None:
+    """Wait until applications have ended, and print how each of them did.
+
+    The exit code is 0 if all of them finished, 1 if one failed or was killed, or has not ended
+    within the timeout, and 130 after Ctrl-C, which leaves them running.
+    """
+    until_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1_000
+    # A wrong name is refused at once, not after hours of waiting for the others.
+    names = dict.fromkeys(client.application(name).id for name in applications)
+    ended: list[Application] = []
+    try:
+        for name in names:
+            ended.append(end_of(client, name, until_s))
+            if not as_json:
+                click.echo(f"{name} {ended[-1].state}")
+    finally:
+        if as_json:
+            print_json({"applications": msgspec.to_builtins(ended)})
+    if any(one.state != "FINISHED" for one in ended):
+        raise click.exceptions.Exit(1)
+
+
+def end_of(client: Client, name: str, until_s: float | None) -> Application:
+    """The application when it has ended; raises WaitTimedOut."""
+    current = client.application(name)
+    if current.over:
+        return current
+    left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
+    with Waiting(open_console(stderr=True)) as waiting:
+        for current in client.watch(name, left_s):
+            waiting.show(current)
+    return current

@@ -1,0 +1,152 @@
+"""Owns what a command takes along of the process that submits it: directory, variables, umask,
+limits.
+
+By default only to a server that runs its containers on this machine: elsewhere they mean nothing.
+Knows no options.
+"""
+
+import os
+import re
+import resource
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairshare.api.cluster import Cluster
+from fairshare.api.work import Command, Submission
+from fairshare.client.errors import NotHere
+from fairshare.documents.bounds import PROCESS_LIMITS, UNLIMITED
+from fairshare.this_machine import this_machine
+
+EXPORTED = (
+    "CONDA_DEFAULT_ENV",
+    "CONDA_EXE",
+    "CONDA_PREFIX",
+    "CONDA_PYTHON_EXE",
+    "CONDA_SHLVL",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "JAVA_HOME",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "PATH",
+    "PERL5LIB",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "R_LIBS",
+    "R_LIBS_USER",
+    "TERM",
+    "TZ",
+    "VIRTUAL_ENV",
+)
+"""The variables that a command takes along by default, and those that begin with LC_. Not all:
+they are recorded in the server's journal, and others may be secret."""
+
+_OWN = re.compile(
+    "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|_|[A-Z]+_VISIBLE_DEVICES", re.ASCII
+)
+"""What a container has of its own: `all` does not include it."""
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """The surroundings of this process."""
+
+    directory: str
+    umask: int
+    limits: dict[str, int]
+
+
+def runs_here(cluster: Cluster) -> bool:
+    """Whether all containers of a cluster run on this machine."""
+    return bool(cluster.machine) and cluster.machine == this_machine()
+
+
+def this_caller() -> Caller:
+    """The surroundings of this process; raises NotHere if its directory was deleted."""
+    try:
+        directory = str(Path.cwd())
+    except FileNotFoundError:
+        raise NotHere(
+            "the current directory does not exist any more: change to another one, or name one"
+            " with --directory"
+        ) from None
+    status = Path("/proc/self/status").read_text()
+    found = re.search(r"^Umask:\s*([0-7]+)$", status, re.MULTILINE)
+    soft = {
+        name: resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[0]
+        for name in PROCESS_LIMITS
+    }
+    limits = {
+        name: value if 0 <= value <= 2**53 else UNLIMITED  # larger ones are not sent as numbers
+        for name, value in soft.items()
+    }
+    return Caller(directory, int(found[1], 8) if found else 0o022, limits)
+
+
+def exported(wanted: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that `default`, `all`, `none` or `NAME,NAME` mean; raises NotHere for a name
+    that is not set.
+
+    >>> exported("default", {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "x"})
+    {'PATH': '/bin', 'LC_ALL': 'C'}
+    >>> exported("all", {"PATH": "/bin", "HOME": "/root", "MODE": "fast"})
+    {'PATH': '/bin', 'MODE': 'fast'}
+    >>> exported("MODE", {"PATH": "/bin", "MODE": "fast"})
+    {'MODE': 'fast'}
+    """
+    if wanted == "none":
+        return {}
+    if wanted == "all":
+        return {name: text for name, text in environment.items() if not _OWN.fullmatch(name)}
+    if wanted == "default":
+        return {
+            name: text
+            for name, text in environment.items()
+            if name in EXPORTED or name.startswith("LC_")
+        }
+    names = [name for name in wanted.split(",") if name]
+    missing = [name for name in names if name not in environment]
+    if missing or not names:
+        raise NotHere(
+            f"--export {wanted}: {', '.join(missing) or 'no variable'} is not set here; write"
+            " default, all, none, or names of variables that are set"
+        )
+    return {name: environment[name] for name in names}
+
+
+def taken_along(
+    submission: Submission,
+    caller: Caller | None,
+    variables: Mapping[str, str],
+    *,
+    directory: bool,
+    into_images: bool = True,
+) -> Submission:
+    """The submission, whose commands take along variables, and umask and limits of a caller.
+
+    With `directory` those without one run in the caller's, where they can enter it. Commands in
+    images take variables along only with `into_images`: the PATH of this machine is not theirs.
+    What a command says itself is kept.
+    """
+
+    def added(command: Command) -> Command:
+        along = variables if into_images or command.image is None else {}
+        environment = {**along, **command.environment}
+        more: dict[str, object] = {"environment": environment} if environment else {}
+        if caller is not None:
+            limits: dict[Any, int] = {**caller.limits, **command.limits}
+            if directory and command.directory is None:
+                more |= {"directory": caller.directory, "directory_optional": True}
+            if command.umask is None:
+                more["umask"] = caller.umask
+            more["limits"] = limits
+        return msgspec.structs.replace(command, **more)
+
+    tasks = tuple(map(added, submission.tasks))
+    driver = None if submission.driver is None else added(submission.driver)
+    return msgspec.structs.replace(submission, tasks=tasks, driver=driver)

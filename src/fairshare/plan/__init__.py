@@ -1,0 +1,1 @@
+"""What a changed configuration would have done to a server's own history."""

@@ -1,0 +1,170 @@
+"""Owns what became of each application in one simulation, and sums by queue and by user.
+
+Waiting is from the submission to the first container. The slowdown is bounded:
+`max(1, turnaround / max(run, 10 s))`, where `run` is from the first container to the end (Feitelson
+et al., 1997). Work is lost that a container had done when it was preempted: its memory
+times its age.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from statistics import mean
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.journal.record import Record
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationRejected,
+    ApplicationSubmitted,
+    ContainerAllocated,
+    ContainerCompleted,
+    ExitCode,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.simulate.world import Grant
+
+LEAST_RUN_MS: Final = 10_000
+
+
+class Outcome(msgspec.Struct):
+    """One application. `used` and `lost` are MB·ms; times that did not come are None."""
+
+    number: ApplicationId
+    name: str
+    user: str
+    queue: str
+    submitted_ms: int
+    state: str = ""
+    first_ms: int | None = None
+    ended_ms: int | None = None
+    containers: int = 0
+    preempted: int = 0
+    used: int = 0
+    lost: int = 0
+
+    @property
+    def wait_ms(self) -> int | None:
+        """From the submission to the first container."""
+        return None if self.first_ms is None else self.first_ms - self.submitted_ms
+
+    @property
+    def turnaround_ms(self) -> int | None:
+        """From the submission to the end, of those that had a container."""
+        if self.ended_ms is None or self.first_ms is None:
+            return None
+        return self.ended_ms - self.submitted_ms
+
+    @property
+    def slowdown(self) -> float | None:
+        """The bounded slowdown; at least 1.
+
+        >>> Outcome(1, "a", "ann", "root.a", 0, first_ms=30_000, ended_ms=60_000).slowdown
+        2.0
+        """
+        turnaround_ms = self.turnaround_ms
+        if turnaround_ms is None or self.first_ms is None or self.ended_ms is None:
+            return None
+        run_ms = self.ended_ms - self.first_ms
+        return max(1.0, turnaround_ms / max(run_ms, LEAST_RUN_MS))
+
+
+class Sums(msgspec.Struct, frozen=True):
+    """Sums over applications; times in milliseconds, None without any. `share` is the part of all
+    used memory."""
+
+    applications: int
+    refused: int
+    unfinished: int
+    containers: int
+    preempted: int
+    wait_p50: int | None
+    wait_p95: int | None
+    turnaround_mean: float | None
+    slowdown_mean: float | None
+    lost_gb_hours: float
+    share: float
+
+
+class Outcomes:
+    """Follows the records of one simulation. `grants` are all containers, in their order."""
+
+    def __init__(self) -> None:
+        self.applications: dict[ApplicationId, Outcome] = {}
+        self.grants: list[Grant] = []
+        self._live: dict[ContainerId, ContainerAllocated] = {}
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        for event in record.events:
+            self._observe(event, record.now_ms)
+
+    def _observe(self, event: Any, now_ms: int) -> None:
+        kind = type(event)
+        if kind is ContainerAllocated:
+            self._live[event.container] = event
+            self.grants.append(Grant(event.container, event.node, now_ms))
+            found = self.applications.get(event.application)
+            if found is not None:
+                found.containers += 1
+                if found.first_ms is None:
+                    found.first_ms = now_ms
+        elif kind is ContainerCompleted:
+            granted = self._live.pop(event.container, None)
+            found = None if granted is None else self.applications.get(granted.application)
+            if granted is None or found is None:
+                return
+            work = granted.resource[0] * (now_ms - granted.allocated_ms)
+            found.used += work
+            if event.exit_code == ExitCode.PREEMPTED:
+                found.preempted += 1
+                found.lost += work
+        elif kind in (ApplicationSubmitted, ApplicationRejected):
+            submission = event.submission
+            queue = getattr(event, "queue", submission.queue)
+            state = "REJECTED" if kind is ApplicationRejected else ""
+            self.applications[event.application] = Outcome(
+                event.application, submission.name, submission.user, queue, now_ms, state
+            )
+        elif kind is ApplicationMoved:
+            if event.application in self.applications:
+                self.applications[event.application].queue = event.queue
+        elif kind is ApplicationEnded and event.application in self.applications:
+            found = self.applications[event.application]
+            found.state, found.ended_ms = event.state.value, now_ms
+
+    def by(self, key: Callable[[Outcome], str]) -> dict[str, Sums]:
+        """The sums of all applications with the same key."""
+        groups: dict[str, list[Outcome]] = defaultdict(list)
+        for one in self.applications.values():
+            groups[key(one)].append(one)
+        whole = sum(one.used for one in self.applications.values())
+        return {name: sums(group, whole) for name, group in sorted(groups.items())}
+
+
+def sums(given: Iterable[Outcome], whole: int) -> Sums:
+    """The sums of some applications, of which all together used `whole` MB·ms."""
+    found = list(given)
+    waits = sorted(one.wait_ms for one in found if one.wait_ms is not None)
+    turnarounds = [one.turnaround_ms for one in found if one.turnaround_ms is not None]
+    slowdowns = [one.slowdown for one in found if one.slowdown is not None]
+    return Sums(
+        applications=len(found),
+        refused=sum(one.state == "REJECTED" for one in found),
+        unfinished=sum(not one.state for one in found),
+        containers=sum(one.containers for one in found),
+        preempted=sum(one.preempted for one in found),
+        wait_p50=_rank(waits, 50),
+        wait_p95=_rank(waits, 95),
+        turnaround_mean=mean(turnarounds) if turnarounds else None,
+        slowdown_mean=mean(slowdowns) if slowdowns else None,
+        lost_gb_hours=sum(one.lost for one in found) / (1024 * 3_600_000),
+        share=sum(one.used for one in found) / whole if whole else 0.0,
+    )
+
+
+def _rank(ordered: list[int], percent: int) -> int | None:
+    """The percentile by nearest rank."""
+    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None

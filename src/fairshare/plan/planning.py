@@ -1,0 +1,228 @@
+"""Owns the answer to "what would this configuration have done": a history, simulated twice.
+
+First with the settings that were in force, which is the proof that the simulation can be believed,
+then with the new ones. Knows no file.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.families.configuration import Configuration
+from fairshare.families.registry import family_of
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import LoadConfiguration
+from fairshare.plan.outcomes import Outcome, Outcomes, Sums, sums
+from fairshare.simulate.rerun import Rerun
+from fairshare.simulate.world import World
+
+NEAR_MS: Final = 10
+"""Grants of a simulation count as reproduced up to this distance: a server's timers are late."""
+
+MOST_TRIES: Final = 12
+"""So often the history is simulated at most to find out how late its servers were."""
+
+ALL: Final = "all"
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """How many of the grants in history the simulation made again: the same container on the same
+    node, within NEAR_MS; and the largest distance of these."""
+
+    grants: int
+    reproduced: int
+    largest_ms: int
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A setting before and after; None: it is not there."""
+
+    setting: str
+    before: Any
+    after: Any
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The sums of a queue or user before and after; None: it does not exist."""
+
+    name: str
+    before: Sums | None
+    after: Sums | None
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """One application whose turnaround changes."""
+
+    number: int
+    name: str
+    user: str
+    queue: str
+    before_ms: int
+    after_ms: int
+
+    @property
+    def change_ms(self) -> int:
+        """How much longer it takes; negative: shorter."""
+        return self.after_ms - self.before_ms
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The whole answer. `moved` are the applications, the largest loss first."""
+
+    proof: Proof
+    scheduler_before: str
+    scheduler_after: str
+    changes: tuple[Change, ...]
+    span_ms: int
+    applications: int
+    censored: int
+    drivers: int
+    nodes: int
+    whole: Difference
+    queues: tuple[Difference, ...]
+    users: tuple[Difference, ...]
+    moved: tuple[Moved, ...]
+
+
+def plan(world: World, configuration: Configuration, unused_expiry_ms: int | None = None) -> Plan:
+    """Simulate a world with its own settings and with those of a configuration, whose resource
+    types are those of the world."""
+    beat_ms = configuration.heartbeat_interval_ms
+    before = reproduced(world, beat_ms, unused_expiry_ms)
+    settings = msgspec.json.encode(configuration.settings)
+    after = _run(world, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
+    recorded = next(
+        (one.input.settings for one in world.entries if type(one.input) is LoadConfiguration), b"{}"
+    )
+    return Plan(
+        proof=proof_of(world, before),
+        scheduler_before=world.scheduler,
+        scheduler_after=configuration.scheduler,
+        changes=tuple(changes(msgspec.json.decode(recorded), msgspec.json.decode(settings))),
+        span_ms=world.end_ms - world.begin_ms,
+        applications=len(before.applications),
+        censored=world.censored,
+        drivers=world.drivers,
+        nodes=world.nodes,
+        whole=Difference(ALL, _whole(before), _whole(after)),
+        queues=_differences(before, after, "queue"),
+        users=_differences(before, after, "user"),
+        moved=tuple(_moved(before, after)),
+    )
+
+
+def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outcomes:
+    """The run with the settings of the history that agrees with it best.
+
+    First as on a machine that is never busy; then with timers as late as they were; then with the
+    starts of servers found, before which nothing was granted: the first grants that come too early.
+    """
+    best = _run(world, world.scheduler, None, beat_ms, unused_expiry_ms)
+    most = proof_of(world, best).reproduced
+    pauses: list[tuple[int, int]] = []
+    for _ in range(MOST_TRIES):
+        if most == len(world.grants):
+            break
+        run = _run(
+            world, world.scheduler, None, beat_ms, unused_expiry_ms, late=True, pauses=pauses
+        )
+        count = proof_of(world, run).reproduced
+        if count > most:
+            best, most = run, count
+        early = _first_early(world, run)
+        if early is None or early in pauses:
+            break
+        pauses.append(early)
+    return best
+
+
+def _first_early(world: World, run: Outcomes) -> tuple[int, int] | None:
+    """The instant of the first grant that comes too early, and when it came in the history."""
+    recorded = {grant.container: grant for grant in world.grants}
+    for grant in run.grants:
+        known = recorded.get(grant.container)
+        if known is None or known.at_ms < grant.at_ms:
+            return None
+        if known.at_ms - grant.at_ms > NEAR_MS:
+            return grant.at_ms, known.at_ms
+    return None
+
+
+def proof_of(world: World, run: Outcomes) -> Proof:
+    """How well a simulation with the settings of the history agrees with it."""
+    made = {grant.container: grant for grant in run.grants}
+    distances = []
+    for grant in world.grants:
+        again = made.get(grant.container)
+        if again is not None and again.node == grant.node:
+            distance_ms = abs(again.at_ms - grant.at_ms)
+            if distance_ms <= NEAR_MS:
+                distances.append(distance_ms)
+    return Proof(len(world.grants), len(distances), max(distances, default=0))
+
+
+def changes(before: Any, after: Any, path: str = "") -> list[Change]:
+    """The differences of two trees of settings, by path.
+
+    >>> changes({"weight": 1, "x": {"y": 2}}, {"weight": 3, "x": {"y": 2}})
+    [Change(setting='weight', before=1, after=3)]
+    """
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        found = []
+        for key in dict.fromkeys((*before, *after)):
+            place = f"{path}.{key}" if path else str(key)
+            found += changes(before.get(key), after.get(key), place)
+        return found
+    return [] if before == after else [Change(path, before, after)]
+
+
+def _run(
+    world: World,
+    scheduler: str,
+    settings: bytes | None,
+    beat_ms: int,
+    expiry_ms: int | None,
+    *,
+    late: bool = False,
+    pauses: Sequence[tuple[int, int]] = (),
+) -> Outcomes:
+    outcomes = Outcomes()
+    manager = ResourceManager(family_of(scheduler).create(world.types))
+    Rerun(
+        world,
+        manager,
+        settings,
+        beat_interval_ms=beat_ms,
+        unused_expiry_ms=expiry_ms,
+        late=late,
+        pauses=pauses,
+        observers=(outcomes.observe,),
+    ).run()
+    return outcomes
+
+
+def _whole(run: Outcomes) -> Sums:
+    given = run.applications.values()
+    return sums(given, sum(one.used for one in given))
+
+
+def _differences(before: Outcomes, after: Outcomes, field: str) -> tuple[Difference, ...]:
+    def key(one: Outcome) -> str:
+        name: str = getattr(one, field)
+        return name
+
+    old, new = before.by(key), after.by(key)
+    return tuple(Difference(name, old.get(name), new.get(name)) for name in sorted({**old, **new}))
+
+
+def _moved(before: Outcomes, after: Outcomes) -> list[Moved]:
+    found = []
+    for number, old in before.applications.items():
+        new = after.applications.get(number)
+        if new is None or old.turnaround_ms is None or new.turnaround_ms is None:
+            continue
+        if new.turnaround_ms != old.turnaround_ms:
+            times = (old.turnaround_ms, new.turnaround_ms)
+            found.append(Moved(number, old.name, old.user, new.queue, *times))
+    return sorted(found, key=lambda one: (-one.change_ms, one.number))

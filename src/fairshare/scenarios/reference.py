@@ -1,0 +1,120 @@
+"""Owns the reference page of scenarios and their JSON Schema, made from `form.py`.
+
+`python -m fairshare.scenarios.reference docs/reference` writes both; a test compares them.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from fairshare.config.yaml_form import schema_text
+from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
+from fairshare.scenarios.form import job_root, root, schema
+from fairshare.scenarios.step_forms import ASK, JOB_STEPS, NODE, STEPS, TASKS, Step
+from fairshare.scenarios.waiting import CAUSES, KEYS
+
+_INTRODUCTION: Final = """\
+# The format of scenarios
+
+Every key of a scenario file; [scenarios](../scenarios.md) shows how to use them. This page and
+[scenario.schema.json](scenario.schema.json) are made from the tables in the code; do not edit
+them.
+
+An editor with support for YAML checks and completes a scenario that begins with this line, with
+the path or the address where your schema is:
+
+```yaml
+# yaml-language-server: $schema=scenario.schema.json
+scenario: 1
+scheduler: fair
+nodes:
+  - {name: n, count: 2, resources: {memory-mb: 8g, vcores: 8}}
+steps:
+  - submit: {app: x, asks: [{count: 3, resources: {memory-mb: 1g, vcores: 1}}]}
+  - update: 1
+  - heartbeat: all
+  - expect: {apps: {x: {containers: {min: 1}}}}
+```
+
+[Values](../values.md) are written as everywhere; a duration without a unit is in seconds. A key
+that is not listed here is refused, with the nearest one that is. With a scheduler of your own in
+the same environment, `python -m fairshare.scenarios.reference DIR` writes a schema that knows it,
+too."""
+
+_EXPECT: Final = """\
+## What can be expected
+
+`expect` holds `apps`, `queues` and `nodes`, each by name, and `cluster`. Numbers must be equal;
+`{about: 3333, within: 1}` allows a distance and `{min: 3, max: 5}` a range. A mapping looks only
+at the keys that it names."""
+
+
+def _steps(title: str, note: str, steps: Mapping[str, Step]) -> str:
+    """A table of the steps, then one for each that has keys."""
+    rows = ["| step | instead of keys | what happens |", "| --- | --- | --- |"]
+    for name, step in steps.items():
+        short = step.short.words if step.short else ""
+        rows.append(f"| `{name}` | {short} | {step.meaning} |")
+    rows.append("| `expect` | | what must be true now |")
+    parts = [f"## {title}", note, "\n".join(rows)]
+    parts += [f"#{step.form.table}" for step in steps.values() if step.form]
+    return "\n\n".join(parts)
+
+
+def _expected(checks: Mapping[str, frozenset[str]]) -> str:
+    rows = ["| of | keys |", "| --- | --- |"]
+    for kind, keys in checks.items():
+        rows.append(f"| `{kind}` | {_listed(keys)} |")
+    return "\n".join(rows)
+
+
+def _listed(words: frozenset[str]) -> str:
+    return ", ".join(f"`{word}`" for word in sorted(words))
+
+
+def page() -> str:
+    """The text of the page."""
+    own = {name: step for name, step in JOB_STEPS.items() if step is not STEPS.get(name)}
+    parts = (
+        _INTRODUCTION,
+        root().table,
+        job_root().table,
+        NODE.table,
+        _steps("Steps", "A step is a mapping with one of these keys.", STEPS),
+        ASK.table,
+        _steps(
+            "Steps of scheduler: mapreduce",
+            "With this scheduler `ask`, `blacklist`, `labels`, `release` and `run` are unknown, and"
+            " these differ:",
+            own,
+        ),
+        TASKS.table,
+        _EXPECT,
+        _expected(CHECKS),
+        "With `scheduler: mapreduce`:",
+        _expected(JOB_CHECKS),
+        f"`why` is the weightiest reason for which an application waits. Its keys are"
+        f" {_listed(KEYS)}; causes are {_listed(CAUSES)}.",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _schema() -> str:
+    return schema_text(schema())
+
+
+FILES: Final[Mapping[str, Callable[[], str]]] = {
+    "scenario-format.md": page,
+    "scenario.schema.json": _schema,
+}
+
+
+def main(directory: Path) -> None:
+    """Write the page and the schema."""
+    for name, text in FILES.items():
+        (directory / name).write_text(text())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,226 @@
+"""Owns how the accounts follow a server's records: what has ended is written soon after, in a
+thread.
+
+The journal is the source: at a start the ends that its state still knows, and the file may not, are
+written again. So a crash between an end and its row costs nothing, and no end counts twice. Knows
+neither HTTP nor SQL.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from fairshare.config.accounting import AccountingSettings
+from fairshare.model.applications import Application
+from fairshare.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ContainerCompleted,
+    Event,
+)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.projections.attempt_history import ApplicationAttempts
+from fairshare.projections.container_history import ContainerRecord
+from fairshare.projections.projections import Projections
+from fairshare.schedulers.protocol import State
+from fairshare.server.accounting.ledger import Ledger, LedgerError
+from fairshare.server.accounting.rows import (
+    ApplicationRow,
+    ContainerRow,
+    application_row,
+    container_row,
+)
+
+INTERVAL_S: Final = 1.0
+TRIM_S: Final = 3_600.0
+RETRY_S: Final = 30.0
+MAX_PENDING: Final = 200_000
+"""Ends that may wait to be written while the file cannot be; the oldest are then left out."""
+MAX_ROWS: Final = 2_000
+"""Rows of one transaction."""
+AGAIN_MS: Final = 600_000
+"""At a start, ends up to so long before the last one in the file are written again."""
+_DAY_MS: Final = 86_400_000
+
+_log = logging.getLogger("fairshare.accounting")
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+_Container = tuple[ContainerRecord, Application]
+_Application = tuple[Application, ApplicationAttempts]
+
+
+class Accounting:
+    """The accounts of one server. `problem` says why they cannot be written; empty: all is well."""
+
+    def __init__(
+        self,
+        directory: Path,
+        settings: AccountingSettings,
+        state: State,
+        projections: Projections,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.directory = directory
+        self.problem = ""
+        self._settings = settings
+        self._state = state
+        self._projections = projections
+        self._now_ms = now_ms
+        self._containers: dict[ContainerId, _Container] = {}
+        self._applications: dict[ApplicationId, _Application] = {}
+        self._ledger: Ledger | None = None
+        self._left_out = 0
+
+    def observe(self, event: Event) -> None:
+        """Take notice of an event that was recorded, and that the projections have seen."""
+        kind = type(event)
+        if kind is ContainerCompleted:
+            self._container_ended(event.container)  # type: ignore[attr-defined]
+        elif kind is ApplicationEnded or kind is ApplicationRejected:
+            self._application_changed(event.application)  # type: ignore[attr-defined]
+
+    def _container_ended(self, container: ContainerId) -> None:
+        record = self._projections.history.container(container)
+        application = self._state.applications.get(application_of(container))
+        if record is not None and application is not None:
+            self._containers[container] = (record, application)
+            self._application_changed(application.id)
+
+    def _application_changed(self, number: ApplicationId) -> None:
+        application = self._state.applications.get(number)
+        if application is not None:
+            self._applications[number] = (application, self._projections.attempts.of(number))
+
+    async def watch(self) -> None:
+        """Write what has ended, periodically until cancelled."""
+        await self._begin()
+        loop = asyncio.get_running_loop()
+        trimmed_s = -TRIM_S
+        while True:
+            await self.write()
+            if not self.problem and loop.time() - trimmed_s >= TRIM_S:
+                trimmed_s = loop.time()
+                await self._trim()
+            await asyncio.sleep(RETRY_S if self.problem else INTERVAL_S)
+
+    async def _begin(self) -> None:
+        """Open the file, and look for ends that it does not have."""
+        while True:
+            try:
+                ledger, last_ms = await _to_the_end(self._open)
+                since_ms = last_ms - AGAIN_MS
+                break
+            except LedgerError as error:
+                self._report(error)
+                await asyncio.sleep(RETRY_S)
+        if ledger.moved_aside is not None:
+            _log.error(
+                "%s was damaged: it is now %s, and the accounts begin again with what the journal"
+                " still has",
+                ledger.path,
+                ledger.moved_aside.name,
+            )
+        for application in self._state.applications.values():
+            history = self._projections.history.application(application.id)
+            for record in history.containers.values():
+                if record.finished_ms is not None and record.finished_ms >= since_ms:
+                    self._container_ended(record.container)
+            if application.finished_ms is not None and application.finished_ms >= since_ms:
+                self._application_changed(application.id)
+
+    def _open(self) -> tuple[Ledger, int]:
+        """Open the file, in a thread; with the instant of the last end that it has."""
+        ledger = Ledger(self.directory)
+        last_ms = ledger.last_end_ms()
+        self._ledger = ledger
+        return ledger, last_ms
+
+    async def write(self) -> None:
+        """Write what has ended; what cannot be written waits."""
+        ledger = self._ledger
+        while ledger is not None and (self._containers or self._applications):
+            containers = _taken(self._containers, MAX_ROWS)
+            # An application's sums are those of the containers that are written: it comes last.
+            applications = {} if self._containers else _taken(self._applications, MAX_ROWS)
+            try:
+                await _to_the_end(self._write, ledger, containers.values(), applications.values())
+            except BaseException as error:  # also where the server stops meanwhile
+                self._containers = containers | self._containers
+                self._applications = applications | self._applications
+                if not isinstance(error, LedgerError):
+                    raise
+                self._leave_out()
+                self._report(error)
+                return
+            if self.problem:
+                self.problem = ""
+                _log.info("the accounts are written again; %d ends are missing", self._left_out)
+
+    def _write(
+        self, ledger: Ledger, containers: Iterable[_Container], applications: Iterable[_Application]
+    ) -> None:
+        """Make the rows and write them; in a thread. What is read of an application that goes on
+        may change meanwhile: its row is written again at its end."""
+        epoch_ms, types = self._state.epoch_ms, self._state.types
+        rows: list[ContainerRow] = [
+            container_row(epoch_ms, types, application, record)
+            for record, application in containers
+        ]
+        over: list[tuple[ApplicationRow, tuple[str, ...]]] = [
+            (application_row(epoch_ms, application, history), application.submission.tags)
+            for application, history in applications
+        ]
+        ledger.write(rows, over)
+
+    def _leave_out(self) -> None:
+        for pending in (self._containers, self._applications):
+            while len(pending) > MAX_PENDING:
+                pending.pop(next(iter(pending)))
+                self._left_out += 1
+
+    async def _trim(self) -> None:
+        settings = self._settings
+        oldest_ms = self._now_ms() - settings.keep_days * _DAY_MS
+        if self._ledger is not None:
+            try:
+                await _to_the_end(self._ledger.trim, oldest_ms, settings.size_mb * 1024**2)
+            except LedgerError as error:
+                self._report(error)
+
+    def _report(self, error: LedgerError) -> None:
+        if not self.problem:
+            _log.error("the accounts are not written for now: %s", error)
+        self.problem = str(error)
+
+    async def close(self) -> None:
+        """Write what is left, and close the file. Idempotent."""
+        await self.write()
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            await asyncio.to_thread(ledger.close)
+
+
+async def _to_the_end(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a function in a thread. A cancellation waits until the function has ended: the server
+    closes the file next, and its directory may be deleted after that."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        work.exception()  # retrieved, or asyncio would log it
+        raise
+
+
+def _taken(pending: dict[Key, Value], count: int) -> dict[Key, Value]:
+    """The first entries of a dictionary, which loses them."""
+    if len(pending) <= count:
+        taken = dict(pending)
+        pending.clear()
+        return taken
+    return {key: pending.pop(key) for key in list(pending)[:count]}

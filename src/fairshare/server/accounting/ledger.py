@@ -1,0 +1,247 @@
+"""Owns the file of the accounts, STATE/accounting.sqlite3: its tables, how rows get there and go.
+
+    applications    one row for each application with a container that ended, or that ended itself;
+                    `ended_ms` is NULL while it goes on, and the sums are those at its end
+    containers      one row for each container that ended
+    tags            one row for each tag of an application
+
+Rows are identified by the cluster's epoch and the number of the application or container: what is
+written twice, as after a crash, is there once. The file is in WAL mode with synchronous=NORMAL: a
+power cut may take the last rows, which the next start writes again from the journal's state. The
+file is beside the journal, and nothing else depends on it. Knows no server.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from fairshare.errors import FairshareError
+from fairshare.journal.trimming import bytes_in_use
+from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
+from fairshare.server.side_file import (
+    SideFileError,
+    copy_side_file,
+    open_side_file,
+    open_side_file_for_reading,
+)
+
+FILE: Final = "accounting.sqlite3"
+FORMAT: Final = 1
+SPARE: Final = 10
+"""Where the file is too large, one in so many of its rows goes, the oldest."""
+
+_TABLES: Final = """
+CREATE TABLE applications (
+    epoch_ms INTEGER, application INTEGER,
+    name TEXT, user TEXT, queue TEXT, kind TEXT, state TEXT,
+    submitted_ms INTEGER, started_ms INTEGER, ended_ms INTEGER,
+    command TEXT, directory TEXT, diagnostics TEXT, view_acl TEXT,
+    exit_code INTEGER, nodes TEXT,
+    containers INTEGER DEFAULT 0, failed INTEGER DEFAULT 0, preempted INTEGER DEFAULT 0,
+    memory_mb_ms INTEGER DEFAULT 0, vcore_ms INTEGER DEFAULT 0, gpu_ms INTEGER DEFAULT 0,
+    peak_memory_mb INTEGER DEFAULT 0, cpu_ms INTEGER DEFAULT 0,
+    measured_vcore_ms INTEGER DEFAULT 0, measured_memory_mb_ms INTEGER DEFAULT 0,
+    used_memory_mb_ms INTEGER DEFAULT 0,
+    PRIMARY KEY (epoch_ms, application)
+) WITHOUT ROWID;
+CREATE INDEX applications_by_end ON applications (ended_ms);
+CREATE TABLE containers (
+    epoch_ms INTEGER, container INTEGER, application INTEGER,
+    queue TEXT, node TEXT, task_group TEXT, task_index INTEGER, master INTEGER,
+    allocated_ms INTEGER, started_ms INTEGER, ended_ms INTEGER, exit_code INTEGER,
+    memory_mb INTEGER, vcores INTEGER, gpus INTEGER, peak_memory_mb INTEGER, cpu_ms INTEGER,
+    PRIMARY KEY (epoch_ms, container)
+) WITHOUT ROWID;
+CREATE INDEX containers_by_end ON containers (ended_ms);
+CREATE TABLE tags (
+    epoch_ms INTEGER, application INTEGER, tag TEXT,
+    PRIMARY KEY (epoch_ms, application, tag)
+) WITHOUT ROWID;
+"""
+
+
+def failed(table: str = "containers") -> str:
+    """The condition that a container failed by itself or by a limit of its own
+    (`api.applications.Container`)."""
+    return f"({table}.exit_code > 0 OR {table}.exit_code <= -103)"
+
+
+def measured(table: str = "containers") -> str:
+    """The condition that the use of a container was measured."""
+    return f"({table}.peak_memory_mb > 0 AND {table}.started_ms > 0)"
+
+
+_SUMS: Final = f"""
+UPDATE applications SET (
+    containers, failed, preempted, memory_mb_ms, vcore_ms, gpu_ms, peak_memory_mb, cpu_ms,
+    measured_vcore_ms, measured_memory_mb_ms, used_memory_mb_ms, nodes
+) = (
+    SELECT count(*), coalesce(sum({failed()}), 0), coalesce(sum(exit_code = -102), 0),
+        coalesce(sum(memory_mb * (ended_ms - allocated_ms)), 0),
+        coalesce(sum(vcores * (ended_ms - allocated_ms)), 0),
+        coalesce(sum(gpus * (ended_ms - allocated_ms)), 0),
+        coalesce(max(peak_memory_mb), 0), coalesce(sum(cpu_ms), 0),
+        coalesce(sum({measured()} * vcores * (ended_ms - started_ms)), 0),
+        coalesce(sum({measured()} * memory_mb * (ended_ms - started_ms)), 0),
+        coalesce(sum({measured()} * peak_memory_mb * (ended_ms - started_ms)), 0),
+        substr(coalesce(group_concat(DISTINCT node), ''), 1, 1000)
+    FROM containers WHERE epoch_ms = ?1 AND container BETWEEN ?2 << 40 AND (?2 + 1 << 40) - 1
+), exit_code = CASE state WHEN 'FINISHED' THEN 0 WHEN 'FAILED' THEN (
+    SELECT exit_code FROM containers
+    WHERE epoch_ms = ?1 AND container BETWEEN ?2 << 40 AND (?2 + 1 << 40) - 1 AND {failed()}
+    ORDER BY ended_ms DESC, container DESC LIMIT 1
+) END
+WHERE epoch_ms = ?1 AND application = ?2 AND ended_ms IS NOT NULL
+"""  # noqa: S608 - of constants
+
+
+def _insert(table: str, form: type[ApplicationRow] | type[ContainerRow]) -> str:
+    """The statement that puts a row in the place of an earlier one."""
+    names = form.__struct_fields__
+    marks = ", ".join("?" * len(names))
+    return f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({marks})"  # noqa: S608
+
+
+class LedgerError(FairshareError):
+    """The accounts cannot be written or read."""
+
+
+class Ledger:
+    """The file, open for writing. Several threads may use it, one after the other: a connection
+    that one thread closes while another one uses it ends the process."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open the file, or make it. One that is damaged is moved aside, and a new one made.
+
+        Raises LedgerError.
+        """
+        self.path = directory / FILE
+        self._using = threading.RLock()
+        try:
+            self._connection, self.moved_aside = open_side_file(self.path, FORMAT, _TABLES)
+        except SideFileError as error:
+            raise LedgerError(str(error)) from error
+
+    def last_end_ms(self) -> int:
+        """The instant of the last end that it has; 0 for none. Raises LedgerError."""
+        statement = (
+            "SELECT max(coalesce((SELECT max(ended_ms) FROM containers), 0),"
+            " coalesce((SELECT max(ended_ms) FROM applications), 0))"
+        )
+        try:
+            with self._using:
+                return int(self._connection.execute(statement).fetchone()[0])
+        except sqlite3.Error as error:
+            raise LedgerError(f"cannot read {self.path}: {error}") from error
+
+    def write(
+        self,
+        containers: Sequence[ContainerRow],
+        applications: Sequence[tuple[ApplicationRow, Sequence[str]]],
+    ) -> None:
+        """Write rows in one transaction; applications come with their tags, and with the sums of
+        their containers if they are over. Raises LedgerError; then nothing was written."""
+        try:
+            with self._transaction() as connection:
+                self._write(connection, containers, applications)
+        except sqlite3.Error as error:
+            raise LedgerError(f"cannot write {self.path}: {error}") from error
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection
+        with self._using:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _write(
+        self,
+        connection: sqlite3.Connection,
+        containers: Sequence[ContainerRow],
+        applications: Sequence[tuple[ApplicationRow, Sequence[str]]],
+    ) -> None:
+        connection.executemany(_INSERT_CONTAINER, map(_values, containers))
+        connection.executemany(_INSERT_APPLICATION, (_values(row) for row, _ in applications))
+        connection.executemany(
+            "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)",
+            ((row.epoch_ms, row.application, tag) for row, tags in applications for tag in tags),
+        )
+        over = [(row.epoch_ms, row.application) for row, _ in applications if row.ended_ms]
+        connection.executemany(_SUMS, over)
+
+    def trim(self, oldest_ms: int, size: int) -> None:
+        """Delete what ended before an instant, and some of the oldest rows if more than `size`
+        bytes are in use. Raises LedgerError."""
+        try:
+            with self._using:
+                self._delete_before(oldest_ms)
+                if bytes_in_use(self._connection) > size:
+                    cut_ms = max(self._old_end_ms("containers"), self._old_end_ms("applications"))
+                    self._delete_before(cut_ms + 1)
+        except sqlite3.Error as error:
+            raise LedgerError(f"cannot shorten {self.path}: {error}") from error
+
+    def _old_end_ms(self, table: str) -> int:
+        """The end of the last one of the oldest rows, one in SPARE."""
+        count = self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+        if count < SPARE:
+            return 0
+        statement = (
+            f"SELECT ended_ms FROM {table} WHERE ended_ms IS NOT NULL"  # noqa: S608
+            " ORDER BY ended_ms LIMIT 1 OFFSET ?"
+        )
+        found = self._connection.execute(statement, (count // SPARE,)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def _delete_before(self, oldest_ms: int) -> None:
+        old = self._connection.execute(
+            "SELECT (SELECT min(ended_ms) FROM containers),"
+            " (SELECT min(ended_ms) FROM applications)"
+        ).fetchone()
+        if all(first is None or first >= oldest_ms for first in old):
+            return
+        with self._transaction() as connection:
+            for statement in _DELETIONS:
+                connection.execute(statement, (oldest_ms,))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._using:
+            self._connection.close()
+
+
+_INSERT_CONTAINER: Final = _insert("containers", ContainerRow)
+_INSERT_APPLICATION: Final = _insert("applications", ApplicationRow)
+_DELETIONS: Final = (
+    "DELETE FROM tags WHERE (epoch_ms, application) IN"
+    " (SELECT epoch_ms, application FROM applications WHERE ended_ms < ?)",
+    "DELETE FROM applications WHERE ended_ms < ?",
+    "DELETE FROM containers WHERE ended_ms < ?",
+)
+
+
+def _values(row: ApplicationRow | ContainerRow) -> tuple[object, ...]:
+    return tuple(getattr(row, name) for name in row.__struct_fields__)
+
+
+def copy_ledger(state: Path, target: Path) -> None:
+    """Copy the accounts of a state directory, which may be in use, to another one; nothing if
+    there are none. Raises LedgerError."""
+    try:
+        copy_side_file(state / FILE, target / FILE)
+    except SideFileError as error:
+        raise LedgerError(str(error)) from error
+
+
+def open_for_reading(directory: Path) -> sqlite3.Connection:
+    """A connection that only reads. Raises sqlite3.Error."""
+    return open_side_file_for_reading(directory / FILE)

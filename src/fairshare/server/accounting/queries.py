@@ -1,0 +1,291 @@
+"""Owns what is read from the accounts: lists of ended applications and containers, and reports.
+
+Each question opens the file for itself, and is asked in a thread. Knows neither HTTP nor who asks.
+"""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from fairshare.api.accounting import PastApplication, PastContainer, ReportRow, Use
+from fairshare.errors import InputError
+from fairshare.model.events import ExitCode
+from fairshare.model.identifiers import application_name, container_name
+from fairshare.server.accounting.ledger import FILE, failed, measured, open_for_reading
+from fairshare.server.accounting.periods import Period
+
+MAX_ROWS: Final = 100_000
+"""The most rows of one answer."""
+MAX_GROUPS: Final = 10_000
+MAX_NODES: Final = 16
+TIME_LIMIT_S: Final = 20.0
+_STEPS: Final = 100_000
+"""So many steps of SQLite lie between two looks at the clock."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The ends that are asked for: those that fit all fields. `since_ms` is included, `until_ms`
+    is not. A queue includes all below it."""
+
+    user: str | None = None
+    queue: str | None = None
+    tag: str | None = None
+    name: str | None = None
+    states: tuple[str, ...] = ()
+    application: tuple[int, int] | None = None  # epoch_ms and number
+    since_ms: int = 0
+    until_ms: int = 2**62
+
+
+def past_applications(
+    directory: Path, wanted: Wanted, limit: int
+) -> list[tuple[PastApplication, str | None]]:
+    """The applications, the last to end first, each with its list of users that may view it."""
+    where, values = _applications_where(wanted)
+    statement = (
+        "SELECT a.*, (SELECT json_group_array(tag) FROM tags AS t"  # noqa: S608 - our own text
+        " WHERE t.epoch_ms = a.epoch_ms AND t.application = a.application) AS tags"
+        f" FROM applications AS a WHERE a.ended_ms IS NOT NULL AND {where}"
+        " AND a.ended_ms >= ? AND a.ended_ms < ?"
+        " ORDER BY a.ended_ms DESC, a.epoch_ms DESC, a.application DESC LIMIT ?"
+    )
+    bounds = (wanted.since_ms, wanted.until_ms, limit)
+    with _rows(directory, statement, (*values, *bounds)) as rows:
+        return [(_application(row), row["view_acl"]) for row in rows]
+
+
+def past_containers(directory: Path, wanted: Wanted, limit: int) -> list[PastContainer]:
+    """The containers of the applications that fit, the last to end first."""
+    where, values = _applications_where(wanted, queue_of="c")
+    statement = (
+        "SELECT c.*, a.user FROM containers AS c"  # noqa: S608 - our own text
+        " JOIN applications AS a USING (epoch_ms, application)"
+        f" WHERE {where} AND c.ended_ms >= ? AND c.ended_ms < ?"
+        " ORDER BY c.ended_ms DESC, c.epoch_ms DESC, c.container DESC LIMIT ?"
+    )
+    bounds = (wanted.since_ms, wanted.until_ms, limit)
+    with _rows(directory, statement, (*values, *bounds)) as rows:
+        return [_container(row) for row in rows]
+
+
+_COLUMNS: Final = {
+    "user": "a.user",
+    "queue": "c.queue",
+    "tag": "coalesce(t.tag, '')",
+    "name": "a.name",
+    "state": "a.state",
+    "node": "c.node",
+    "month": "p.label",
+    "day": "p.label",
+}
+
+
+def report_rows(
+    directory: Path, wanted: Wanted, by: Sequence[str], periods: Sequence[Period]
+) -> list[ReportRow]:
+    """The sums of each group, the most memory first; months and days in the order of time.
+
+    A container that lies partly in a period counts there with that part of its time, and with the
+    same part of its CPU time. An application with several tags counts for each of them.
+    """
+    where, values = _applications_where(wanted, queue_of="c")
+    columns = ", ".join(_COLUMNS[name] for name in by)
+    tags = "LEFT JOIN tags AS t USING (epoch_ms, application)" if "tag" in by else ""
+    marks = ", ".join(["(?, ?, ?)"] * len(periods))
+    timed = [f"{n}" for n, name in enumerate(by, 1) if name in ("month", "day")]
+    order = ", ".join([*timed, f"{len(by) + 6} DESC", *map(str, range(1, len(by) + 1))])
+    part = "max(0, min(c.ended_ms, p.end_ms) - max(c.allocated_ms, p.start_ms))"
+    share = f"({part} * 1.0 / max(1, c.ended_ms - c.allocated_ms))"
+    weight = f"({measured('c')} * {share} * (c.ended_ms - c.started_ms))"
+    statement = f"""
+        WITH p (label, start_ms, end_ms) AS (VALUES {marks})
+        SELECT {columns}, count(DISTINCT c.epoch_ms || '.' || c.application),
+            count(*), sum({failed("c")}), sum(c.exit_code = -102), sum({weight} * c.vcores),
+            sum({part} * c.memory_mb), sum({part} * c.vcores), sum({part} * c.gpus),
+            sum({share} * c.cpu_ms), sum({weight} * c.memory_mb),
+            sum({weight} * c.peak_memory_mb), sum({measured("c")} * {share} * c.cpu_ms)
+        FROM p CROSS JOIN containers AS c
+        JOIN applications AS a USING (epoch_ms, application) {tags}
+        WHERE {where} AND c.ended_ms >= p.start_ms AND c.allocated_ms < p.end_ms
+        GROUP BY {columns} ORDER BY {order} LIMIT {MAX_GROUPS + 1}
+    """  # noqa: S608 - our own text
+    flat = [value for one in periods for value in (one.label, one.start_ms, one.end_ms)]
+    with _rows(directory, statement, (*flat, *values)) as rows:
+        found = [_report_row(tuple(row), len(by)) for row in rows]
+    if len(found) > MAX_GROUPS:
+        raise InputError(
+            "bad-request", f"the report has more than {MAX_GROUPS} rows: ask for a shorter period"
+        )
+    return found
+
+
+def _report_row(row: tuple[Any, ...], names: int) -> ReportRow:
+    (
+        applications,
+        containers,
+        failed,
+        preempted,
+        measured_vcore_ms,
+        memory_mb_ms,
+        vcore_ms,
+        gpu_ms,
+        cpu_ms,
+        measured_memory_mb_ms,
+        used_memory_mb_ms,
+        measured_cpu_ms,
+    ) = row[names:]
+    return ReportRow(
+        group=tuple(str(value) for value in row[:names]),
+        applications=applications,
+        containers=containers,
+        failed=failed,
+        preempted=preempted,
+        memory_mb_seconds=round(memory_mb_ms / 1_000),
+        vcore_seconds=round(vcore_ms / 1_000),
+        gpu_seconds=round(gpu_ms / 1_000),
+        cpu_seconds=round(cpu_ms / 1_000, 3),
+        cpu_efficiency=_ratio(measured_cpu_ms, measured_vcore_ms),
+        memory_efficiency=_ratio(used_memory_mb_ms, measured_memory_mb_ms),
+    )
+
+
+def _applications_where(wanted: Wanted, queue_of: str = "a") -> tuple[str, list[object]]:
+    """The condition on applications, and its values. `queue_of` is the table whose queue counts:
+    a container counts for the queue in which it ended."""
+    parts = ["1"]
+    values: list[object] = []
+    for column, value in (("a.user", wanted.user), ("a.name", wanted.name)):
+        if value is not None:
+            parts.append(f"{column} = ?")
+            values.append(value)
+    if wanted.queue is not None:
+        queue = wanted.queue
+        whole = queue if queue == "root" or queue.startswith("root.") else f"root.{queue}"
+        parts.append(f"({queue_of}.queue = ? OR substr({queue_of}.queue, 1, ?) = ?)")
+        values += [whole, len(whole) + 1, f"{whole}."]
+    if wanted.tag is not None:
+        parts.append(
+            "EXISTS (SELECT 1 FROM tags AS w WHERE w.epoch_ms = a.epoch_ms"
+            " AND w.application = a.application AND w.tag = ?)"
+        )
+        values.append(wanted.tag)
+    if wanted.states:
+        parts.append(f"a.state IN ({', '.join('?' * len(wanted.states))})")
+        values += wanted.states
+    if wanted.application is not None:
+        parts.append("a.epoch_ms = ? AND a.application = ?")
+        values += wanted.application
+    return " AND ".join(parts), values
+
+
+@contextlib.contextmanager
+def _rows(
+    directory: Path, statement: str, values: Sequence[object]
+) -> Iterator[Iterator[sqlite3.Row]]:
+    """The rows of a question; none where there are no accounts yet.
+
+    Raises InputError: `too-long` where it takes more than TIME_LIMIT_S, `no-accounts` where the
+    file cannot be read.
+    """
+    if not (directory / FILE).exists():
+        yield iter(())
+        return
+    until_s = time.monotonic() + TIME_LIMIT_S
+    try:
+        with contextlib.closing(open_for_reading(directory)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS)
+            yield connection.execute(statement, tuple(values))
+    except sqlite3.Error as error:
+        if time.monotonic() > until_s:
+            raise InputError(
+                "too-long", "the accounts are too many for one question: ask for a shorter period"
+            ) from error
+        raise InputError(
+            "no-accounts", f"the accounts cannot be read: {error}; the server's log says more"
+        ) from error
+
+
+def _application(row: sqlite3.Row) -> PastApplication:
+    use = Use(
+        containers=row["containers"],
+        failed=row["failed"],
+        preempted=row["preempted"],
+        memory_mb_seconds=round(row["memory_mb_ms"] / 1_000),
+        vcore_seconds=round(row["vcore_ms"] / 1_000),
+        gpu_seconds=round(row["gpu_ms"] / 1_000),
+        cpu_seconds=row["cpu_ms"] / 1_000,
+        cpu_efficiency=_ratio(row["cpu_ms"], row["measured_vcore_ms"]),
+        memory_efficiency=_ratio(row["used_memory_mb_ms"], row["measured_memory_mb_ms"]),
+    )
+    nodes = tuple((row["nodes"] or "").split(",")[:MAX_NODES]) if row["nodes"] else ()
+    return PastApplication(
+        **msgspec.structs.asdict(use),
+        id=application_name(row["epoch_ms"], row["application"]),
+        name=row["name"],
+        user=row["user"],
+        queue=row["queue"],
+        tags=msgspec.json.decode(row["tags"], type=tuple[str, ...]),
+        kind=row["kind"],
+        state=row["state"],
+        submitted_ms=row["submitted_ms"],
+        started_ms=row["started_ms"],
+        ended_ms=row["ended_ms"],
+        exit_code=row["exit_code"],
+        peak_memory_mb=row["peak_memory_mb"],
+        nodes=nodes,
+        command=row["command"],
+        directory=row["directory"],
+        diagnostics=row["diagnostics"],
+    )
+
+
+def _container(row: sqlite3.Row) -> PastContainer:
+    return PastContainer(
+        id=container_name(row["epoch_ms"], row["container"]),
+        application=application_name(row["epoch_ms"], row["application"]),
+        user=row["user"],
+        queue=row["queue"],
+        node=row["node"],
+        group=row["task_group"],
+        task=row["task_index"] if row["task_index"] >= 0 else None,
+        master=bool(row["master"]),
+        allocated_ms=row["allocated_ms"],
+        started_ms=row["started_ms"] or None,
+        ended_ms=row["ended_ms"],
+        exit_code=row["exit_code"],
+        outcome=outcome(row["exit_code"]),
+        memory_mb=row["memory_mb"],
+        vcores=row["vcores"],
+        gpus=row["gpus"],
+        peak_memory_mb=row["peak_memory_mb"],
+        cpu_seconds=row["cpu_ms"] / 1_000,
+    )
+
+
+def _ratio(used: float, granted: float) -> float | None:
+    return round(used / granted, 4) if granted else None
+
+
+_OUTCOMES: Final = {
+    ExitCode.SUCCESS: "succeeded",
+    ExitCode.PREEMPTED: "preempted",
+    ExitCode.ABORTED: "stopped",
+    ExitCode.KILLED_EXCEEDING_MEMORY: "out of memory",
+}
+
+
+def outcome(exit_code: int) -> str:
+    """An exit code in one or two words.
+
+    >>> outcome(0), outcome(3), outcome(-102), outcome(-104)
+    ('succeeded', 'failed', 'preempted', 'out of memory')
+    """
+    if exit_code in set(ExitCode):
+        return _OUTCOMES[ExitCode(exit_code)]
+    return "failed"

@@ -1,0 +1,306 @@
+"""Owns when cron jobs are submitted, and what happens if the last application is not over.
+
+A run is written before it is submitted; so after a crash the next server looks for its application,
+and submits it if there is none. Times that passed while no server ran count as one. Knows neither
+HTTP nor how a submission is checked.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from fairshare.errors import FairshareError, InputError
+from fairshare.model.events import ApplicationEnded, Event
+from fairshare.model.identifiers import ApplicationId, application_name
+from fairshare.schedulers.protocol import State
+from fairshare.server.cron.records import Job, Key, Run
+from fairshare.server.cron.schedule import last_ms, next_ms
+from fairshare.server.cron.store import FILE, CronError, CronStore
+
+MAX_OF_USER: Final = 100
+MAX_JOBS: Final = 10_000
+LOOK_S: Final = 30.0
+"""How long at most until the clock is looked at again, as it may be set."""
+RETRY_S: Final = 30.0
+POSTPONED_MS: Final = 60_000
+"""After a failure of its own a job is looked at again so much later."""
+REPLACED: Final = "Killed by its cron job, which was due again and replaces it."
+
+Result = TypeVar("Result")
+
+_log = logging.getLogger("fairshare.cron")
+
+
+class Cron:
+    """The cron jobs of one server; all in its event loop.
+
+    `submit` submits the application of a job, and `kill` kills one; both are set before the first
+    call, and raise InputError. Until then nothing is submitted.
+    """
+
+    def __init__(self, directory: Path, state: State, now_ms: Callable[[], int]) -> None:
+        self._directory = directory
+        self._state = state
+        self._now_ms = now_ms
+        self._jobs: dict[Key, Job] = {}
+        self._followed: set[ApplicationId] = set()
+        self._unsure: dict[Key, Run] = {}
+        self._store: CronStore | None = None
+        self._loaded = asyncio.Event()
+        self._problem: CronError | None = None
+        self._wake = asyncio.Event()
+        self._changing = asyncio.Lock()
+        self._submit: Callable[[Job], Awaitable[ApplicationId]] | None = None
+        self._kill: Callable[[ApplicationId, str], Awaitable[None]] | None = None
+
+    def connect(
+        self,
+        submit: Callable[[Job], Awaitable[ApplicationId]],
+        kill: Callable[[ApplicationId, str], Awaitable[None]],
+    ) -> None:
+        """Begin to submit in this way."""
+        self._submit, self._kill = submit, kill
+        self._wake.set()
+
+    def observe(self, event: Event) -> None:
+        """Take notice of an event that was recorded."""
+        if not self._followed or not isinstance(event, ApplicationEnded):
+            return
+        if event.application in self._followed:
+            self._followed.discard(event.application)
+            self._wake.set()
+
+    async def _read(self) -> None:
+        """Wait until the file was read. Raises CronError if it cannot be."""
+        if self._problem is not None and not self._loaded.is_set():
+            raise self._problem
+        await self._loaded.wait()
+
+    # What users do.
+
+    async def jobs(self) -> list[Job]:
+        """All jobs, in the order of users and names. Raises CronError."""
+        await self._read()
+        return [self._jobs[key] for key in sorted(self._jobs)]
+
+    async def job(self, key: Key) -> Job:
+        """One job. Raises InputError, CronError."""
+        await self._read()
+        found = self._jobs.get(key)
+        if found is None:
+            raise InputError("unknown-cron-job", f"{key[0]} has no cron job {key[1]}")
+        return found
+
+    async def runs(self, job: Job) -> list[Run]:
+        """The last runs of a job, the newest first. Raises CronError."""
+        return await self._stored(lambda store: store.runs(job.key))
+
+    async def add(self, job: Job, *, replace: bool) -> None:
+        """Take a new job, which is due at `next_ms` first. Raises InputError, CronError."""
+        await self._read()
+        async with self._changing:
+            before = self._jobs.get(job.key)
+            if before is not None:
+                if not replace:
+                    raise InputError(
+                        "cron-exists",
+                        f"{job.user} has a cron job {job.name} already: choose another name, or"
+                        " replace it",
+                    )
+                job.epoch_ms, job.last = before.epoch_ms, before.last
+            elif sum(one.user == job.user for one in self._jobs.values()) >= MAX_OF_USER:
+                raise InputError("too-many-cron-jobs", f"{job.user} has {MAX_OF_USER} cron jobs")
+            elif len(self._jobs) >= MAX_JOBS:
+                raise InputError("too-many-cron-jobs", f"there are {MAX_JOBS} cron jobs")
+            await self._stored(lambda store: store.write(job))
+            self._jobs[job.key] = job
+        self._wake.set()
+
+    async def pause(self, key: Key, *, paused: bool) -> Job:
+        """Let a job not be submitted any more, or again from the next time on. Raises InputError,
+        CronError."""
+        async with self._changing:
+            job = await self.job(key)
+            job.paused = paused
+            job.next_ms = next_ms(job.schedule, job.time_zone, self._now_ms())
+            await self._stored(lambda store: store.write(job))
+        self._wake.set()
+        return job
+
+    async def delete(self, key: Key) -> Job:
+        """Delete a job with its history; its applications go on. Raises InputError, CronError."""
+        async with self._changing:
+            job = await self.job(key)
+            await self._stored(lambda store: store.delete(key))
+            self._jobs.pop(key)
+        return job
+
+    # What happens by itself.
+
+    async def watch(self) -> None:
+        """Submit what is due, until cancelled."""
+        await self._load()
+        while True:
+            self._wake.clear()
+            wait_s = LOOK_S if self._jobs else 3_600.0
+            if self._submit is not None:
+                try:
+                    for key in tuple(self._jobs):
+                        async with self._changing:
+                            await self._looked(key)
+                except CronError as error:
+                    _log.error("cron jobs are not submitted for now: %s", error)
+                now_ms = self._now_ms()
+                times = (one.next_ms for one in self._jobs.values() if not one.paused)
+                later_s = ((one - now_ms) / 1_000 for one in times if one is not None)
+                wait_s = max(0.05, min(wait_s, *later_s)) if self._jobs else wait_s
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._wake.wait()
+
+    async def _load(self) -> None:
+        while (self._directory / FILE).exists():
+            try:
+                jobs, unsure, problems = await self._stored(lambda store: store.load())
+            except CronError as error:
+                self._problem = error
+                _log.error("cron jobs are not submitted for now: %s", error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            for problem in problems:
+                _log.error("%s: add it again with --replace", problem)
+            self._jobs = {job.key: job for job in jobs}
+            self._unsure = dict(unsure)
+            for job in jobs:
+                self._follow(job)
+            break
+        self._loaded.set()
+
+    async def _looked(self, key: Key) -> None:
+        """Look at a job; what is wrong with one does not keep the others from being submitted."""
+        try:
+            await self._look(key)
+        except (CronError, asyncio.CancelledError):
+            raise
+        except Exception:
+            _log.exception("the cron job %s of %s cannot be submitted", key[1], key[0])
+            job = self._jobs.get(key)
+            if job is not None:
+                job.next_ms = self._now_ms() + POSTPONED_MS
+
+    async def _look(self, key: Key) -> None:
+        """Submit a job if it is due."""
+        job = self._jobs.get(key)
+        if job is None:
+            return
+        unsure = self._unsure.pop(key, None)
+        if unsure is not None:
+            await self._settle(job, unsure)
+        if job.paused:
+            return
+        now_ms = self._now_ms()
+        if job.next_ms is not None and job.next_ms <= now_ms:
+            await self._due(job, now_ms)
+        if job.queued_run and self._live(job) is None:
+            runs = await self.runs(job)
+            queued = [run for run in runs if run.number == job.queued_run]
+            job.queued_run = 0
+            if queued:
+                await self._run(job, queued[0])
+
+    async def _settle(self, job: Job, run: Run) -> None:
+        """Find out whether an earlier server has submitted a run."""
+        found = [
+            one.id
+            for one in self._state.applications.values()
+            if one.user == job.user
+            and job.tag in one.submission.tags
+            and one.id >= run.first_application
+        ]
+        if found:
+            await self._submitted(job, run, max(found))
+        else:
+            job.queued_run = run.number
+
+    async def _due(self, job: Job, now_ms: int) -> None:
+        due_ms = last_ms(job.schedule, job.time_zone, now_ms) or now_ms
+        job.next_ms = next_ms(job.schedule, job.time_zone, now_ms)
+        run = Run(due_ms=due_ms, outcome="submitting")
+        live = self._live(job)
+        if live is not None and job.overlap != "replace":
+            name = application_name(self._state.epoch_ms, live)
+            run.reason = f"{name} is not over"
+            run.outcome = "skipped"
+            if job.overlap == "queue":
+                if job.queued_run:
+                    run.reason = f"{name} is not over, and a run waits for its end"
+                else:
+                    run.outcome = "queued"
+            await self._stored(lambda store: store.write(job, run))
+            if run.outcome == "queued":
+                job.queued_run = run.number
+                await self._stored(lambda store: store.write(job))
+            return
+        if live is not None and self._kill is not None:
+            with contextlib.suppress(InputError):  # it has ended meanwhile
+                await self._kill(live, REPLACED)
+            run.reason = f"{application_name(self._state.epoch_ms, live)} was killed for it"
+        await self._run(job, run)
+
+    async def _run(self, job: Job, run: Run) -> None:
+        assert self._submit is not None
+        run.outcome, run.first_application = "submitting", self._state.next_application
+        await self._stored(lambda store: store.write(job, run))
+        try:
+            number = await self._submit(job)
+        except InputError as error:
+            if error.code == "stopping":  # the next server submits it
+                return
+            run.outcome, run.reason = "refused", str(error)
+        except FairshareError as error:
+            run.outcome, run.reason = "refused", str(error)
+        else:
+            await self._submitted(job, run, number)
+            return
+        _log.warning("the cron job %s of %s was refused: %s", job.name, job.user, run.reason)
+        await self._stored(lambda store: store.write(job, run))
+
+    async def _submitted(self, job: Job, run: Run, number: ApplicationId) -> None:
+        job.epoch_ms, job.last = self._state.epoch_ms, number
+        run.outcome = "submitted"
+        run.application = application_name(job.epoch_ms, number)
+        self._follow(job)
+        await self._stored(lambda store: store.write(job, run))
+
+    def _live(self, job: Job) -> ApplicationId | None:
+        """The last application of a job, if it is not over."""
+        if not job.last or job.epoch_ms != self._state.epoch_ms:
+            return None
+        application = self._state.applications.get(job.last)
+        return job.last if application is not None and not application.over else None
+
+    def _follow(self, job: Job) -> None:
+        live = self._live(job)
+        if live is not None:
+            self._followed.add(live)
+
+    async def _stored(self, use: Callable[[CronStore], Result]) -> Result:
+        """What `use` makes of the file, in a thread."""
+
+        def work() -> Result:
+            if self._store is None:
+                self._store = CronStore(self._directory)
+                if self._store.moved_aside is not None:
+                    _log.error("%s was damaged, and is moved aside", self._store.path)
+            return use(self._store)
+
+        return await asyncio.shield(asyncio.to_thread(work))
+
+    async def close(self) -> None:
+        """Close the file."""
+        store, self._store = self._store, None
+        if store is not None:
+            await asyncio.to_thread(store.close)

@@ -1,0 +1,123 @@
+"""Owns the file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs. It is
+made with the first job. Knows nothing of when they run."""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fairshare.errors import FairshareError
+from fairshare.server.cron.records import Job, Key, Run
+from fairshare.server.side_file import SideFileError, copy_side_file, open_side_file
+from fairshare.wording import cause
+
+FILE: Final = "cron.sqlite3"
+FORMAT: Final = 1
+KEPT_RUNS: Final = 100
+_TABLES: Final = """
+CREATE TABLE jobs (user TEXT, name TEXT, body BLOB, PRIMARY KEY (user, name)) WITHOUT ROWID;
+CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, name TEXT, body BLOB);
+CREATE INDEX runs_of_job ON runs (user, name, number);
+"""
+
+
+class CronError(FairshareError):
+    """The file of cron jobs cannot be written or read."""
+
+
+def copy_cron(state: Path, target: Path) -> None:
+    """Copy the file of a state directory, which may be in use, to another one; nothing if there is
+    none. Raises SideFileError."""
+    copy_side_file(state / FILE, target / FILE)
+
+
+class CronStore:
+    """The file, open for writing; threads use it one after the other. All raise CronError."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / FILE
+        self._using = threading.Lock()
+        try:
+            self._connection, self.moved_aside = open_side_file(self.path, FORMAT, _TABLES)
+            # A job that was confirmed outlives a power failure.
+            self._connection.execute("PRAGMA synchronous = FULL")
+        except (SideFileError, sqlite3.Error) as error:
+            raise CronError(str(error)) from error
+
+    def load(self) -> tuple[list[Job], list[tuple[Key, Run]], list[str]]:
+        """All jobs, the runs of which it is not known whether they were submitted, and what is
+        wrong with jobs that cannot be read."""
+        jobs: list[Job] = []
+        problems: list[str] = []
+        with self._changing() as connection:
+            for user, name, body in connection.execute("SELECT user, name, body FROM jobs"):
+                try:
+                    jobs.append(msgspec.json.decode(body, type=Job))
+                except msgspec.DecodeError as error:
+                    problems.append(f"the cron job {name} of {user} cannot be read: {error}")
+            rows = connection.execute("SELECT user, name, body, number FROM runs").fetchall()
+        runs = [((user, name), _run(body, number)) for user, name, body, number in rows]
+        return jobs, [(key, run) for key, run in runs if run.outcome == "submitting"], problems
+
+    def runs(self, key: Key) -> list[Run]:
+        """The last runs of a job, the newest first."""
+        with self._changing() as connection:
+            rows = connection.execute(
+                "SELECT body, number FROM runs WHERE user = ? AND name = ? ORDER BY number DESC",
+                key,
+            ).fetchall()
+        return [_run(body, number) for body, number in rows]
+
+    def write(self, job: Job, run: Run | None = None) -> None:
+        """Write a job as it is now, and a run, which gets its number."""
+        with self._changing() as connection:
+            body = msgspec.json.encode(job)
+            connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?)", (*job.key, body))
+            if run is None:
+                return
+            row = (run.number or None, *job.key, msgspec.json.encode(run))
+            found = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
+            run.number = found.lastrowid or run.number
+            connection.execute(
+                "DELETE FROM runs WHERE user = ? AND name = ? AND number <= ("
+                "SELECT number FROM runs WHERE user = ? AND name = ?"
+                " ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                (*job.key, *job.key, KEPT_RUNS),
+            )
+
+    def delete(self, key: Key) -> None:
+        """Delete a job with its runs."""
+        with self._changing() as connection:
+            connection.execute("DELETE FROM jobs WHERE user = ? AND name = ?", key)
+            connection.execute("DELETE FROM runs WHERE user = ? AND name = ?", key)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._using:
+            self._connection.close()
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; raises CronError, and then nothing has changed."""
+        try:
+            with self._using:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    with contextlib.suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                    raise
+        except (sqlite3.Error, msgspec.DecodeError) as error:
+            raise CronError(f"cannot use {self.path}: {cause(error)}") from error
+
+
+def _run(body: bytes, number: int) -> Run:
+    run = msgspec.json.decode(body, type=Run)
+    run.number = number
+    return run

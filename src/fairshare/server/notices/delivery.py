@@ -1,0 +1,355 @@
+"""Owns how a notice is sent: a POST to a webhook, a mail, a command. Each call may block.
+
+The users of the cluster choose the target, and the server may be root: a webhook goes to public
+addresses only, or to what the configuration lists; a command runs as the application's user. Knows
+nothing of when notices are sent.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import pwd
+import signal
+import smtplib
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from fairshare.config.notify import NotifySettings
+from fairshare.documents.notice_targets import parse_target
+from fairshare.errors import FairshareError
+from fairshare.server.notices.records import HOOK, Notice, subject_of, text_of
+from fairshare.wording import cause
+
+TIMEOUT_S: Final = 10.0
+POST_S: Final = 30.0
+COMMAND_S: Final = 60.0
+MAX_ERROR: Final = 200
+MAX_SAID: Final = 120
+COMMANDS_REFUSED: Final = (
+    "commands are run only where containers run on the server's machine; notify a webhook or a"
+    " mail address"
+)
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_TRY_AGAIN: Final = frozenset({408, 425, 429})
+
+
+class DeliveryError(FairshareError):
+    """A notice was not sent. `final`: another attempt would not help."""
+
+    def __init__(self, message: str, *, final: bool = False) -> None:
+        super().__init__(message[:MAX_ERROR])
+        self.final = final
+
+
+class Delivery:
+    """Sends notices as the settings say. `as_users`: containers run under the accounts of users,
+    and so do commands. `commands_refused` says why users' commands are not run; empty: they are."""
+
+    def __init__(
+        self,
+        settings: NotifySettings,
+        *,
+        as_users: bool = False,
+        commands_refused: str = "",
+        url: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._settings = settings
+        self._as_users = as_users
+        self._commands_refused = commands_refused
+        self._url = url
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    @property
+    def has_hook(self) -> bool:
+        """Whether the configuration has a command for every application."""
+        return bool(self._settings.command)
+
+    def problem(self, target: str) -> str:
+        """Why nothing can be sent to a target; empty if it can be tried."""
+        try:
+            kind, value = parse_target(target)
+        except ValueError as error:
+            return str(error)
+        if kind == "command":
+            if not self._settings.commands:
+                return (
+                    "commands are not run here ([notify] commands); notify a webhook or an address"
+                )
+            return self._commands_refused
+        if kind == "mail":
+            if self._settings.smtp_host is None or self._settings.smtp_from is None:
+                return "this server sends no mail: [notify] smtp_host and smtp_from set it up"
+            domains = self._settings.mail_domains
+            if domains and value.rpartition("@")[2].lower() not in {one.lower() for one in domains}:
+                return f"mail goes only to {', '.join(domains)} ([notify] mail_domains)"
+            return ""
+        return self._problem_of_host(value)
+
+    def _problem_of_host(self, url: str) -> str:
+        """Why a webhook whose host is an address is refused; names are looked up when it is sent,
+        as what they mean may change."""
+        try:
+            address = ipaddress.ip_address(urlsplit(url).hostname or "")
+        except ValueError:
+            return ""
+        if self._is_listed(url) or _is_public(address):
+            return ""
+        return _not_public(url)
+
+    def send(self, notice: Notice) -> None:
+        """Send a notice, within a minute. Raises DeliveryError."""
+        if notice.target == HOOK:
+            self._run(list(self._settings.command), notice, None)
+            return
+        problem = self.problem(notice.target)
+        if problem:
+            raise DeliveryError(problem, final=True)
+        kind, value = parse_target(notice.target)
+        if kind == "mail":
+            self._mail(value, notice.body)
+        elif kind == "webhook":
+            self._post(value, notice.body)
+        else:
+            account = notice.user if self._as_users else None
+            self._run(["/bin/sh", "-c", value], notice, account)
+
+    # Webhooks.
+
+    def _is_listed(self, url: str) -> bool:
+        """Whether the configuration allows a URL, wherever its host is."""
+        wanted = urlsplit(url)
+        for prefix in self._settings.webhooks:
+            listed = urlsplit(prefix)
+            same = (listed.scheme, listed.netloc.lower()) == (wanted.scheme, wanted.netloc.lower())
+            if same and (wanted.path or "/").startswith(listed.path or "/"):
+                return True
+        return False
+
+    def _post(self, url: str, body: dict[str, Any]) -> None:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        headers = {
+            "Content-Type": "application/json",
+            "Host": parts.netloc,
+            "User-Agent": "fairshare",
+        }
+        target, extensions = url, {}
+        if not self._is_listed(url):
+            # The address that was looked at is the one that is called.
+            address = _public_address(host, parts.port or (443 if parts.scheme == "https" else 80))
+            name = f"[{address}]" if ":" in address else address
+            place = name if parts.port is None else f"{name}:{parts.port}"
+            target = parts._replace(netloc=place).geturl()
+            extensions = {"sni_hostname": host}
+        content = msgspec.json.encode(body)
+
+        async def status_of() -> int:
+            # Asynchronous as only that limits the whole time, and not only that of each byte.
+            async with (
+                asyncio.timeout(POST_S),
+                httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client,
+                client.stream(
+                    "POST", target, content=content, headers=headers, extensions=extensions
+                ) as answer,
+            ):
+                return answer.status_code
+
+        try:
+            status = asyncio.run(status_of())
+        except TimeoutError as error:
+            raise DeliveryError(f"the webhook did not answer within {POST_S:g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise DeliveryError(f"the webhook cannot be reached: {cause(error)}") from error
+        if 200 <= status < 300:
+            return
+        final = 300 <= status < 500 and status not in _TRY_AGAIN
+        raise DeliveryError(f"the webhook answered {status}", final=final)
+
+    # Mail.
+
+    def _mail(self, address: str, body: dict[str, Any]) -> None:
+        settings = self._settings
+        message = EmailMessage()
+        message["From"] = settings.smtp_from
+        message["To"] = address
+        message["Subject"] = f"[fairshare] {subject_of(body)}"
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(text_of(body))
+        host, port = settings.smtp_host or "", settings.smtp_port
+        try:
+            context = ssl.create_default_context()
+            if settings.smtp_security == "tls":
+                smtp: smtplib.SMTP = smtplib.SMTP_SSL(
+                    host, port, timeout=TIMEOUT_S, context=context
+                )
+            else:
+                smtp = smtplib.SMTP(host, port, timeout=TIMEOUT_S)
+            with smtp:
+                if settings.smtp_security == "starttls":
+                    smtp.starttls(context=context)
+                if settings.smtp_user is not None:
+                    smtp.login(settings.smtp_user, self._password())
+                smtp.send_message(message)
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = [code for code, _ in error.recipients.values()]
+            final = all(code >= 500 for code in codes)
+            raise DeliveryError(f"the mail server refuses {address}", final=final) from error
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            raise DeliveryError(f"the mail server {host} took no mail: {cause(error)}") from error
+
+    def _password(self) -> str:
+        path = self._settings.smtp_password_file
+        return "" if path is None else Path(path).read_text().strip()
+
+    # Commands.
+
+    def _run(self, arguments: list[str], notice: Notice, account: str | None) -> None:
+        """Run a command with the notice on its stdin; `account` None: as the server."""
+        who: dict[str, Any] = {}
+        home, name = "/", "fairshare"
+        try:
+            found = pwd.getpwnam(account) if account is not None else pwd.getpwuid(os.geteuid())
+            home, name = found.pw_dir, found.pw_name
+            if account is not None:
+                if found.pw_uid == 0:
+                    raise DeliveryError("commands of users do not run as root", final=True)
+                groups = os.getgrouplist(account, found.pw_gid)
+                who = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
+        except KeyError as error:
+            if account is not None:
+                text = f"{account} has no account on this machine"
+                raise DeliveryError(text, final=True) from error
+        body = notice.body
+        environment = {
+            "PATH": _PATH,
+            "HOME": home,
+            "USER": name,
+            "LOGNAME": name,
+            "FAIRSHARE_URL": self._url(),
+            "FAIRSHARE_EVENT": str(body["event"]),
+            "FAIRSHARE_APPLICATION_ID": str(body["application"]),
+            "FAIRSHARE_APPLICATION_NAME": str(body["name"]).replace("\0", ""),
+            "FAIRSHARE_APPLICATION_STATE": str(body["state"]),
+        }
+        try:
+            with tempfile.TemporaryFile() as content:
+                content.write(msgspec.json.encode(body))
+                content.seek(0)
+                process = subprocess.Popen(
+                    arguments,
+                    stdin=content,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    cwd="/",
+                    env=environment,
+                    start_new_session=True,
+                    **who,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise DeliveryError(f"the command cannot be run: {cause(error)}", final=True) from error
+        self._follow(process)
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for a command, and end it if it takes too long."""
+        self._processes.add(process)
+        said = _Tail(process.stderr)
+        try:
+            if self._closed:
+                _end(process)
+            process.wait(timeout=COMMAND_S)
+        except subprocess.TimeoutExpired as error:
+            words = f"the command did not end within {COMMAND_S:g} s"
+            raise DeliveryError(words, final=True) from error
+        finally:
+            self._processes.discard(process)
+            _end(process)
+        if self._closed and process.returncode == -signal.SIGKILL:
+            raise DeliveryError("the server ended meanwhile")
+        if process.returncode:
+            last = said.text()
+            words = f"the command ended with {process.returncode}"
+            raise DeliveryError(f"{words}: {last}" if last else words, final=True)
+
+    def close(self) -> None:
+        """End the commands that run; they are run again by the next server."""
+        self._closed = True
+        for process in tuple(self._processes):
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a command with all that it has started in its session, and reap it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+class _Tail:
+    """Reads a stream to its end in a thread, and keeps the last bytes."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        assert stream is not None
+        self._stream = stream
+        self._last = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._stream:
+            while block := self._stream.read1(4096):  # type: ignore[attr-defined]
+                self._last = (self._last + block)[-MAX_SAID:]
+
+    def text(self) -> str:
+        """What was last said, once the stream has ended, or after a second."""
+        self._thread.join(1.0)
+        text = self._last.decode(errors="replace")
+        return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
+def _public_address(host: str, port: int) -> str:
+    """An address of a host that is reached over the Internet; raises DeliveryError if one of its
+    addresses is not such."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise DeliveryError(f"the host {host} is unknown: {cause(error)}") from error
+    addresses = [str(one[4][0]) for one in found]
+    if not all(_is_public(ipaddress.ip_address(one.partition("%")[0])) for one in addresses):
+        raise DeliveryError(_not_public(host), final=True)
+    return addresses[0]
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is one of the Internet; of one that holds an IPv4 address, whether that is
+    (mapped, 6to4, Teredo, NAT64)."""
+    if isinstance(address, ipaddress.IPv6Address):
+        within = address.ipv4_mapped or address.sixtofour
+        if within is None and address in _NAT64:
+            within = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+        if within is None and address.teredo is not None:
+            within = address.teredo[1]
+        if within is not None:
+            return _is_public(within)
+    return address.is_global and not address.is_multicast
+
+
+def _not_public(where: str) -> str:
+    host = urlsplit(where).hostname or where
+    return (
+        f"{host} is not a public address: an administrator allows it by listing the beginning of"
+        " the URL under [notify] webhooks"
+    )

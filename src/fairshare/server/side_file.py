@@ -1,0 +1,92 @@
+"""Owns how a server opens SQLite files beside its journal, on which nothing else depends.
+
+They are in WAL mode with synchronous=NORMAL: a power cut may take the last rows. A damaged file is
+moved aside, and a new one made. Knows no table.
+"""
+
+import contextlib
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from fairshare.errors import FairshareError
+from fairshare.wording import cause
+
+BUSY_S: Final = 10.0
+
+
+class SideFileError(FairshareError):
+    """The file cannot be opened."""
+
+
+def open_side_file(path: Path, form: int, tables: str) -> tuple[sqlite3.Connection, Path | None]:
+    """A connection to a file of format `form`, made with `tables` if it is new; and the name of a
+    damaged one that was moved aside. Raises SideFileError."""
+    try:
+        try:
+            return _opened(path, form, tables), None
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                raise
+            aside = _move_aside(path)
+            return _opened(path, form, tables), aside
+    except (sqlite3.Error, OSError) as error:
+        raise SideFileError(f"cannot open {path}: {cause(error)}") from error
+
+
+def _opened(path: Path, form: int, tables: str) -> sqlite3.Connection:
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, timeout=BUSY_S
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found > form:
+            raise SideFileError(
+                f"{path} has format {found}, and this release writes {form}: use the release that"
+                " wrote it, or move the file away"
+            )
+        if found < form:
+            connection.executescript(f"BEGIN;\n{tables}\nPRAGMA user_version = {form};\nCOMMIT;")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _move_aside(path: Path) -> Path:
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
+    path.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+    return aside
+
+
+def open_side_file_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that only reads. Raises sqlite3.Error."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=BUSY_S,
+    )
+
+
+def copy_side_file(path: Path, target: Path) -> None:
+    """Copy a file that may be in use; nothing if there is none. Raises SideFileError."""
+    if not path.exists():
+        return
+    try:
+        with (
+            contextlib.closing(open_side_file_for_reading(path)) as source,
+            contextlib.closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
+        target.chmod(0o600)
+    except (sqlite3.Error, OSError) as error:
+        raise SideFileError(f"cannot copy {path}: {cause(error)}") from error

@@ -1,0 +1,225 @@
+"""Owns the simulation of a world from its first instant to the end of its work.
+
+The runtime is that of a server; only clock, engine and journal differ. Inputs of one turn of the
+history are decided together, in their order. Knows no file.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Final
+
+from fairshare.journal.memory import ForgetfulJournal
+from fairshare.journal.record import Record
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ContainerAllocated, ContainerCompleted, ContainerLaunched
+from fairshare.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
+    Input,
+    LoadConfiguration,
+    MasterRegistered,
+)
+from fairshare.runtime.runtime import Observer, Runtime
+from fairshare.simulate.world import ENDED, GRANTED, REGISTERED, STARTED, Entry, Fact, World
+from fairshare.simulate.world_engine import WorldEngine
+
+PATIENCE_MS: Final = 3_600_000
+"""How long it goes on while only the scheduler's timers are left, and nothing is granted."""
+
+LATEST_MS: Final = 20
+"""The most that a timer is taken to be late; a later record has another cause."""
+
+_NO_NUMBER: Final = 1 << 62
+
+
+class Rerun:
+    """One run of a world under one scheduler.
+
+    `settings` replace those of the history, encoded for LoadConfiguration, and its reloads are left
+    out; None: the history's own. `observers` see each record.
+
+    What is due is done at once, as by a machine that is never busy. With `late` the scheduler's
+    timers fire as late as they did in the history. `pauses` are further ones than the world knows,
+    such as the start of a server, which grants nothing before it has taken stock.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        manager: ResourceManager,
+        settings: bytes | None = None,
+        *,
+        beat_interval_ms: int = 1_000,
+        unused_expiry_ms: int | None = None,
+        late: bool = False,
+        pauses: Sequence[tuple[int, int]] = (),
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.manager = manager
+        self.now_ms = world.begin_ms
+        self._world = world
+        self._heap: list[tuple[int, int, int, int, Input]] = []
+        self._pushed = 0
+        self._cancelled: set[int] = set()
+        self._waiting: dict[Fact, list[int]] = defaultdict(list)
+        self._missing: dict[int, int] = {}
+        self._facts: set[Fact] = set()
+        self._entries: dict[int, Entry] = {}
+        self._granted = False
+        self._late = late
+        self._pauses = (*world.pauses, *pauses)
+        self.engine = WorldEngine(world, self._after, self._cancelled.add)
+        self.runtime = Runtime(
+            manager,
+            ForgetfulJournal(),
+            self.engine,
+            observers=(self._observe, *observers),
+            beat_interval_ms=beat_interval_ms,
+            unused_expiry_ms=unused_expiry_ms,
+        )
+        loaded = False
+        for entry in world.entries:
+            if settings is not None and type(entry.input) is LoadConfiguration:
+                if loaded:
+                    continue
+                loaded = True
+                given = LoadConfiguration(settings, world.epoch_ms)
+                self._push(entry.at_ms, entry.number, entry.turn, given)
+            elif entry.after:
+                self._wait_for_facts(entry)
+            else:
+                self._push(entry.at_ms, entry.number, entry.turn, entry.input)
+
+    def run(self) -> None:
+        """Run to the end."""
+        idle_since_ms = self.now_ms
+        while True:
+            entry_ms = self._next_entry_ms()
+            deadline_ms = self._deadline_ms()
+            times = [one for one in (entry_ms, deadline_ms) if one is not None]
+            if not times:
+                return
+            self.now_ms = self._awake_ms(entry_ms, max(self.now_ms, min(times)))
+            if entry_ms is not None or self._granted:
+                idle_since_ms = self.now_ms
+                self._granted = False
+            elif self.now_ms - idle_since_ms > PATIENCE_MS:
+                return
+            self._go()
+
+    def _deadline_ms(self) -> int | None:
+        """When a timer of the scheduler fires."""
+        deadline_ms = self.runtime.next_deadline_ms()
+        return None if deadline_ms is None else self._late_ms(max(deadline_ms, self.now_ms))
+
+    def _late_ms(self, due_ms: int) -> int:
+        """When a timer fires that is due."""
+        timers = self._world.timers
+        at = bisect_left(timers, due_ms) if self._late else len(timers)
+        if at < len(timers) and timers[at] - due_ms <= LATEST_MS:
+            return timers[at]
+        return due_ms
+
+    def _awake_ms(self, entry_ms: int | None, at_ms: int) -> int:
+        """An instant at which a server ran: what the scheduler's timers want in a pause comes at
+        its end."""
+        until_ms = self._pause_until_ms(at_ms)
+        if until_ms is None or at_ms == entry_ms:
+            return at_ms
+        return until_ms if entry_ms is None else min(until_ms, max(entry_ms, at_ms))
+
+    def _pause_until_ms(self, at_ms: int) -> int | None:
+        for since_ms, until_ms in self._pauses:
+            if since_ms <= at_ms < until_ms:
+                return until_ms
+        return None
+
+    def _go(self) -> None:
+        """Handle one instant."""
+        turns = self._due()
+        if not turns:
+            self._decide(())
+            return
+        while turns:
+            for inputs in turns:
+                for given in inputs:
+                    if type(given) is ContainerExited:
+                        self.engine.ended(given.container)
+                    elif type(given) is ContainerStarted:
+                        self._happened((STARTED, given.container))
+                self._decide(inputs)
+            turns = self._due()
+
+    def _decide(self, inputs: Sequence[Input]) -> None:
+        """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
+        if self._pause_until_ms(self.now_ms) is None:
+            self.runtime.turn(self.now_ms, inputs)
+        else:
+            self.runtime.feed(self.now_ms, inputs)
+
+    def _due(self) -> list[list[Input]]:
+        """The inputs that are due, divided into turns."""
+        turns: list[list[Input]] = []
+        last: int | None = None
+        while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
+            _, number, _, turn, given = heappop(self._heap)
+            if turns and turn == last and number != _NO_NUMBER:
+                turns[-1].append(given)
+            else:
+                turns.append([given])
+            last = turn
+        return turns
+
+    def _next_entry_ms(self) -> int | None:
+        heap, cancelled = self._heap, self._cancelled
+        while heap and heap[0][2] in cancelled:
+            cancelled.discard(heappop(heap)[2])
+        return heap[0][0] if heap else None
+
+    def _push(self, at_ms: int, number: int, turn: int, given: Input) -> int:
+        self._pushed += 1
+        heappush(self._heap, (at_ms, number, self._pushed, turn, given))
+        return self._pushed
+
+    def _after(self, delay_ms: int, given: Input) -> int:
+        """A timer of the engine: at its place in the history's order, if it had one."""
+        places = self._world.starts if type(given) is ContainerStarted else self._world.ends
+        container = given.container  # type: ignore[union-attr]
+        number, turn = places.get(container, (_NO_NUMBER, 0))
+        return self._push(self.now_ms + delay_ms, number, turn, given)
+
+    # Inputs of masters.
+
+    def _wait_for_facts(self, entry: Entry) -> None:
+        self._entries[entry.number] = entry
+        self._missing[entry.number] = len(entry.after)
+        for fact in entry.after:
+            self._waiting[fact].append(entry.number)
+
+    def _happened(self, fact: Fact) -> None:
+        if fact in self._facts:
+            return
+        self._facts.add(fact)
+        for number in self._waiting.pop(fact, ()):
+            self._missing[number] -= 1
+            if not self._missing[number]:
+                entry = self._entries.pop(number)
+                at_ms = max(self.now_ms, self.now_ms + entry.delay_ms)
+                self._push(at_ms, entry.number, entry.turn, entry.input)
+
+    def _observe(self, record: Record) -> None:
+        given = record.input
+        if type(given) is MasterRegistered:
+            self._happened((REGISTERED, given.application))
+        for event in record.events:
+            kind = type(event)
+            if kind is ContainerAllocated:
+                self._granted = True
+                self._happened((GRANTED, event.container))  # type: ignore[union-attr]
+                self.engine.begin_granted(event.container)  # type: ignore[union-attr]
+            elif kind is ContainerLaunched:
+                self.engine.observe_launch(event)  # type: ignore[arg-type]
+            elif kind is ContainerCompleted:
+                self._happened((ENDED, event.container))  # type: ignore[union-attr]

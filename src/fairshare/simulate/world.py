@@ -1,0 +1,104 @@
+"""Owns a world: what others did, apart from what was decided. A simulation takes it and settings.
+
+A world has inputs with their instants and order, and the life of each piece of work: when it
+starts, how long it runs, how it ends. Knows no file and no scheduler.
+"""
+
+from typing import Final
+
+import msgspec
+
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.inputs import Input
+from fairshare.model.resources import ResourceTypes
+
+Task = tuple[ApplicationId, int, int]
+"""A task: its application, the number of its group, and its own in the group."""
+
+Fact = tuple[str, ContainerId | ApplicationId]
+"""What an input of a driver follows: `("granted", container)`, `("started", container)`,
+`("ended", container)`, or `("registered", application)`."""
+
+GRANTED: Final = "granted"
+STARTED: Final = "started"
+ENDED: Final = "ended"
+REGISTERED: Final = "registered"
+
+
+class Life(msgspec.Struct, frozen=True, gc=False):
+    """The life of one container that was launched: `start_ms` after that it runs (None: it never
+    did), and `run_ms` later it exits with `exit_code`.
+
+    With `holds_room` the end of one that is stopped is reported `stop_ms` later. `censored`: it was
+    stopped before its own end, so that `run_ms` is an estimate.
+    """
+
+    start_ms: int | None
+    run_ms: int
+    exit_code: int = 0
+    diagnostics: str = ""
+    peak_memory_mb: int = 0
+    cpu_ms: int = 0
+    cannot_start: bool = False
+    holds_room: bool = False
+    stop_ms: int | None = None
+    gpus: tuple[str, ...] = ()
+    censored: bool = False
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One input of a world, at an instant, as the `number`-th record of its history.
+
+    Entries of one instant and one `turn` are decided together. An input of a driver comes
+    `delay_ms` after all facts in `after`; that is `at_ms` as long as nothing is decided otherwise.
+    """
+
+    at_ms: int
+    number: int
+    turn: int
+    input: Input
+    after: tuple[Fact, ...] = ()
+    delay_ms: int = 0
+
+
+class Grant(msgspec.Struct, frozen=True, gc=False):
+    """A container that was granted."""
+
+    container: ContainerId
+    node: str
+    at_ms: int
+
+
+class World(msgspec.Struct, frozen=True):
+    """A history without its decisions; and its grants, which a simulation can be held against.
+
+    `lives` are those of the tasks, in the order of their launches; `own_lives` those of masters and
+    of what masters launched, by container. `censored` counts lives that were estimated, `drivers`
+    the applications whose masters are simulated as they behaved.
+    """
+
+    scheduler: str
+    types: ResourceTypes
+    epoch_ms: int
+    begin_ms: int
+    end_ms: int
+    entries: tuple[Entry, ...]
+    lives: dict[Task, tuple[Life, ...]]
+    own_lives: dict[ContainerId, Life]
+    unordered: frozenset[ContainerId]
+    """Containers that ran without an order of the server: their masters started them."""
+    starts: dict[ContainerId, tuple[int, int]]
+    """Of each container that started the number and the turn of the record."""
+    ends: dict[ContainerId, tuple[int, int]]
+    """Of each container that ended by itself the number and the turn of the record."""
+    typical_ms: dict[tuple[ApplicationId, int], int]
+    """The median run time of each group of tasks; of those that never ran that of their user, or
+    of all."""
+    grants: tuple[Grant, ...]
+    pauses: tuple[tuple[int, int], ...] = ()
+    """Spans of time in which no server ran, and nothing was decided."""
+    timers: tuple[int, ...] = ()
+    """When timers of the scheduler fired: on a real machine a little later than they wanted."""
+    censored: int = 0
+    drivers: int = 0
+    nodes: int = 0

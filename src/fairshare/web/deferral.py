@@ -1,0 +1,72 @@
+"""Owns the paths by which applications are held, released and requeued, and the conditions of a
+submission for its start."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairshare.api.applications import ApplicationRow, HoldBody
+from fairshare.api.values import ActorBody
+from fairshare.api.work import Submission
+from fairshare.errors import InputError
+from fairshare.model.identifiers import ApplicationId, application_name, parse_application
+from fairshare.model.inputs import (
+    Condition,
+    HoldApplication,
+    ReleaseApplication,
+    RequeueApplication,
+    StartConditions,
+)
+from fairshare.schedulers.protocol import State
+from fairshare.web.actors import actor_of
+from fairshare.web.answers import answer
+from fairshare.web.application_rows import application_row
+from fairshare.web.openapi.operation import post
+from fairshare.web.requests import read_application, read_body, server_of
+from fairshare.wording import no_application
+
+TAG: Final = "applications"
+ONE: Final = "/applications/{application}"
+
+Order = HoldApplication | ReleaseApplication | RequeueApplication
+
+
+def conditions_of(body: Submission, state: State) -> StartConditions:
+    """The conditions under which an application starts; raises InputError
+    (`unknown-application`)."""
+    after = tuple(Condition(_number_of(one.application, state), one.outcome) for one in body.after)
+    return StartConditions(after, body.begin_ms or 0, body.held)
+
+
+def _number_of(text: str, state: State) -> ApplicationId:
+    number = parse_application(text)
+    if number is None or number not in state.applications:
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    if text not in (str(number), application_name(state.epoch_ms, number)):
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    return number
+
+
+async def hold_application(request: Request) -> Response:
+    """POST /applications/ID/hold: it starts nothing more until the same call releases it."""
+    body = await read_body(request, HoldBody)
+    return await _ordered(request, body, HoldApplication if body.held else ReleaseApplication)
+
+
+async def requeue_application(request: Request) -> Response:
+    """POST /applications/ID/requeue: what runs of it ends, and it begins again."""
+    return await _ordered(request, await read_body(request, ActorBody), RequeueApplication)
+
+
+async def _ordered(request: Request, body: ActorBody, order: type[Order]) -> Response:
+    application = read_application(request)
+    actor = await actor_of(request, body, application)
+    await server_of(request).service.ask(order(application.id, *actor))
+    return answer(application_row(server_of(request), application))
+
+
+ROUTES = [
+    post(f"{ONE}/hold", hold_application, TAG, HoldBody, ApplicationRow),
+    post(f"{ONE}/requeue", requeue_application, TAG, ActorBody, ApplicationRow),
+]

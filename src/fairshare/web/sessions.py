@@ -1,0 +1,189 @@
+"""Owns the paths of sessions: a user's connection with a running container, by WebSocket.
+
+The server checks who calls, and passes bytes on in both directions, of which it understands none:
+`api/frames.py` describes them. What waits for a slow reader is bounded, as the other side is not
+read meanwhile. When the server ends, so do the connections.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from fairshare.engines.protocol import OpensSessions
+from fairshare.errors import EngineError, InputError
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_of
+from fairshare.server.server import LiveServer
+from fairshare.web.actors import caller_of, groups_of, identity_of
+from fairshare.web.openapi.operation import Parameter, get
+from fairshare.web.requests import read_container, read_parameters, server_of
+from fairshare.web.websocket import SWITCHES, accept_key, asked_key
+
+ONE = "/containers/{container}"
+
+_PIECE_BYTES = 32 * 1024
+
+
+class Session(Response):
+    """The answer that begins a session, and the session itself, until either side ends it."""
+
+    def __init__(self, server: LiveServer, inner: socket.socket) -> None:
+        super().__init__()
+        self._server = server
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.closing(self._inner):
+            headers = (
+                (b"upgrade", b"websocket"),
+                (b"connection", b"Upgrade"),
+                (b"sec-websocket-accept", accept_key(asked_key(scope))),
+            )
+            scope[SWITCHES] = True
+            await send({"type": "http.response.start", "status": 101, "headers": headers})
+            try:
+                await self._relay(receive, send)
+            finally:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _relay(self, receive: Receive, send: Send) -> None:
+        self._inner.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=self._inner)
+        ends = {
+            asyncio.ensure_future(one)
+            for one in (
+                _pass_in(receive, writer),
+                _pass_out(reader, send),
+                self._server.stop_requested.wait(),
+                self._server.service.ended.wait(),
+            )
+        }
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for end in ends:
+                end.cancel()
+            await asyncio.wait(ends)
+            writer.close()
+
+
+async def _pass_in(receive: Receive, writer: asyncio.StreamWriter) -> None:
+    """What the user sends, until the connection is lost."""
+    with contextlib.suppress(OSError):
+        while (message := await receive())["type"] == "http.request":
+            writer.write(message.get("body", b""))
+            await writer.drain()
+
+
+async def _pass_out(reader: asyncio.StreamReader, send: Send) -> None:
+    """What the container sends, until it ends the session."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_PIECE_BYTES):
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def run_command(request: Request) -> Response:
+    """GET /containers/ID/exec: runs a command in a running container, for the application's owner
+    and administrators of the cluster.
+
+    A WebSocket: the first message is a text, `{"arguments": ["nvidia-smi"]}`, with a terminal also
+    `"terminal": true, "term": "xterm", "rows": 24, "columns": 80`. Then bytes are input,
+    `{"eof": true}` its end, and `{"rows": 30, "columns": 90}` a new size. Of each message with
+    bytes that comes back, the first one is 1 (stdout) or 2 (stderr); the last text has the `exit`
+    code, or a `problem`. The command has the account, environment, directory and limits of the
+    container, and ends with it, or when the connection is lost: after 45 s of silence.
+    """
+    engine, names = await _admitted(request)
+    return Session(server_of(request), await run_in_threadpool(_opened, engine.open_command, names))
+
+
+async def attach(request: Request) -> Response:
+    """GET /containers/ID/terminal: connects with the terminal of a container, for the application's
+    owner and administrators of the cluster.
+
+    A WebSocket as of `exec`, without the first message. The last output comes first. The user who
+    attaches last has the terminal. When the connection is lost the container runs on for a while.
+    """
+    engine, names = await _admitted(request)
+    return Session(
+        server_of(request), await run_in_threadpool(_opened, engine.open_terminal, names)
+    )
+
+
+def _opened(
+    open_session: Callable[[str, str], socket.socket], names: tuple[str, str]
+) -> socket.socket:
+    try:
+        return open_session(*names)
+    except EngineError as error:
+        raise InputError("no-session", str(error)) from error
+
+
+async def _admitted(request: Request) -> tuple[OpensSessions, tuple[str, str]]:
+    """The engine, and the names of application and container."""
+    parameters = read_parameters(request)
+    container = read_container(request)
+    server = server_of(request)
+    application = server.service.state.applications[application_of(container)]
+    await _check_owner(request, application, parameters.get("user"))
+    if not asked_key(request.scope):
+        raise InputError(
+            "upgrade-required",
+            "this path speaks WebSocket only: `fairshare exec` and `fairshare attach` use it",
+        )
+    if not isinstance(server.engine, OpensSessions):
+        raise InputError(
+            "no-session",
+            f"the engine {server.settings.engine} runs containers on other machines, which cannot"
+            " be entered from here: use ssh",
+        )
+    if container not in application.launched:
+        raise InputError(
+            "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
+        )
+    return server.engine, server.container_names(container)
+
+
+async def _check_owner(request: Request, application: Application, named: str | None) -> None:
+    """Raise InputError (`access-denied`) unless the owner calls, or who administers the cluster."""
+    user, identity, server = caller_of(request, named), identity_of(request), server_of(request)
+    if user == application.user or (identity is not None and identity.administrator):
+        return
+    of_a_driver = identity is not None and identity.application is not None
+    if server.controls_access and not of_a_driver:
+        allowed = server.may_administer("", user, await groups_of(server, user))
+        if allowed:
+            return
+    raise InputError(
+        "access-denied",
+        f"you are {user}, and this application is {application.user}'s: only its owner and"
+        " administrators of the cluster may enter its containers",
+    )
+
+
+_USER = Parameter("user", "The calling user, where authentication is off.")
+
+ROUTES = [
+    get(
+        f"{ONE}/exec",
+        run_command,
+        "containers",
+        "application/octet-stream",
+        _USER,
+        others={101: "The session begins."},
+    ),
+    get(
+        f"{ONE}/terminal",
+        attach,
+        "containers",
+        "application/octet-stream",
+        _USER,
+        others={101: "The session begins."},
+    ),
+]

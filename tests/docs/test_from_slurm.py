@@ -1,0 +1,163 @@
+"""docs/how-to/from-slurm.md is run: each command of fairshare works, on one server."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.e2e.screens import Screen
+
+from fairshare.cli.verbs import fairshare
+from fairshare.client import Client
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "from-slurm.md").read_text()
+CELLS = [cell.replace(r"\|", "|") for cell in re.findall(r"\| `(fairshare [^`]*)` \|", PAGE)]
+ENDED = (
+    "fairshare attach",
+    "fairshare logs",
+    "fairshare wait",
+    "fairshare history",
+    "fairshare resubmit",
+)
+"""What is for applications that have ended; all else has one that runs."""
+OWN_PROCESS = ("run", "exec", "attach")
+"""They use their process's own streams and signals."""
+
+SITE = """<configuration><property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler</value>
+</property><property><name>yarn.scheduler.minimum-allocation-mb</name><value>16</value></property>
+<property><name>yarn.node-labels.enabled</name><value>true</value>
+</property></configuration>"""
+QUEUES = {
+    "queues": "default,ml",
+    "default.capacity": "50",
+    "ml.capacity": "50",
+    "default.user-limit-factor": "2",
+    "ml.user-limit-factor": "2",
+    "accessible-node-labels.a100.capacity": "100",
+    "default.accessible-node-labels": "a100",
+    "default.accessible-node-labels.a100.capacity": "100",
+}
+TOML = """
+[server]
+port = 0
+[engine]
+memory_mb = 65536
+vcores = 64
+gpus = ["0", "1", "2", "3"]
+[notify]
+smtp_host = "127.0.0.1"
+smtp_port = 1
+smtp_from = "fairshare@example.org"
+[labels]
+a100 = "exclusive"
+"""
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """The URL of a server with Slurm's example names, and a folder with their files."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE)
+    rows = "".join(
+        f"<property><name>yarn.scheduler.capacity.root.{name}</name><value>{value}</value></property>"
+        for name, value in QUEUES.items()
+    )
+    (conf / "capacity-scheduler.xml").write_text(
+        "<configuration>"
+        + rows
+        + "<property><name>yarn.scheduler.capacity.maximum-am-resource-percent"
+        "</name><value>1.0</value></property></configuration>"
+    )
+    (conf / "fairshare.toml").write_text(TOML)
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("train.sh", "step"):
+        (work / name).write_text("#!/bin/sh\necho $FAIRSHARE_TASK_INDEX\n")
+        (work / name).chmod(0o755)
+    (work / "data.txt").write_text("b\na\n")
+    (work / "lines.txt").write_text("one\ntwo\n")
+    (work / "train.yaml").write_text("tasks: [{arguments: [./train.sh]}]\n")
+    monkeypatch.chdir(work)
+    words = ["serve", "--conf", str(conf), "--state", str(tmp_path / "state"), "--no-hadoop"]
+    with (
+        (tmp_path / "stderr").open("w") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "fairshare", *words, "--stop-containers"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            assert line.startswith("listening on "), (tmp_path / "stderr").read_text()
+            url = line.removeprefix("listening on ").strip()
+            monkeypatch.setenv("FAIRSHARE_URL", url)
+            yield url
+        finally:
+            process.terminate()
+
+
+def prepared(client: Client, command: str) -> str:
+    """The id of an application as a command needs it."""
+    words = ["--name", "train", "--memory", "16m", "--max-attempts", "1"]
+    if command.startswith(ENDED):
+        failing = ["submit", *words, "--wait", "false" if "--failed" in command else "true"]
+        return CliRunner().invoke(fairshare, failing).stdout.split()[0]
+    held = ["--hold"] if command.startswith("fairshare release") else []
+    result = CliRunner().invoke(fairshare, ["submit", *words, *held, "sleep", "600"])
+    application = result.stdout.split()[0]
+    if command.startswith("fairshare exec"):
+        for current in client.watch(application):
+            if current.state == "RUNNING":
+                break
+    return application
+
+
+def typed(words: list[str]) -> tuple[int, str]:
+    """The exit code of a command and what it printed."""
+    if words[1] == "shell":
+        screen = Screen(words[1:], {"SHELL": "/bin/sh"})
+        screen.type("exit\r")
+        code = screen.exit_code()
+        screen.close()
+        return code, screen.seen
+    if words[1] in OWN_PROCESS:
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return done.returncode, done.stdout + done.stderr
+    result = CliRunner().invoke(fairshare, words[1:])
+    return result.exit_code, result.output
+
+
+def test_every_command_of_the_page_works(server):
+    assert len(CELLS) >= 60
+    failed = []
+    with Client(server) as client:
+        for command in CELLS:
+            application = prepared(client, command) if "APP" in command else ""
+            words = shlex.split(command.replace("APP", application))
+            code, printed = typed(words)
+            if code != 0:
+                failed.append((command, printed))
+            if application and not client.application(application).over:
+                client.kill(application)
+    assert failed == []
+
+
+def test_every_verb_of_slurm_that_people_use_is_on_the_page():
+    verbs = "sbatch srun salloc squeue scancel sacct sreport scontrol sinfo seff sattach sshare"
+    assert [verb for verb in verbs.split() if f"`{verb}" not in PAGE] == []
+    assert "#SBATCH" in PAGE

@@ -1,0 +1,76 @@
+"""What is particular to the compiled supervisor; all other tests run with either one."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairshare.engines.local import compiled
+from fairshare.engines.local.launch import Launch
+from fairshare.model.identifiers import container_id
+
+from .conftest import order, python, shell, until
+
+pytestmark = [
+    pytest.mark.skipif(not compiled.exists(), reason="it was not built: there is no C compiler"),
+    pytest.mark.parametrize("start", ["compiled"], indirect=True),
+]
+
+
+def supervisor_of(state: Path) -> int:
+    (file,) = (state / "containers").glob("*/*/pid.json")
+    return int(file.read_text().split('"supervisor": ')[1].split(",")[0])
+
+
+def is_python(pid: int) -> bool:
+    return "python" in Path(f"/proc/{pid}/exe").readlink().name
+
+
+def test_a_container_has_a_supervisor_of_less_than_a_megabyte(start, state):
+    local, reports = start()
+    assert local.nodes()[0].attributes["supervisor"] == "compiled"
+    local.launch(shell(1, "sleep 1000"))
+    reports.started(container_id(1, 1, 1))
+    pages = int(Path(f"/proc/{supervisor_of(state)}/statm").read_text().split()[1])
+    assert pages * os.sysconf("SC_PAGE_SIZE") < 1024 * 1024
+
+
+def test_bytes_that_are_not_text_reach_the_command_and_its_variables_unchanged(start):
+    local, reports = start()
+    odd = os.fsdecode(b'\xff\xfe "\\\n\t') + "\u00e9\u6f22\U0001f642"
+    program = "import os, sys; sys.exit(os.environb[b'ODD'] != os.fsencode(sys.argv[1]))"
+    local.launch(order(1, sys.executable, "-c", program, odd, environment={"ODD": odd}))
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 0
+
+
+def test_a_field_that_it_does_not_know_is_never_ignored(start, state, monkeypatch):
+    plain = Launch.encode
+    novelty = b', "novelty": "of a later release"}'
+    monkeypatch.setattr(Launch, "encode", lambda launch: plain(launch)[:-1] + novelty)
+    local, reports = start()
+    local.launch(shell(1, "touch ran"))
+    # It hands the order over to Python, which does not know the field either, and says so.
+    assert reports.exited(container_id(1, 1, 1)).exit_code != 0
+    assert "novelty" in (state / "zygote.log").read_text()
+    assert not list((state / "containers").rglob("ran"))
+
+
+def test_a_command_that_cannot_start_is_explained_by_python(start, state):
+    local, reports = start()
+    local.launch(order(1, "no-such-command"))
+    report = reports.exited(container_id(1, 1, 1))
+    assert report.exit_code == 127
+    assert "no such command" in report.diagnostics
+
+
+def test_a_supervisor_that_is_killed_takes_its_container_along(start, state):
+    local, reports = start()
+    local.launch(python(1, "import time; time.sleep(1000)"))
+    reports.started(container_id(1, 1, 1))
+    supervisor = supervisor_of(state)
+    assert not is_python(supervisor)
+    os.kill(supervisor, signal.SIGKILL)
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 137
+    until(lambda: not list((state / "containers").glob("*/*/pid.json")))

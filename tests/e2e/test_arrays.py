@@ -1,0 +1,89 @@
+"""An evening's work with arrays: many lines, some fail, only those run again."""
+
+import contextlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from .test_server import ALLOCATIONS, YARN_SITE, Server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arrays")
+    conf = folder / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(YARN_SITE)
+    (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
+    server = Server(conf, folder / "state", "--port", "0")
+    yield server
+    with contextlib.suppress(Exception):
+        server.post("/shutdown", json={"stop_containers": True})
+    server.wait()
+
+
+@pytest.fixture
+def shell(server, tmp_path):
+    """Calls `fairshare` as a shell in `tmp_path` does."""
+
+    def call(*arguments, stdin=""):
+        return subprocess.run(
+            [sys.executable, "-m", "fairshare", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "FAIRSHARE_URL": server.url},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+def test_an_array_of_200_lines_with_three_failures_is_resubmitted(shell, tmp_path):
+    (tmp_path / "good").mkdir()
+    lines = [f"line {number}" for number in range(1, 201)]
+    (tmp_path / "lines.txt").write_text("\n".join(lines) + "\n")
+    for number in (17, 40, 181):
+        (tmp_path / f"bad line {number}").touch()
+    work = 'test ! -e "bad $1" && echo "$FAIRSHARE_TASK_COUNT" > "good/$FAIRSHARE_TASK_INDEX $1"'
+    options = ("--queue", "a", "--memory", "64m", "--max-attempts", "1")
+    array = ("--array", "lines.txt%20", "--wait")
+    done = shell("submit", *options, *array, "--", "sh", "-c", work, "work", "{}")
+    assert done.returncode == 1
+    assert "3 of 200 tasks of group task failed: 17,40,181." in done.stderr
+    application = done.stdout.strip()
+    assert len(list((tmp_path / "good").iterdir())) == 197
+
+    for bad in tmp_path.glob("bad *"):
+        bad.unlink()
+    again = shell("resubmit", application, "--failed", "--wait")
+    assert again.returncode == 0, again.stderr
+    good = {path.name: path.read_text() for path in (tmp_path / "good").iterdir()}
+    assert set(good) == {f"{number} line {number}" for number in range(1, 201)}
+    assert set(good.values()) == {"200\n"}
+    nothing = shell("resubmit", again.stdout.strip(), "--failed")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "all of its tasks succeeded" in nothing.stderr
+
+
+def test_lines_of_stdin_are_words_of_the_shell(shell, tmp_path, server):
+    options = ("--queue", "a", "--memory", "64m", "--wait", "--array", "-")
+    done = shell("submit", *options, "--", "sh", "-c", "echo {} {}", stdin="$(id)\n\na  'b\n")
+    assert done.returncode == 0, done.stderr
+    printed = {server.log(one["id"]) for one in server.containers(done.stdout.strip())}
+    assert printed == {"$(id) $(id)\n", "a  'b a  'b\n"}
+
+
+def test_a_wrong_array_submits_nothing(shell, server):
+    before = server.get("/applications").json()
+    for array, words in (
+        ("nothing.txt%2", "cannot read nothing.txt: No such file or directory"),
+        ("9-1", "'9-1' has no numbers"),
+    ):
+        done = shell("submit", "--array", array, "--", "echo", "{}")
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert server.get("/applications").json() == before

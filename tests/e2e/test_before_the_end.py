@@ -1,0 +1,107 @@
+"""The training of docs/jobs.md: preempted, it saves its state, and resumes when there is room."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs/jobs.md"
+SITE = """<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
+  </property>
+  <property><name>yarn.scheduler.fair.preemption</name><value>true</value></property>
+  <property>
+    <name>yarn.scheduler.fair.preemption.cluster-utilization-threshold</name><value>0</value>
+  </property>
+  <property><name>yarn.scheduler.fair.waitTimeBeforeKill</name><value>100</value></property>
+</configuration>
+"""
+QUEUES = """<allocations>
+  <queue name="guest"><allowPreemptionFrom>true</allowPreemptionFrom></queue>
+  <queue name="owner">
+    <minResources>1024 mb, 1 vcores</minResources>
+    <minSharePreemptionTimeout>1</minSharePreemptionTimeout>
+  </queue>
+</allocations>
+"""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    conf = tmp_path_factory.mktemp("conf")
+    (conf / "yarn-site.xml").write_text(SITE)
+    (conf / "fair-scheduler.xml").write_text(QUEUES)
+    (conf / "fairshare.toml").write_text("[engine]\nmemory_mb = 1024\nvcores = 1\n")
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-P", "-m", "fairshare", "serve", "--conf", conf, "--port", "0"),
+            *("--state", tmp_path_factory.mktemp("state")),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    line = server.stdout.readline()
+    assert line.startswith("listening on "), line
+    try:
+        yield line.split()[-1]
+    finally:
+        httpx.post(f"{line.split()[-1]}/api/v1/shutdown", json={"stop_containers": True})
+        server.communicate(timeout=60)
+
+
+def submitted(url, queue, **task):
+    group = {"resources": {"memory-mb": 1024, "vcores": 1}, **task}
+    answer = httpx.post(f"{url}/api/v1/applications", json={"queue": queue, "tasks": [group]})
+    return answer.json()
+
+
+def until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def state_of(url, application):
+    return httpx.get(f"{url}/api/v1/applications/{application}").json()["state"]
+
+
+def test_a_preempted_training_saves_its_state_and_resumes(url, tmp_path):
+    program = re.findall(r"```python\n(import pathlib.*?)```", PAGE.read_text(), re.S)[0]
+    (tmp_path / "train.py").write_text(program)
+    training = submitted(
+        url,
+        "root.guest",
+        arguments=[sys.executable, "train.py"],
+        directory=str(tmp_path),
+        grace_ms=60_000,
+        max_attempts=1,
+    )["id"]
+    until(lambda: httpx.get(f"{url}/api/v1/applications/{training}").json()["containers"])
+    time.sleep(1.0)  # some epochs
+    owner = submitted(url, "root.owner", arguments=["sleep", "1"])["id"]
+    until(lambda: (tmp_path / "epoch").exists())
+    reached = int((tmp_path / "epoch").read_text())
+    assert reached > 0
+    until(lambda: state_of(url, owner) == "FINISHED")
+    resumed_s = time.monotonic()
+    until(lambda: state_of(url, training) == "FINISHED")
+    assert time.monotonic() - resumed_s < 0.2 * (20 - reached) + 3  # the rest, not all of it
+    containers = httpx.get(f"{url}/api/v1/applications/{training}/containers").json()["containers"]
+    assert [one["exit_code"] for one in containers] == [-102, 0]  # preempted; its second run
+
+
+def test_a_signal_so_long_before_no_time_limit_is_refused(url):
+    refusal = submitted(
+        url, "root.guest", arguments=["x"], end_signal={"name": "USR1", "before_ms": 1}
+    )
+    assert "end_signal.before_ms: there is no time limit" in str(refusal)
+    refusal = submitted(url, "root.guest", arguments=["x"], end_signal={"name": "KILL"})
+    assert "tasks[0].end_signal.name" in str(refusal)

@@ -1,0 +1,63 @@
+"""The keys of `top`, on a terminal of its own."""
+
+import os
+import pty
+import signal
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from fairshare.cli import keys
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield ours
+    os.close(ours)
+
+
+def pressed(terminal, typed):
+    """What ends a wait in which this is typed."""
+    with keys.Keys() as found:
+        os.write(terminal, typed)
+        try:
+            time.sleep(30)
+        except KeyboardInterrupt:
+            return found.quit
+
+
+@pytest.mark.parametrize("typed", [b"q", b"Q", b"xyq"])
+def test_q_ends_a_screen(terminal, typed):
+    assert pressed(terminal, typed) is True
+
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+
+
+def test_ctrl_c_is_still_an_interruption(terminal):
+    with keys.Keys() as found:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert not found.quit
+
+
+def test_the_terminal_is_as_it_was_afterwards(terminal):
+    before = termios.tcgetattr(sys.stdin)
+    with keys.Keys():
+        assert termios.tcgetattr(sys.stdin) != before
+    assert termios.tcgetattr(sys.stdin) == before
+
+
+def test_without_a_terminal_no_key_is_read(monkeypatch):
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        with keys.Keys() as found:
+            assert not found.quit

@@ -1,0 +1,146 @@
+"""What `plan` says of a small history, worked out by hand."""
+
+import json
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from fairshare.cli.verbs import fairshare
+from fairshare.families.registry import family_of
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.plan.conditions import parse_condition
+from fairshare.plan.outcomes import Outcome, sums
+from fairshare.plan.planning import changes
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.simulate.simulator import EPOCH_MS, Simulator
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+
+SITE = """<configuration>
+<property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
+<property><name>yarn.scheduler.minimum-allocation-mb</name><value>1024</value></property>
+</configuration>"""
+
+
+def files(weight: float) -> str:
+    return (
+        "<allocations>"
+        f"<queue name='a'><weight>{weight}</weight></queue>"
+        "<queue name='b'><weight>1.0</weight></queue>"
+        "</allocations>"
+    )
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Queues a and b have 12 tasks of 10 s each; four run at once, of which three are of a."""
+    queues = {
+        "root.a": QueueSettings("root.a", weight=3.0),
+        "root.b": QueueSettings("root.b", weight=1.0),
+    }
+    settings = FairSettings(allocations=AllocationSettings(queues=queues, from_file=True))
+    arrivals = tuple(
+        Arrival(
+            0,
+            SubmitApplication(user, queue, tasks=(TaskGroup("g", 12, (1024, 1)),)),
+            {"g": GroupPlan(10_000)},
+        )
+        for user, queue in (("ann", "root.a"), ("bob", "root.b"))
+    )
+    state = tmp_path / "state"
+    state.mkdir()
+    identity = {
+        "scheduler": "fair",
+        "resource_types": ["memory-mb", "vcores"],
+        "epoch_ms": EPOCH_MS,
+    }
+    (state / "cluster.json").write_text(json.dumps(identity))
+    journal = SqliteJournal(state)
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+    workload = Workload((NodeJoined("n1", (4096, 4)),), arrivals)
+    Simulator(manager, msgspec.json.encode(settings), workload, journal).run()
+    journal.close()
+    return state
+
+
+def plan(tmp_path, history, weight, *options):
+    conf = tmp_path / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "yarn-site.xml").write_text(SITE)
+    (conf / "fair-scheduler.xml").write_text(files(weight))
+    return CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history), *options])
+
+
+def test_the_first_line_says_that_the_history_is_reproduced(tmp_path, history):
+    told = plan(tmp_path, history, 3.0)
+    assert told.exit_code == 0, told.output
+    assert told.stdout.splitlines()[0] == (
+        "the settings in force reproduce the history: 24 of 24 decisions"
+    )
+    assert "No application ends at another time." in told.stdout
+
+
+def test_a_lighter_queue_ends_later(tmp_path, history):
+    found = json.loads(plan(tmp_path, history, 1.0, "--json").stdout)
+    assert found["proof"] == {"grants": 24, "reproduced": 24, "largest_ms": 0}
+    (later,) = found["moved"]
+    assert (later["user"], later["before_ms"], later["after_ms"]) == ("ann", 40_000, 60_000)
+    assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
+        "changes"
+    ]
+
+
+def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):
+    told = plan(tmp_path, history, 1.0, "--fail-if", "a turnaround_mean > +10%")
+    assert told.exit_code == 1
+    assert "this holds: a turnaround_mean > +10%" in told.stderr
+    assert plan(tmp_path, history, 1.0, "--fail-if", "all preempted > 0").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("nonsense", "is not a condition: write"),
+        ("a wait > +10%", "there is no 'wait', only wait_p50"),
+        ("a wait_p50 > soon", "'soon' is not a duration"),
+        ("moon wait_p50 > 5s", "no queue and no user of the history is 'moon'"),
+    ],
+)
+def test_a_wrong_condition_is_refused(tmp_path, history, condition, words):
+    told = plan(tmp_path, history, 1.0, "--fail-if", condition)
+    assert told.exit_code != 0
+    assert words in " ".join(told.stderr.split())
+
+
+def test_a_directory_without_a_history_is_refused(tmp_path, history):
+    told = plan(tmp_path, tmp_path, 1.0)
+    assert told.exit_code == 1
+    assert "has no journal.sqlite3: name a server's state directory" in told.stderr
+
+
+def test_a_condition_compares_with_history_or_an_amount():
+    before = sums([outcome(wait_ms=1_000)], 0)
+    after = sums([outcome(wait_ms=1_200)], 0)
+    never = sums([outcome(wait_ms=None)], 0)
+    assert parse_condition("a wait_p95 > +10%").holds(before, after)
+    assert not parse_condition("a wait_p95 > +25%").holds(before, after)
+    assert parse_condition("a wait_p95 > 1s").holds(before, after)
+    assert parse_condition("a wait_p95 < +0%").holds(after, before)
+    assert parse_condition("a wait_p95 > +25%").holds(before, never)  # it never starts any more
+
+
+def outcome(wait_ms):
+    return Outcome(1, "job", "ann", "root.a", 0, "FINISHED", wait_ms, 60_000)
+
+
+def test_settings_that_come_and_go_are_changes():
+    found = changes({"a": 1, "b": {"c": 2}}, {"b": {"c": 2}, "d": 3})
+    assert [(one.setting, one.before, one.after) for one in found] == [
+        ("a", 1, None),
+        ("d", None, 3),
+    ]
