@@ -25,8 +25,8 @@ def terminal(monkeypatch):
 def pressed(terminal, typed):
     """What ends a wait in which this is typed."""
     with keys.Keys() as found:
-        os.write(terminal, typed)
         try:
+            os.write(terminal, typed)  # the interruption may come before the sleep begins
             time.sleep(30)
         except KeyboardInterrupt:
             return found.quit
