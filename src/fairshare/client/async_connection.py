@@ -10,17 +10,15 @@ import httpx
 
 from fairshare.client.calls import Call, Conversation
 from fairshare.client.connection import (
-    CONNECT_TIMEOUT_S,
-    READ_TIMEOUT_S,
     decoded,
-    given,
-    manners,
-    octets,
+    get_request,
+    post_request,
+    put_request,
     successful,
     unreachable,
-    written,
 )
-from fairshare.client.discovery import UNIX
+from fairshare.client.exchange import ExchangeFailed, NotConnected, Reply, Request
+from fairshare.client.httpx_exchange import AsyncHttpxExchange
 from fairshare.errors import FairshareError
 
 Answer = TypeVar("Answer")
@@ -47,15 +45,11 @@ class AsyncConnection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        transport = self._transport
-        if transport is None and url.startswith(UNIX):
-            path = url.removeprefix(UNIX)
-            transport = httpx.AsyncHTTPTransport(verify=False, uds=path)
-        self._http = httpx.AsyncClient(transport=transport, **manners(url, self._token))
+        self._exchange = AsyncHttpxExchange(url, self._token, self._transport)
 
     async def close(self) -> None:
         """Let the sockets go."""
-        await self._http.aclose()
+        await self._exchange.close()
 
     async def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
@@ -89,36 +83,32 @@ class AsyncConnection:
 
     async def get_response(
         self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
-    ) -> httpx.Response:
+    ) -> Reply:
         """The answer to a GET whose body is not JSON; parameters that are None are left out."""
-        return await self._call("GET", path, wait_s=wait_s, params=given(parameters))
+        return await self._call(get_request(path, wait_s, parameters))
 
     async def post(self, path: str, body: object) -> Any:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
-        response = await self._call("POST", path, **written(body))
-        return self._decoded(response) if response.content else None
+        reply = await self._call(post_request(path, body))
+        return self._decoded(reply) if reply.content else None
 
     async def put(self, path: str, content: bytes, *, wait_s: float = 0.0) -> Any:
         """The decoded JSON of a PUT of bytes."""
-        return self._decoded(await self._call("PUT", path, wait_s=wait_s, **octets(content)))
+        return self._decoded(await self._call(put_request(path, content, wait_s)))
 
-    async def _call(
-        self, method: str, path: str, *, wait_s: float = 0.0, **more: Any
-    ) -> httpx.Response:
-        read_s = READ_TIMEOUT_S + wait_s
-        timeout = httpx.Timeout(read_s, connect=CONNECT_TIMEOUT_S)
+    async def _call(self, request: Request) -> Reply:
         try:
-            response = await self._http.request(method, path, timeout=timeout, **more)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reply = await self._exchange.send(request)
+        except NotConnected as error:
             other = self._elsewhere()
             if other is not None and other != self.url:
-                await self._http.aclose()
+                await self._exchange.close()
                 self._turn_to(other)
-                return await self._call(method, path, wait_s=wait_s, **more)
-            raise unreachable(error, self.url, read_s) from error
-        except httpx.HTTPError as error:
-            raise unreachable(error, self.url, read_s) from error
-        return successful(response, self.url)
+                return await self._call(request)
+            raise unreachable(error, self.url, request.read_s) from error
+        except ExchangeFailed as error:
+            raise unreachable(error, self.url, request.read_s) from error
+        return successful(reply, self.url)
 
-    def _decoded(self, response: httpx.Response) -> Any:
-        return decoded(response, self.url)
+    def _decoded(self, reply: Reply) -> Any:
+        return decoded(reply, self.url)

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import httpx
 import msgspec
 
 from fairshare.api.applications import (
@@ -58,6 +57,7 @@ from fairshare.client.answers import (
 from fairshare.client.connection import segment
 from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
+from fairshare.client.exchange import Reply
 from fairshare.client.interpreter import Interpreter
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Conversation as Conversation
@@ -295,8 +295,8 @@ class CallTable(AccountingCalls, CronCalls):
     def result(self, container: str) -> Call[Any]:
         """What the Python callable returned that a container ran; raises NotPicklable."""
 
-        def unpickled(response: httpx.Response) -> Any:
-            return callables.unpickled(response.content, container)
+        def unpickled(reply: Reply) -> Any:
+            return callables.unpickled(reply.content, container)
 
         return Call(f"/containers/{segment(container)}/result", unpickled, whole=True)
 

@@ -9,9 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Self, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fairshare.client import logs, waiting
 from fairshare.client.answers import Application
@@ -24,6 +22,9 @@ from fairshare.client.large_calls import submitting
 from fairshare.client.methods import Sent
 from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError
+
+if TYPE_CHECKING:
+    import httpx
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,7 +50,7 @@ class Client(CallTable, Sent):
         url: str | None = None,
         *,
         token: str | None = None,
-        transport: httpx.BaseTransport | None = None,
+        transport: "httpx.BaseTransport | None" = None,
     ) -> None:
         server = Server(url, token)
         self._server = server

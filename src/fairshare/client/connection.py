@@ -4,29 +4,35 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 `answers`.
 """
 
-import os
-import ssl
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-import httpx
 import msgspec
 
 from fairshare.api.cluster import Refusal
-from fairshare.client.discovery import UNIX, is_loopback
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
+from fairshare.client.exchange import (
+    READ_TIMEOUT_S,
+    AnsweredTooLate,
+    Exchange,
+    ExchangeFailed,
+    NotConnected,
+    Reply,
+    Request,
+)
+from fairshare.client.local_exchange import LocalExchange, is_local
 from fairshare.errors import FairshareError, InputError
 
 if TYPE_CHECKING:
+    import httpx
+
     from fairshare.client.calls import Call, Conversation
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
-BASE = "/api/v1"
-CONNECT_TIMEOUT_S = 5.0
-READ_TIMEOUT_S = 30.0
+SUCCESSES = range(200, 300)
 
 
 class Connection:
@@ -41,7 +47,7 @@ class Connection:
         self,
         url: str,
         token: str | None = None,
-        transport: httpx.BaseTransport | None = None,
+        transport: "httpx.BaseTransport | None" = None,
         elsewhere: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._token = token
@@ -51,12 +57,11 @@ class Connection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        transport = self._transport or unix_transport(url)
-        self._http = httpx.Client(transport=transport, **manners(url, self._token))
+        self._exchange = exchange_with(url, self._token, self._transport)
 
     def close(self) -> None:
         """Let the sockets go."""
-        self._http.close()
+        self._exchange.close()
 
     def ask(self, call: "Call[Answer]") -> Answer:
         """What one call of `calls` comes to."""
@@ -88,65 +93,44 @@ class Connection:
 
     def get_response(
         self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
-    ) -> httpx.Response:
+    ) -> Reply:
         """The answer to a GET whose body is not JSON; parameters that are None are left out."""
-        return self._call("GET", path, wait_s=wait_s, params=given(parameters))
+        return self._call(get_request(path, wait_s, parameters))
 
     def post(self, path: str, body: object) -> Any:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
-        response = self._call("POST", path, **written(body))
-        return self._decoded(response) if response.content else None
+        reply = self._call(post_request(path, body))
+        return self._decoded(reply) if reply.content else None
 
     def put(self, path: str, content: bytes, *, wait_s: float = 0.0) -> Any:
         """The decoded JSON of a PUT of bytes."""
-        return self._decoded(self._call("PUT", path, wait_s=wait_s, **octets(content)))
+        return self._decoded(self._call(put_request(path, content, wait_s)))
 
-    def _call(self, method: str, path: str, *, wait_s: float = 0.0, **more: Any) -> httpx.Response:
-        read_s = READ_TIMEOUT_S + wait_s
-        timeout = httpx.Timeout(read_s, connect=CONNECT_TIMEOUT_S)
+    def _call(self, request: Request) -> Reply:
         try:
-            response = self._http.request(method, path, timeout=timeout, **more)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reply = self._exchange.send(request)
+        except NotConnected as error:
             other = self._elsewhere()
             if other is not None and other != self.url:
-                self._http.close()
+                self._exchange.close()
                 self._turn_to(other)
-                return self._call(method, path, wait_s=wait_s, **more)
-            raise unreachable(error, self.url, read_s) from error
-        except httpx.HTTPError as error:
-            raise unreachable(error, self.url, read_s) from error
-        return successful(response, self.url)
+                return self._call(request)
+            raise unreachable(error, self.url, request.read_s) from error
+        except ExchangeFailed as error:
+            raise unreachable(error, self.url, request.read_s) from error
+        return successful(reply, self.url)
 
-    def _decoded(self, response: httpx.Response) -> Any:
-        return decoded(response, self.url)
-
-
-def manners(url: str, token: str | None) -> dict[str, Any]:
-    """How requests are made, synchronous or not."""
-    return {
-        # Certificates take 20 ms to read; redirections, which could lead to TLS, are not followed.
-        "verify": trust() if url.startswith("https:") else False,
-        "base_url": http_address(url) + BASE,
-        "headers": {"Authorization": f"Bearer {token}"} if token else {},
-        "timeout": httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-        "trust_env": not is_loopback(url),
-    }
+    def _decoded(self, reply: Reply) -> Any:
+        return decoded(reply, self.url)
 
 
-def http_address(url: str) -> str:
-    """The beginning of the URLs of a server, which has no name of its own on a Unix socket.
+def exchange_with(url: str, token: str | None, transport: "httpx.BaseTransport | None") -> Exchange:
+    """What carries the requests to a server."""
+    if transport is None and is_local(url):
+        return LocalExchange(url, token)
+    from fairshare.client.httpx_exchange import HttpxExchange  # its import takes long
 
-    >>> http_address("unix:/run/fairshare/fairshare.sock"), http_address("http://127.0.0.1:8088")
-    ('http://localhost', 'http://127.0.0.1:8088')
-    """
-    return "http://localhost" if url.startswith(UNIX) else url
-
-
-def unix_transport(url: str) -> httpx.BaseTransport | None:
-    """What carries the calls to a Unix socket; None for another address."""
-    if not url.startswith(UNIX):
-        return None
-    return httpx.HTTPTransport(verify=False, uds=url.removeprefix(UNIX))
+    return HttpxExchange(url, token, transport)
 
 
 def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,27 +138,39 @@ def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def written(body: object) -> dict[str, Any]:
-    """A body as JSON."""
+def reading_s(wait_s: float) -> float:
+    """How long an answer may take that the server delays for `wait_s` on purpose."""
+    return READ_TIMEOUT_S + wait_s
+
+
+def get_request(path: str, wait_s: float, parameters: Mapping[str, Any]) -> Request:
+    """A GET; parameters that are None are left out."""
+    return Request("GET", path, reading_s(wait_s), given(parameters))
+
+
+def post_request(path: str, body: object) -> Request:
+    """A POST of a body as JSON."""
     content = msgspec.json.encode(body)
-    return {"content": content, "headers": {"Content-Type": "application/json"}}
+    return Request("POST", path, content=content, media_type="application/json")
 
 
-def octets(content: bytes) -> dict[str, Any]:
-    """A body of bytes."""
-    return {"content": content, "headers": {"Content-Type": "application/octet-stream"}}
+def put_request(path: str, content: bytes, wait_s: float) -> Request:
+    """A PUT of bytes."""
+    return Request(
+        "PUT", path, reading_s(wait_s), content=content, media_type="application/octet-stream"
+    )
 
 
-def successful(response: httpx.Response, url: str) -> httpx.Response:
-    """The response; raises the error of one that is not a success."""
-    if response.is_success:
-        return response
-    raise refusal(response, url)
+def successful(reply: Reply, url: str) -> Reply:
+    """The answer; raises the error of one that is not a success."""
+    if SUCCESSES.start <= reply.status < SUCCESSES.stop:
+        return reply
+    raise refusal(reply, url)
 
 
-def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreachable:
+def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreachable:
     """What a call that brought no answer becomes."""
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+    if isinstance(error, NotConnected):
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return ServerUnreachable(
                 f"who answers at {url} cannot be verified ({error}), so nothing was sent: name the"
@@ -183,7 +179,7 @@ def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreac
                 url,
             )
         return ServerUnreachable(f"no server at {url}: {START_ONE}", url)
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, AnsweredTooLate):
         return ServerUnreachable(
             f"the server at {url} did not answer within {read_s:g} s: see whether its machine is"
             " overloaded, then try again",
@@ -196,19 +192,19 @@ def unreachable(error: httpx.HTTPError, url: str, read_s: float) -> ServerUnreac
     )
 
 
-def refusal(response: httpx.Response, url: str) -> Exception:
+def refusal(reply: Reply, url: str) -> Exception:
     """The error that an unsuccessful answer becomes."""
     try:
-        answer = msgspec.json.decode(response.content, type=Refusal)
+        answer = msgspec.json.decode(reply.content, type=Refusal)
     except msgspec.DecodeError:
-        return _strange(url, f"HTTP {response.status_code} without a reason")
-    return Refused(response.status_code, answer.code, answer.message, answer.id)
+        return _strange(url, f"HTTP {reply.status} without a reason")
+    return Refused(reply.status, answer.code, answer.message, answer.id)
 
 
-def decoded(response: httpx.Response, url: str) -> Any:
+def decoded(reply: Reply, url: str) -> Any:
     """The JSON of an answer; raises AnswerNotUnderstood."""
     try:
-        return msgspec.json.decode(response.content)
+        return msgspec.json.decode(reply.content)
     except msgspec.DecodeError as error:
         raise _strange(url, "no JSON") from error
 
@@ -218,14 +214,6 @@ def _strange(url: str, what: str) -> AnswerNotUnderstood:
         f"what answers at {url} speaks otherwise ({what}): see whether it is a fairshare server,"
         " and of the same version as this client"
     )
-
-
-def trust() -> ssl.SSLContext | bool:
-    """Whose certificates are believed: what SSL_CERT_FILE and SSL_CERT_DIR say, else httpx's own
-    list of authorities. They count for this machine too, whose proxies do not."""
-    if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
-        return ssl.create_default_context()
-    return True
 
 
 def segment(text: str) -> str:

@@ -7,9 +7,7 @@ application alone. Decides nothing by itself: what to ask for is the program's b
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Self
-
-import httpx
+from typing import TYPE_CHECKING, Self
 
 from fairshare.api.applications import Containers
 from fairshare.api.values import NothingBody
@@ -25,6 +23,9 @@ from fairshare.client.discovery import (
 )
 from fairshare.client.errors import ServerUnreachable
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Driver:
@@ -42,7 +43,7 @@ class Driver:
         self,
         environment: Mapping[str, str] = os.environ,
         *,
-        transport: httpx.BaseTransport | None = None,
+        transport: "httpx.BaseTransport | None" = None,
     ) -> None:
         names = (URL_VARIABLE, TOKEN_VARIABLE, APPLICATION_VARIABLE)
         missing = [name for name in names if not environment.get(name)]

@@ -7,12 +7,12 @@ Nothing is decoded here.
 import time
 from collections.abc import Iterator
 
-import httpx
 import msgspec
 
 from fairshare.client.calls import Call, Calls, Conversation, last_failed
 from fairshare.client.connection import Connection, segment
 from fairshare.client.errors import Refused
+from fairshare.client.exchange import Reply
 from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20
@@ -58,9 +58,9 @@ def part(container: str, stream: str, offset: int, limit: int = CHUNK_BYTES) -> 
     return Call(path, _chunk_of, parameters={"offset": offset, "limit": limit}, whole=True)
 
 
-def _chunk_of(response: httpx.Response) -> Chunk:
-    complete = response.headers.get("X-Fairshare-Complete", "").lower() == "true"
-    return Chunk(response.content, complete, int(response.headers.get("X-Fairshare-Skipped", "0")))
+def _chunk_of(reply: Reply) -> Chunk:
+    complete = reply.headers.get("x-fairshare-complete", "").lower() == "true"
+    return Chunk(reply.content, complete, int(reply.headers.get("x-fairshare-skipped", "0")))
 
 
 def read_all(connection: Connection, container: str, stream: str) -> Iterator[bytes]:

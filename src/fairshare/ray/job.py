@@ -17,13 +17,14 @@ import httpx
 import msgspec
 
 from fairshare.api.ray_programs import Job
-from fairshare.client.connection import manners, segment
+from fairshare.client.connection import segment
 from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLE,
     published_url,
 )
+from fairshare.client.httpx_exchange import manners
 from fairshare.errors import FairshareError
 from fairshare.server.archives import unpack
 from fairshare.wording import failed_call

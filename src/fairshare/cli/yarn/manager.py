@@ -12,9 +12,10 @@ import httpx
 
 from fairshare.cli.yarn.addresses import Addresses
 from fairshare.cli.yarn.documents import Fields, decoded
-from fairshare.client.connection import http_address, trust, unix_transport
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
+from fairshare.client.exchange import http_address
+from fairshare.client.httpx_exchange import trust, unix_transport
 from fairshare.errors import FairshareError
 
 BASE = "/ws/v1/cluster"
