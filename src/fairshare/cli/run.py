@@ -14,6 +14,12 @@ import click
 
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
+from fairshare.cli.exit_codes import (
+    FAILED,
+    code_without_command,
+    is_code_of_command,
+    worst_end,
+)
 from fairshare.cli.jobs import MOST_ATTEMPTS
 from fairshare.cli.live_output import LiveOutput
 from fairshare.cli.options import Whole, with_client
@@ -35,7 +41,6 @@ LAST_WORDS_S = 30.0
 PATIENT_S = 2.0
 """After which a terminal is shown that the command waits."""
 
-_OUT_OF_MEMORY = -104
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -174,16 +179,12 @@ def exit_code(found: Application, containers: tuple[Container, ...], number: int
         return 128 + number
     if found.state == "FINISHED":
         return 0
-    # By task: a later attempt counts more. A driver's containers are its own business.
-    masters = tuple(one for one in containers if one.master)
-    last = {(one.group, one.task): one for one in masters or containers}
-    worst = max(last.values(), key=lambda one: one.exit_code or 0, default=None)
-    code = 0 if worst is None else worst.exit_code or 0
-    if worst is None or found.state != "FAILED" or not 0 < code < 256:
+    worst = worst_end(containers)
+    if worst is None or not is_code_of_command(found, worst):
         click.echo(plain_lines(f"{found.id} ended as {found.state}: {found.diagnostics}"), err=True)
-        return 137 if _OUT_OF_MEMORY in {one.exit_code for one in last.values()} else 1
+        return code_without_command(containers)
     reason = worst.diagnostics.partition("\n")[0]
     # Its own exit code says nothing more, and the reason that it cannot start was in its stderr.
     if not reason.startswith(("exit code", "cannot run")):
         click.echo(plain_lines(reason), err=True)
-    return code
+    return worst.exit_code or FAILED

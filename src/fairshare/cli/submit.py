@@ -14,6 +14,7 @@ import msgspec
 from fairshare.api.ray_programs import Program, container_signal, program_arguments
 from fairshare.cli.arrays import Array, parse_array
 from fairshare.cli.cells import plain_lines
+from fairshare.cli.exit_codes import code_of
 from fairshare.cli.jobs import MOST_ATTEMPTS, MOST_TASKS, read_job
 from fairshare.cli.options import (
     AMOUNT,
@@ -538,7 +539,7 @@ def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> Non
 
 
 def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
-    """Show the progress, and exit with the code for the application's result."""
+    """Show the progress, and exit as its only command did, or with 1 if one of several failed."""
     console = open_console(stderr=True)
     last = None
     try:
@@ -557,4 +558,4 @@ def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
         log = client.failure_log(application)
         failed = ApplicationFailed(application, last.state, last.diagnostics, log)
         click.echo(plain_lines(str(failed)), err=True)
-    raise click.exceptions.Exit(1)
+    raise click.exceptions.Exit(code_of(last, client.containers(application)))

@@ -5,6 +5,7 @@ import time
 import click
 import msgspec
 
+from fairshare.cli.exit_codes import FAILED, code_of
 from fairshare.cli.options import DURATION, json_option, with_client
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_console, print_json
@@ -21,8 +22,9 @@ def command(
 ) -> None:
     """Wait until applications have ended, and print how each of them did.
 
-    The exit code is 0 if all of them finished, 1 if one failed or was killed, or has not ended
-    within the timeout, and 130 after Ctrl-C, which leaves them running.
+    The exit code is 0 if all of them finished, that of the command if a single one with a single
+    task was named, 1 if one failed or was killed, or has not ended within the timeout, and 130
+    after Ctrl-C, which leaves them running.
     """
     until_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1_000
     # A wrong name is refused at once, not after hours of waiting for the others.
@@ -36,8 +38,10 @@ def command(
     finally:
         if as_json:
             print_json({"applications": msgspec.to_builtins(ended)})
+    if len(ended) == 1:
+        raise click.exceptions.Exit(code_of(ended[0], client.containers(ended[0].id)))
     if any(one.state != "FINISHED" for one in ended):
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(FAILED)
 
 
 def end_of(client: Client, name: str, until_s: float | None) -> Application:

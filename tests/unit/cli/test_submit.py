@@ -219,6 +219,42 @@ def test_waiting_for_a_failure_tells_why_with_its_last_lines_and_ends_with_1(run
     ]
 
 
+def one_task_that_ended(cluster, *codes, state="FAILED"):
+    end = progress(state, 0, groups=[{"name": "task", "count": 1}])
+    containers = [
+        {"id": f"c{attempt}", "group": "task", "task": 0, "state": "COMPLETE", "exit_code": code}
+        for attempt, code in enumerate(codes)
+    ]
+    cluster.answers |= {
+        f"/applications/{APPLICATION}": end,
+        f"/applications/{APPLICATION}/containers": {"containers": containers},
+    }
+
+
+@pytest.mark.parametrize("verb", [("submit", "--wait", "ls"), ("wait", APPLICATION)])
+@pytest.mark.parametrize(
+    ("codes", "state", "code"),
+    [
+        ((7,), "FAILED", 7),
+        ((7, 3), "FAILED", 3),
+        ((-104,), "FAILED", 137),
+        ((-105,), "KILLED", 1),
+        ((9,), "KILLED", 1),
+        ((), "FAILED", 1),
+    ],
+)
+def test_waiting_for_one_task_ends_with_its_exit_code(run, cluster, verb, codes, state, code):
+    one_task_that_ended(cluster, *codes, state=state)
+    assert run(*verb).exit_code == code
+
+
+def test_waiting_for_several_applications_ends_with_1(run, cluster):
+    one_task_that_ended(cluster, 7)
+    other = "application_1700000000000_0008"
+    cluster.answers[f"/applications/{other}"] = {**progress("FAILED", 0), "id": other}
+    assert run("wait", APPLICATION, other).exit_code == 1
+
+
 def test_waiting_as_json_prints_only_the_end(run, cluster):
     cluster.answers[f"/applications/{APPLICATION}"] = progress("KILLED", 1)
     result = run("submit", "--wait", "--json", "ls")
