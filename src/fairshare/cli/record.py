@@ -72,5 +72,5 @@ def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
 
 
 def _record(path: Path, name: Path, states: States) -> str:
-    scenario = read_scenario(path.read_text(encoding="utf-8"), str(path))
+    scenario = read_scenario(path.read_text(encoding="utf-8"), str(path), path.parent)
     return record_text({**record(scenario, states), "file": str(name)})

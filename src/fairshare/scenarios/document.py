@@ -5,6 +5,7 @@ steps do; the steps' own keys stand in `step_readers.py`, the checks' keys in `e
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from fairshare.config.problems import Problems
@@ -12,6 +13,7 @@ from fairshare.config.yaml_tree import Node, read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.pools.jobs import Generation
 from fairshare.families.registry import all_families, family_of_public_name
+from fairshare.scenarios.config_files import fill_in
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
 from fairshare.scenarios.job_steps import JOB_STEP_READERS
 from fairshare.scenarios.step_readers import (
@@ -33,16 +35,25 @@ class NotAScenario(FairshareError):
     """The file is YAML, and does not say that it is a scenario."""
 
 
-def read_scenario(text: str, file: str) -> Scenario:
+def config_names() -> tuple[str, ...]:
+    """The files that a configuration of a scenario may have."""
+    own = (name for family in all_families().values() for name in family.files)
+    return tuple(dict.fromkeys((*own, *SITE_FILES)))
+
+
+def read_scenario(text: str, file: str, directory: Path | None = None) -> Scenario:
     """The scenario of a file's text; `file` is the name that problems carry.
 
-    Raises ConfigurationError with every mistake, and NotAScenario without a key `scenario`.
+    Paths of configuration files count from `directory`; with None there can be none. Raises
+    ConfigurationError with every mistake, and NotAScenario without a key `scenario`.
     """
     problems = Problems()
     root = read_yaml(text, file, problems)
     if root is not None and (root.entries is None or "scenario" not in root.entries):
         problems.raise_errors()
         raise NotAScenario(f"{file}: not a scenario: it has no key 'scenario: {VERSION}'")
+    if root is not None:
+        fill_in(root, config_names(), directory, problems)
     scenario = None if root is None else _read(root, file, problems)
     problems.raise_errors()
     if scenario is None:
@@ -89,8 +100,7 @@ def _config(fields: Fields) -> dict[str, str]:
     if node is None:
         return {}
     inner = Fields(node, "config", fields.problems)
-    own = dict.fromkeys(name for family in all_families().values() for name in family.files)
-    names = (*own, *SITE_FILES)
+    names = config_names()
     texts = read_files(inner, names)
     inner.finish(names)
     return texts

@@ -22,7 +22,7 @@ from fairshare.config.yaml_form import (
     one_of,
 )
 from fairshare.families.registry import all_families
-from fairshare.scenarios.document import GENERATIONS, SITE_FILES, VERSION
+from fairshare.scenarios.document import GENERATIONS, VERSION, config_names
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
 from fairshare.scenarios.step_forms import (
     ASK,
@@ -33,7 +33,7 @@ from fairshare.scenarios.step_forms import (
     STEPS,
     TASKS,
     Step,
-    files_by_name,
+    config_of,
 )
 from fairshare.scenarios.waiting import CAUSES, KEYS
 
@@ -46,11 +46,6 @@ _GENERATION: Final = Value(
 )
 
 
-def _files() -> tuple[str, ...]:
-    own = (name for family in all_families().values() for name in family.files)
-    return tuple(dict.fromkeys((*own, *SITE_FILES)))
-
-
 def _keys() -> tuple[Key, ...]:
     schedulers = [family.public_name for family in all_families().values()]
     nodes = list_of(form_named("node", ""), "list of [nodes](#a-node)")
@@ -59,7 +54,13 @@ def _keys() -> tuple[Key, ...]:
         Key("name", TEXT, "what it shows", "none"),
         Key("source", TEXT, "where its numbers come from", "none"),
         Key("scheduler", one_of(schedulers), "the scheduler under test", needed=True),
-        Key("config", files_by_name(_files()), "Hadoop's files by name, each as a text", "none"),
+        Key(
+            "config",
+            config_of(config_names()),
+            "Hadoop's files by name, each as a text or a path from this file's directory; or the"
+            " path of a directory that has them",
+            "none",
+        ),
         Key(
             "properties",
             PROPERTIES,

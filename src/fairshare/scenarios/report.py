@@ -41,7 +41,7 @@ def check_file(path: Path, *, verify: bool = False) -> Result:
     """Run the scenario in a file. With `verify` the state's invariants are checked too."""
     file = str(path)
     try:
-        scenario = read_scenario(path.read_text(encoding="utf-8"), file)
+        scenario = read_scenario(path.read_text(encoding="utf-8"), file, path.parent)
     except NotAScenario:
         return Result(file, None, "skipped", 0)
     except (ConfigurationError, OSError, UnicodeDecodeError) as error:

@@ -63,8 +63,14 @@ def files_by_name(names: tuple[str, ...]) -> Value:
     """Texts of files."""
     text = {"anyOf": [TEXT.schema, {"type": "null"}]}
     properties = dict.fromkeys(names, text)
-    words = "texts of " + ", ".join(f"`{name}`" for name in names)
+    words = "texts or paths of " + ", ".join(f"`{name}`" for name in names)
     return Value({"type": "object", "additionalProperties": False, "properties": properties}, words)
+
+
+def config_of(names: tuple[str, ...]) -> Value:
+    """Texts of files, or the directory that has them."""
+    files = files_by_name(names)
+    return Value({"anyOf": [files.schema, TEXT.schema]}, f"{files.words}; or a directory")
 
 
 def _needed(name: str, value: Value, meaning: str) -> Key:

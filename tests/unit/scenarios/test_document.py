@@ -163,7 +163,7 @@ def test_memory_may_have_a_unit_in_what_happens_and_in_what_is_expected():
         ("- heartbeat: {times: 2}", "4:16", "heartbeat needs a value for 'node'"),
         ("- finish: {app: a, on: n1}", "4:13", "finish needs a value for 'containers'"),
         ("- node: {}", "4:11", "node needs one of add, remove, resize, drain and undrain"),
-        ("- reload: {mapred-site.xml: x}", "4:14", "unknown key 'mapred-site.xml' in reload"),
+        ("- reload: {mapred-site.xml: <x/>}", "4:14", "unknown key 'mapred-site.xml' in reload"),
         ("- write: {error: true}", "4:13", "unknown key 'error' in write"),
         ("- {update: 1, kill: a}", "4:5", "one key such as 'update: 1', found 2 keys"),
         ("- update", "4:5", "a step is a mapping with one key"),
