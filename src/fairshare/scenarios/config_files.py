@@ -5,6 +5,7 @@ the directory of the scenario; a `config` that is a text is the path of a direct
 document has the texts, and its readers know nothing of files.
 """
 
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,7 @@ def _path_of(node: Node, directory: Path | None, problems: Problems) -> Path | N
         message = f"{node.text!r} is a path, and a scenario that is not a file has none: write XML"
         problems.error(node.place, RULE, message)
         return None
-    return directory / Path(node.text.strip()).expanduser()
+    return directory / node.text.strip()
 
 
 def _text_of(node: Node, directory: Path | None, problems: Problems) -> str:
@@ -67,12 +68,11 @@ def _text_of(node: Node, directory: Path | None, problems: Problems) -> str:
 
 def _text_in(path: Path, node: Node, problems: Problems) -> str:
     try:
-        with path.open("rb") as file:
-            found = file.read(MOST_BYTES + 1)
+        found = _bytes_of(path)
         if len(found) <= MOST_BYTES:
             return found.decode()
         reason = f"it has more than {MOST_BYTES:,} bytes"
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with a zero byte
         reason = cause(error)
     message = (
         f"cannot read {path}: {reason}. Write the path of a file, from the directory of this"
@@ -82,22 +82,37 @@ def _text_in(path: Path, node: Node, problems: Problems) -> str:
     return ""
 
 
+def _bytes_of(path: Path) -> bytes:
+    """One byte more than the maximum at most. Opening a pipe would wait for its writer."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError("it is not a regular file")
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
 def _read_directory(
     config: Node, known: tuple[str, ...], directory: Path | None, problems: Problems
 ) -> None:
     """Make `config` a mapping of the files that are in the directory that it names."""
+    config.entries = {}
     path = _path_of(config, directory, problems)
-    found = [name for name in known if path is not None and (path / name).is_file()]
-    if path is not None and not path.is_dir():
-        what = "is not a directory" if path.exists() else "does not exist"
-        message = f"config: {path} {what}: write a directory, or a mapping of files by name"
+    if path is None:
+        return
+    try:
+        present = {entry.name for entry in path.iterdir()}
+    except (OSError, ValueError) as error:
+        message = (
+            f"config: cannot read {path}: {cause(error)}. Write a directory, from the directory of"
+            " this scenario, or a mapping of files by name"
+        )
         problems.error(config.place, RULE, message)
-    elif path is not None and not found:
+        return
+    found = [name for name in known if name in present]
+    if not found:
         message = f"config: none of {', '.join(known)} is in {path}"
         problems.error(config.place, RULE, message)
-    config.entries = {}
     for name in found:
-        assert path is not None
         node = Node(config.place)
         _replace(node, _text_in(path / name, config, problems))
         config.entries[name] = node

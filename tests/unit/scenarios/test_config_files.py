@@ -1,5 +1,6 @@
 """Scenarios that name configuration files instead of having their texts in them."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def refused(conf, config, steps=""):
     return str(caught.value)
 
 
-def test_a_path_stands_for_the_text_of_a_file(conf):
+def test_a_path_is_replaced_by_the_text_of_its_file(conf):
     scenario = read(conf, "{fair-scheduler.xml: ../conf/other.xml, yarn-site.xml: <x/>}")
     assert scenario.config == {"fair-scheduler.xml": OTHER, "yarn-site.xml": "<x/>"}
 
@@ -69,8 +70,13 @@ def test_steps_name_files_too(conf):
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        ("../nowhere", "s.yaml:3:9: error: config: {}/tests/../nowhere does not exist: write a"),
-        ("../conf/other.xml", "conf/other.xml is not a directory: write a directory"),
+        (
+            "../nowhere",
+            "s.yaml:3:9: error: config: cannot read {}/tests/../nowhere: No such file or directory."
+            " Write a directory, from the directory of this scenario, or a mapping of files by",
+        ),
+        ("../conf/other.xml", "config: cannot read {}/tests/../conf/other.xml: Not a directory."),
+        (f"../{'a' * 300}", ": File name too long."),
         (".", "config: none of fair-scheduler.xml, "),
         (
             "{fair-scheduler.xml: missing.xml}",
@@ -79,11 +85,16 @@ def test_steps_name_files_too(conf):
         ),
         ("{fair-scheduler.xml: ../conf}", "../conf: Is a directory."),
         ("{fair-scheduler.xml: ../conf/binary}", "../conf/binary: this is not a text in UTF-8."),
+        ("{fair-scheduler.xml: ../conf/pipe}", "../conf/pipe: it is not a regular file."),
+        ('{fair-scheduler.xml: "a\\0b"}', ": embedded null byte."),
+        (f"{{fair-scheduler.xml: {'a' * 300}}}", ": File name too long."),
+        ("{fair-scheduler.xml: ~someone/x}", "/tests/~someone/x: No such file or directory."),
         ("{core-site.xml: ../conf/core-site.xml}", "unknown key 'core-site.xml' in config"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(conf, config, reason):
     (conf / "binary").write_bytes(b"\xff\xfe")
+    os.mkfifo(conf / "pipe")
     assert reason.format(conf.parent) in refused(conf, config)
 
 
