@@ -51,6 +51,7 @@ from fairshare.schedulers.capacity.reasons import CapacityLimits
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -197,14 +198,18 @@ class CapacityScheduler(labels.LabelDoors):
                     activation.activate_below(state, step, state.made_below(above))
             return leaf
         if not found.leaf:
-            raise Refusal("not-a-leaf-queue", wording.non_leaf_queue(given.user, found.name))
+            raise Refusal("not-a-leaf-queue", self._not_a_leaf(found.name, given.user))
         return found
+
+    def _leaves(self) -> list[str]:
+        return [queue.name for queue in self._state.queues.values() if queue.leaf]
 
     def _queues_to_name(self) -> str:
         """Advice for a submission to an unknown queue: the existing leaves."""
-        names = sorted(queue.name for queue in self._state.queues.values() if queue.leaf)
-        more = f", and {len(names) - 8} more" if len(names) > 8 else ""
-        return f"The leaf queues are {', '.join(names[:8])}{more}"
+        return f"The leaf queues are {listed(self._leaves())}"
+
+    def _not_a_leaf(self, queue: str, user: str) -> str:
+        return wording.non_leaf_queue(user, queue) + leaves_below(queue, self._leaves())
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
         """Put an attempt into its queue; it becomes active when there is room for its master."""

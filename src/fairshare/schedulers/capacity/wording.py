@@ -7,6 +7,8 @@ refuses it. This is the only place that knows where in a reason the queue is.
 
 from typing import Final
 
+from fairshare.schedulers.queue_names import LEAVES, NO_LEAF
+
 _NON_LEAF: Final = " to non-leaf queue: "
 _UNKNOWN: Final = "Application submitted to unknown queue: "
 _MAY_NOT_CREATE: Final = ". It does not exist, and nothing above it may create it"
@@ -36,7 +38,8 @@ def queue_of_refusal(code: str, reason: str) -> str:
     'root.a'
     """
     if code == "not-a-leaf-queue" and _NON_LEAF in reason:
-        return reason.rpartition(_NON_LEAF)[2]
+        name = reason.rpartition(_NON_LEAF)[2]
+        return name.partition(LEAVES)[0].partition(NO_LEAF)[0]
     if code == "unknown-queue" and reason.startswith(_UNKNOWN):
         return reason.removeprefix(_UNKNOWN).removesuffix(_MAY_NOT_CREATE)
     if code == "queue-stopped" and reason.endswith(_STOPPED):

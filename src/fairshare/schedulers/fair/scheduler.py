@@ -42,6 +42,7 @@ from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -128,7 +129,9 @@ class FairScheduler:
         self._check_sizes(masters, self.maximum_allocation(step.now_ms, name), name)
         leaf = tree.get_or_create(self._state, step, name, leaf=True)
         if leaf is None:
-            raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue")
+            found = self._state.queues.values()
+            advice = leaves_below(name, (queue.name for queue in found if queue.leaf))
+            raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue{advice}")
         if not may_submit(settings.allocations, name, user, groups):
             raise Refusal("access-denied", wording.may_not_submit(user, name))
         rounded = [self.normalise(step, name, master) for master in masters]
@@ -138,12 +141,11 @@ class FairScheduler:
     def _queues_to_name(self, named: str) -> str:
         """Advice for a rejected submission: the queues of the file."""
         queues = self._state.queues.values()
-        names = sorted(queue.name for queue in queues if queue.leaf and not queue.dynamic)
+        names = [queue.name for queue in queues if queue.leaf and not queue.dynamic]
         if not names:
             return "The allocation file names no queue"
-        more = f", and {len(names) - 8} more" if len(names) > 8 else ""
         hint = f"There is no queue {named!r}" if named not in ("", "default") else "Name a queue"
-        return f"{hint}; the allocation file has {', '.join(names[:8])}{more}"
+        return f"{hint}; the allocation file has {listed(names)}"
 
     def _place_recovering(self, step: Step, name: str) -> str:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)

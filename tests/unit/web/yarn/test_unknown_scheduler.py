@@ -55,7 +55,9 @@ async def test_every_path_has_an_answer(unknown):
 
 async def test_its_diagnostics_are_its_own_words(unknown):
     name = await unknown.submit(queue="root")
-    assert (await unknown.app(name))["diagnostics"] == "root is not a leaf queue"
+    assert (await unknown.app(name))["diagnostics"] == (
+        "root is not a leaf queue. Its leaf queues are root.a, root.b"
+    )
 
 
 async def test_pools_of_mapreduce_have_a_document(tmp_path: Path):

@@ -1,0 +1,32 @@
+"""Owns the advice about queues to name at the end of a refusal. Knows no scheduler."""
+
+from collections.abc import Iterable
+
+MOST_NAMES = 8
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in order; of many the first ones.
+
+    >>> listed(f"root.q{number}" for number in range(10))
+    'root.q0, root.q1, root.q2, root.q3, root.q4, root.q5, root.q6, root.q7, and 2 more'
+    """
+    ordered = sorted(names)
+    more = len(ordered) - MOST_NAMES
+    return ", ".join(ordered[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
+
+
+LEAVES = ". Its leaf queues are "
+NO_LEAF = ". No leaf queue is below it"
+
+
+def leaves_below(queue: str, leaves: Iterable[str]) -> str:
+    """What follows the statement that a queue is not a leaf.
+
+    >>> leaves_below("root.lab", ["root.lab.ml", "root.lab.bio", "root.laboratory"])
+    '. Its leaf queues are root.lab.bio, root.lab.ml'
+    >>> leaves_below("root.lab", [])
+    '. No leaf queue is below it'
+    """
+    below = [name for name in leaves if name.startswith(f"{queue}.")]
+    return f"{LEAVES}{listed(below)}" if below else NO_LEAF
