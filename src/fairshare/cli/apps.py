@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, short_queue
+from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, share_text, short_queue
 from fairshare.cli.lists import CSV, JSON, list_options, print_list
 from fairshare.cli.options import Whole, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
@@ -159,6 +159,6 @@ def _row(console: Console, application: Application, now_ms: int, short: bool) -
         progress_text(application.progress),
         progress_bar(console, progress.succeeded, progress.total) if progress.total else NOTHING,
         amounts_text(application.used),
-        NOTHING if application.over else amounts_text(application.fair_share),
+        NOTHING if application.over else share_text(application.fair_share),
         elapsed_text(application, now_ms),
     ]

@@ -56,6 +56,16 @@ def amounts_text(amounts: Mapping[str, int] | None) -> str:
     )
 
 
+def share_text(amounts: Mapping[str, int] | None) -> str:
+    """A share, without the types that the policy of its queue does not divide: it has 0 of them.
+
+    >>> share_text({"memory-mb": 4096, "vcores": 0}), share_text({"memory-mb": 0, "vcores": 0})
+    ('4G', '0')
+    """
+    divided = amounts and {name: amount for name, amount in amounts.items() if amount}
+    return amounts_text(divided or amounts)
+
+
 def _amount_text(name: str, amount: int) -> str:
     if name == MEMORY:
         return memory_text(amount)

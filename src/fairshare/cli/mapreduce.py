@@ -14,6 +14,7 @@ from fairshare.cli.jobs import MOST_TASKS
 from fairshare.cli.options import (
     DURATION,
     MEMORY,
+    NAME,
     TAG,
     VARIABLE,
     Whole,
@@ -90,7 +91,7 @@ def parse_bytes(text: str) -> int:
 @click.option("--queue", metavar="Q", help="The queue. [default: chosen by the placement rules]")
 @click.option("--pool", metavar="P", help="The same as --queue root.P.")
 @click.option("--user", metavar="U", help="The job's user. [default: the current user]")
-@click.option("--name", metavar="N", help="The job's name. [default: the mapper]")
+@click.option("--name", metavar="N", type=NAME, help="The job's name. [default: the mapper]")
 @click.option(
     "--priority", metavar="P", help="VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW or a whole number."
 )

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction
+from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, share_text
 from fairshare.cli.lists import CSV, JSON, list_options, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.pools import pool_table
@@ -94,8 +94,8 @@ def _row(console: Console, queue: Queue, total: Amounts) -> list[str | Text]:
             style="yellow" if fair is not None and use > fair else "green",
         ),
         amounts_text(queue.used),
-        amounts_text(queue.fair_share),
-        amounts_text(queue.steady_fair_share),
+        share_text(queue.fair_share),
+        share_text(queue.steady_fair_share),
         amounts_text(queue.min_share),
         amounts_text(queue.max_share),
         str(queue.running_applications),

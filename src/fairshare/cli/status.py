@@ -18,6 +18,7 @@ from fairshare.cli.cells import (
     instant_text,
     memory_text,
     plain,
+    share_text,
 )
 from fairshare.cli.moments import moment_text
 from fairshare.cli.options import json_option, with_client
@@ -68,6 +69,7 @@ ENDED_COLUMNS = (
     Column("CPU", right=True, whole=True),
 )
 MOST_ENDED = 20
+MOST_REMARKS = 3
 LONGEST_COMMAND = 200
 
 HTTP_NOT_FOUND = 404
@@ -117,6 +119,8 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
         container_table(console, found.live_containers, now_ms) if found.live_containers else None,
         ended_table(console, ended[:MOST_ENDED]) if ended else None,
     )
+    for line in remarks(ended):
+        click.echo(plain(line))
     if len(ended) > MOST_ENDED:
         click.echo(
             f"Of {counted(len(ended), 'container')} these failed or ended last; all of them:"
@@ -215,7 +219,7 @@ def application_facts(
     if not application.over:
         pairs += [
             ("Used", amounts_text(application.used)),
-            ("Fair share", amounts_text(application.fair_share)),
+            ("Fair share", share_text(application.fair_share)),
             ("Asked for", amounts_text(application.pending)),
             ("Headroom", amounts_text(application.headroom)),
         ]
@@ -317,6 +321,20 @@ def ended_table(console: Console, containers: Sequence[Container]) -> Table:
         for container in containers
     ]
     return table(console, ENDED_COLUMNS, rows)
+
+
+def remarks(containers: Sequence[Container]) -> list[str]:
+    """What is to be known of containers that succeeded, such as output that was left out.
+
+    The reason of one that failed is among the diagnostics of its application.
+    """
+    found = [
+        f"{task_text(one)}: {' '.join(one.diagnostics.split())}"
+        for one in containers
+        if one.exit_code == 0 and one.diagnostics
+    ]
+    more = len(found) - MOST_REMARKS
+    return [*found[:MOST_REMARKS], *([f"and {counted(more, 'task')} more"] if more > 0 else [])]
 
 
 def shortened(command: str) -> str:

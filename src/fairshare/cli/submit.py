@@ -84,7 +84,12 @@ WORK_ONLY = (
 @click.option(
     "--user", metavar="U", type=NAME, help="The application's user. [default: the current user]"
 )
-@click.option("--name", metavar="N", help="The application's name. [default: the command's name]")
+@click.option(
+    "--name",
+    metavar="N",
+    type=NAME,
+    help="The application's name. [default: the command's name]",
+)
 @click.option(
     "--priority", metavar="P", type=PRIORITY, help="The priority of the application in its queue."
 )

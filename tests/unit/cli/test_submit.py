@@ -158,6 +158,7 @@ def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, 
         ("--env A ls", "'A' does not set a variable"),
         ("--resource gpu ls", "'gpu' is not an amount"),
         ("--count 0 ls", "0 is too small"),
+        ("--name= ls", "the name is empty: leave the option out, or write a name"),
     ],
 )
 def test_a_wrong_command_line_is_told_and_nothing_is_submitted(run, cluster, arguments, reason):

@@ -97,6 +97,28 @@ def test_status_of_an_application_tells_its_end(run, cluster):
     assert "Fair share" not in output
 
 
+def test_status_says_that_output_of_a_task_was_left_out(run, cluster):
+    words = "stdout: 4,096 bytes in the middle were left out (the limit is 8 MB)"
+    ended = {"group": "task", "task": 0, "state": "COMPLETE", "exit_code": 0}
+    cluster.answers |= {
+        f"/applications/{APPLICATION}": {"id": APPLICATION, "state": "FINISHED"},
+        f"/applications/{APPLICATION}/containers": {
+            "containers": [{"id": f"c{n}", **ended, "diagnostics": words} for n in range(5)]
+        },
+    }
+    last = run("status", APPLICATION).stdout.splitlines()[-4:]
+    assert last == [*[f"task/0: {words}"] * 3, "and 2 tasks more"]
+
+
+def test_a_fair_share_has_only_what_its_policy_divides(run, cluster):
+    cluster.answers["/queues"] = {
+        "queues": [{"name": "root", "fair_share": {"memory-mb": 4096, "vcores": 0}}]
+    }
+    output = run("queues").stdout
+    assert " 4G " in output
+    assert "0c" not in output
+
+
 def test_status_tells_that_a_limit_holds_an_application_back(run, cluster):
     cluster.answers["/applications/9"] = {
         "id": "application_1700000000000_0009",
