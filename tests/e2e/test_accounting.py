@@ -102,7 +102,7 @@ def test_what_ended_is_accounted_for_once_across_a_crash_of_the_server(server):
     server.run("submit", "--name", "good", "--tag", "t", *small, "--", "sh", "-c", busy)
     server.run(
         *("submit", "--name", "bad", "--max-attempts", "2", *small, "--", "sh", "-c", "exit 7"),
-        code=1,
+        code=7,
     )
     shown = server.run("status", "2")
     assert "sh -c 'exit 7'" in shown

@@ -119,7 +119,7 @@ def test_input_is_passed_into_an_image(shell, tmp_path):
 
 def test_an_image_that_does_not_exist_fails_the_application_at_once(shell):
     done = shell.submit("--wait", "--image", "missing", "--", "true")
-    assert done.returncode == 1
+    assert done.returncode == 125
     assert "cannot start (exit code 125), and was not tried again" in done.stderr
     assert "podman cannot run this in the image missing" in done.stderr
     assert "Error: missing: image not known" in done.stderr
@@ -219,6 +219,6 @@ def test_podmans_containers_are_held_to_their_memory(real, tmp_path):
     shell = Shell(real, tmp_path)
     line = "x=aaaaaaaa; while :; do x=$x$x; done"
     done = shell.submit("--wait", "--max-attempts", "1", "--image", IMAGE, "--", "sh", "-c", line)
-    assert done.returncode == 1
+    assert done.returncode == 137
     assert "killed: used" in done.stderr or "exit code 137" in done.stderr
     assert "fairshare-container" not in podman("ps", "--all", "--format", "{{.Names}}").stdout

@@ -228,7 +228,7 @@ def test_environments_that_do_not_exist_are_refused(shell):
 
 def test_a_command_that_cannot_start_is_tried_once_and_the_reason_is_in_its_log(shell, server):
     done = shell("submit", "--wait", "--queue", "a", "--directory", "new", "--", "./simulate")
-    assert done.returncode == 1
+    assert done.returncode == 127
     name = done.stdout.strip()
     [container] = server.containers(name)
     directory = f"{server.state}/containers/{name}/{container['id']}/work"
