@@ -3,9 +3,13 @@ where they write.
 
 A server waits for the disk at each commit, and the tests start hundreds of servers: what they write
 lies in memory, if the machine has enough of it. A test that needs another place asks for that.
+
+Tests interrupt programs as Ctrl-C does. A shell that runs the suite in the background has it ignore
+that signal, and programs inherit this: it is undone here.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -24,6 +28,9 @@ def has_room(path: Path) -> bool:
     found = os.statvfs(path)
     return not found.f_flag & os.ST_NOEXEC and found.f_frsize * found.f_bavail >= ENOUGH_BYTES
 
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers inherit it; pytest looks at it when the first test asks for a directory.
 if has_room(IN_MEMORY):
