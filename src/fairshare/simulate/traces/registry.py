@@ -1,0 +1,49 @@
+"""Owns the list of formats of traces. A new format is one reader and one line here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from fairshare.simulate.traces import alibaba, gpu_clusters, hadoop, slurm, swf, swim
+from fairshare.simulate.traces.records import Trace
+from fairshare.simulate.traces.rows import TraceUnreadable
+
+
+class Format(msgspec.Struct, frozen=True):
+    """One format: its name, by what it is recognized, and its reader."""
+
+    name: str
+    matches: Callable[[Path], bool]
+    read: Callable[[Path], Trace]
+
+
+FORMATS = (
+    Format("Standard Workload Format (.swf)", swf.matches, swf.read),
+    Format("SLS jobs (.json with job.tasks)", hadoop.is_sls, hadoop.read_sls),
+    Format("Rumen jobs (.json with mapTasks)", hadoop.is_rumen, hadoop.read_rumen),
+    Format("SLS random workloads", hadoop.is_random, hadoop.read_random),
+    Format("SWIM (.tsv)", swim.matches, swim.read),
+    Format("Slurm's accounts (sacct --parsable2)", slurm.matches, slurm.read),
+    Format("Alibaba's pods of 2023", alibaba.has_pods, alibaba.read_pods),
+    Format("Alibaba's DLRM instances of 2025", alibaba.has_instances, alibaba.read_instances),
+    Format("Alibaba's nodes with GPUs of 2026", alibaba.has_gpu_nodes, alibaba.read_gpu_nodes),
+    Format("Philly", gpu_clusters.is_philly, gpu_clusters.read_philly),
+    Format("Helios' demand", gpu_clusters.is_demand, gpu_clusters.read_demand),
+)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file or directory has a trace of a known format."""
+    return any(one.matches(path) for one in FORMATS)
+
+
+def open_trace(path: Path) -> Trace:
+    """The trace in a file or a directory; its content says the format. Raises TraceUnreadable."""
+    if not path.exists():
+        raise TraceUnreadable(f"there is no trace {path}")
+    for one in FORMATS:
+        if one.matches(path):
+            return one.read(path)
+    known = "; ".join(one.name for one in FORMATS)
+    raise TraceUnreadable(f"no known trace is in {path}. Formats: {known}")

@@ -1,0 +1,170 @@
+"""Owns how files of traces are opened, and how their values are parsed. Knows no format.
+
+Files may be compressed by gzip or xz. A mistake is a DamagedLine, with file and line.
+"""
+
+import csv
+import datetime
+import gzip
+import lzma
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from fairshare.errors import FairshareError
+from fairshare.simulate.traces.records import TraceJob
+from fairshare.wording import cause, counted
+
+Record = TypeVar("Record")
+
+LONGEST_LINE = 1_000_000
+"""The maximum number of characters of a line: a file without any is not a trace."""
+
+
+class TraceUnreadable(FairshareError):
+    """A file cannot be read as the trace that it seems to be."""
+
+
+class DamagedLine(TraceUnreadable):
+    """A line is not what its format says."""
+
+    def __init__(self, path: Path, line: int, reason: str) -> None:
+        super().__init__(f"{path}:{line}: {reason}")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, without their ends."""
+    number = 0
+    try:
+        with _opened(path) as file:
+            while text := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(text) > LONGEST_LINE:
+                    raise DamagedLine(path, number, f"is longer than {LONGEST_LINE:,} characters")
+                yield number, text.rstrip("\r\n")
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
+        raise DamagedLine(path, number + 1, f"the file is damaged: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DamagedLine(path, number + 1, "is not UTF-8 text") from error
+    except OSError as error:
+        raise TraceUnreadable(f"cannot read {path}: {cause(error)}") from error
+
+
+def _opened(path: Path) -> IO[str]:
+    match path.suffix.lower():
+        case ".gz":
+            return cast(IO[str], gzip.open(path, "rt", encoding="utf-8-sig"))
+        case ".xz":
+            return cast(IO[str], lzma.open(path, "rt", encoding="utf-8-sig"))
+        case _:
+            return path.open(encoding="utf-8-sig")
+
+
+def kind_of(path: Path) -> str:
+    """The suffix of a file, without that of its compression: `.swf` for `a.swf.gz`."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".xz"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def header_of(path: Path, separator: str = ",") -> tuple[str, ...]:
+    """The names in the first line of a table; empty if it cannot be read."""
+    try:
+        _, first = next(lines_of(path), (1, ""))
+    except TraceUnreadable:
+        return ()
+    return tuple(first.split(separator))
+
+
+def rows_of(path: Path, separator: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with a header, by the names of its columns, with their lines."""
+    lines = lines_of(path)
+    _, first = next(lines, (1, ""))
+    names = first.split(separator)
+    for number, text in lines:
+        if not text.strip():
+            continue
+        values = next(csv.reader([text], delimiter=separator)) if '"' in text else None
+        found = values or text.split(separator)
+        if len(found) != len(names):
+            wanted = counted(len(names), "column")
+            raise DamagedLine(path, number, f"has {len(found)}, and the header {wanted}")
+        yield number, dict(zip(names, found, strict=True))
+
+
+def parsed(
+    path: Path, rows: Iterable[tuple[int, Record]], parse: Callable[[Record], Any]
+) -> Iterator[tuple[int, Any]]:
+    """What `parse` makes of each row; its ValueError is a DamagedLine."""
+    for number, row in rows:
+        try:
+            yield number, parse(row)
+        except ValueError as error:
+            raise DamagedLine(path, number, str(error)) from error
+
+
+def number(row: Mapping[str, str], name: str, *, missing: float | None = None) -> float:
+    """A number of a row that is not negative; raises ValueError."""
+    text = row[name].strip()
+    if not text and missing is not None:
+        return missing
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and 0 <= value <= 2**53):
+        raise ValueError(f"{name} is {text!r}, not a number that is at least 0")
+    return value
+
+
+def whole(row: Mapping[str, str], name: str, *, missing: int | None = None) -> int:
+    """The same, rounded up."""
+    return math.ceil(number(row, name, missing=missing))
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of a date and time without a zone since 1970; raises ValueError.
+
+    >>> seconds_of("1970-01-02 00:00:01"), seconds_of("1970-01-01T00:00:00")
+    (86401.0, 0.0)
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is not a date and time such as 2017-10-09 07:01:55") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=datetime.UTC)
+    return found.timestamp()
+
+
+def in_order(jobs: Iterable[tuple[float, TraceJob]]) -> Iterator[TraceJob]:
+    """Jobs with the seconds of their arrival, sorted, with times since the first one."""
+    found = sorted(jobs, key=lambda pair: (pair[0], pair[1].line))
+    first_s = found[0][0] if found else 0.0
+    for at_s, job in found:
+        yield TraceJob(
+            job.line,
+            job.name,
+            round((at_s - first_s) * 1000),
+            job.user,
+            job.groups,
+            job.queue,
+            job.waited_ms,
+        )
+
+
+def left_out(counts: Mapping[str, int]) -> list[str]:
+    """Notes about jobs that were left out, by the reason."""
+    return [
+        f"Jobs left out because they {why}: {count:,}."
+        for why, count in sorted(Counter(counts).items())
+    ]
+
+
+def files_in(path: Path) -> Sequence[Path]:
+    """The files of a trace: the file itself, or those of a directory by name."""
+    return sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]

@@ -1,0 +1,149 @@
+"""Owns traces in the Standard Workload Format and its dialects.
+
+A job's processors become tasks of at most one node's processors each. The header has the cluster's
+size; a file `<name>.machines` beside the log has the classes of nodes.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.rows import (
+    DamagedLine,
+    files_in,
+    in_order,
+    kind_of,
+    left_out,
+    lines_of,
+)
+from fairshare.wording import counted
+
+TITLE = "Standard Workload Format"
+MEMORY_PER_PROCESSOR_MB = 1024
+"""Of nodes and jobs for which the log has no memory."""
+
+
+def matches(path: Path) -> bool:
+    """Whether there is a log."""
+    return any(kind_of(one) == ".swf" for one in files_in(path))
+
+
+def read(path: Path) -> Trace:
+    """Read a log; its header is in the lines before the first job."""
+    file = next(one for one in files_in(path) if kind_of(one) == ".swf")
+    header = _header(file)
+    nodes = _machines(file.with_name(_without_compression(file) + ".machines"))
+    notes: list[str] = []
+    if not nodes and header.nodes:
+        processors = -(-max(header.processors, header.nodes) // header.nodes)
+        memory_mb = processors * MEMORY_PER_PROCESSOR_MB
+        nodes = (TraceNodes(header.nodes, {MEMORY: memory_mb, VCORES: processors}),)
+        notes.append(
+            f"Its header has {counted(header.nodes, 'node')} with"
+            f" {counted(processors, 'processor')} each, and no memory: each processor gets 1 GB."
+        )
+    per_task = max((one.amounts[VCORES] for one in nodes), default=0)
+    trace = Trace(f"{TITLE}: {file.name}", nodes, iter(()), notes)
+    trace.jobs = in_order(_jobs(file, header, per_task, notes))
+    return trace
+
+
+def _without_compression(file: Path) -> str:
+    return file.name.removesuffix(".gz").removesuffix(".xz")
+
+
+def _header(file: Path) -> Header:
+    header = Header()
+    for _, line in lines_of(file):
+        if line.startswith(";"):
+            header.read(line.strip())
+        elif line.strip():
+            break
+    return header
+
+
+def _jobs(
+    file: Path, header: Header, per_task: int, notes: list[str]
+) -> Iterator[tuple[float, TraceJob]]:
+    why: Counter[str] = Counter()
+    without_memory = 0
+    for number, line in lines_of(file):
+        if line.startswith(";") or not line.strip():
+            continue
+        try:
+            job = parse_job(line)
+        except ValueError as error:
+            raise DamagedLine(file, number, str(error)) from error
+        if job.processors <= 0:
+            why["have no processors"] += 1
+        elif job.run_s < 0:
+            why["have no run time"] += 1
+        elif job.run_s == 0 and job.status == CANCELLED:
+            why["were cancelled before they began"] += 1
+        else:
+            without_memory += job.memory_kb <= 0
+            yield (
+                job.submit_s,
+                TraceJob(
+                    line=number,
+                    name=f"job{job.number}",
+                    at_ms=0,
+                    user=f"user{job.user}" if job.user >= 0 else "unknown",
+                    groups=_groups(job, per_task or job.processors),
+                    queue=_queue(job, header),
+                ),
+            )
+    notes += left_out(why)
+    if without_memory:
+        notes.append(
+            f"Jobs without a memory request, which get 1 GB a processor: {without_memory:,}."
+        )
+
+
+def _queue(job: Job, header: Header) -> str | None:
+    if job.queue_name:
+        return job.queue_name
+    for kind, number, names in (
+        ("queue", job.queue, header.queues),
+        ("partition", job.partition, header.partitions),
+    ):
+        if number >= 0:
+            return names.get(number) or f"{kind}{number}"
+    return None
+
+
+def _groups(job: Job, per_task: int) -> tuple[TraceGroup, ...]:
+    if job.nodes:
+        return (_group("tasks", job.nodes, job.per_node, job),)
+    count, rest = divmod(job.processors, per_task)
+    whole = (_group("tasks", count, per_task, job),) if count else ()
+    return (*whole, _group("rest", 1, rest, job)) if rest else whole
+
+
+def _group(name: str, count: int, processors: int, job: Job) -> TraceGroup:
+    memory_mb = MEMORY_PER_PROCESSOR_MB * processors
+    if job.memory_kb > 0:
+        memory_mb = max(1, -(-job.memory_kb * processors // 1024))
+    return TraceGroup(name, count, round(job.run_s * 1000), {MEMORY: memory_mb, VCORES: processors})
+
+
+def _machines(path: Path) -> tuple[TraceNodes, ...]:
+    """Alea's table of clusters: id, name, nodes, processors of each, speed, memory of each (KB)."""
+    nodes = []
+    if not path.is_file():
+        return ()
+    for number, line in lines_of(path):
+        columns = line.split()
+        if not columns:
+            continue
+        try:
+            _, name, count, processors, _, memory_kb = columns
+            amounts = {MEMORY: int(memory_kb) // 1024, VCORES: int(processors)}
+            nodes.append(TraceNodes(int(count), amounts, name))
+        except ValueError:
+            reason = "must be id, name, nodes, processors of each, speed and memory of each in KB"
+            raise DamagedLine(path, number, reason) from None
+    return tuple(nodes)
