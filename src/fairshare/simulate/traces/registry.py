@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.simulate.traces import alibaba, gpu_clusters, hadoop, slurm, swf, swim
+from fairshare.simulate.traces import alibaba, hadoop, helios, philly, slurm, swf, swim
 from fairshare.simulate.traces.records import Trace
 from fairshare.simulate.traces.rows import TraceUnreadable
 
@@ -27,9 +27,12 @@ FORMATS = (
     Format("Slurm's accounts (sacct --parsable2)", slurm.matches, slurm.read),
     Format("Alibaba's pods of 2023", alibaba.has_pods, alibaba.read_pods),
     Format("Alibaba's DLRM instances of 2025", alibaba.has_instances, alibaba.read_instances),
-    Format("Alibaba's nodes with GPUs of 2026", alibaba.has_gpu_nodes, alibaba.read_gpu_nodes),
-    Format("Philly", gpu_clusters.is_philly, gpu_clusters.read_philly),
-    Format("Helios' demand", gpu_clusters.is_demand, gpu_clusters.read_demand),
+    Format(
+        "Alibaba's nodes and jobs with GPUs of 2026", alibaba.has_gpu_nodes, alibaba.read_gpu_nodes
+    ),
+    Format("Philly", philly.matches, philly.read),
+    Format("Helios' log of jobs", helios.has_log, helios.read_log),
+    Format("Helios' demand", helios.has_demand, helios.read_demand),
 )
 
 

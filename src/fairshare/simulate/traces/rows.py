@@ -168,3 +168,8 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
 def files_in(path: Path) -> Sequence[Path]:
     """The files of a trace: the file itself, or those of a directory by name."""
     return sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+
+
+def table_in(path: Path, columns: frozenset[str]) -> Path | None:
+    """The first file of a trace that is a table, separated by commas, with these columns."""
+    return next((one for one in files_in(path) if columns <= set(header_of(one))), None)
