@@ -13,6 +13,7 @@ from fairshare.cli.cells import (
     dominant_fraction,
     duration_text,
     plain,
+    share_text,
     short_queue,
 )
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
@@ -128,7 +129,7 @@ def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
                 short_queue(queue.name),
                 bar(shares[0], bar_width(console), shares[1], ascii_only=ascii_only(console)),
                 amounts_text(used),
-                amounts_text(fair),
+                share_text(fair),
                 str(queue.applications),
                 str(queue.containers),
                 str(queue.preempted_containers),

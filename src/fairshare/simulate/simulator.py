@@ -3,7 +3,7 @@
 The runtime is that of a server; only clock, engine and journal differ. Knows no file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairshare.engines.simulated import SimulatedEngine
 from fairshare.journal.protocol import Journal
@@ -30,7 +30,7 @@ class Simulator:
     """One run of a workload under one scheduler, from 0 ms on.
 
     `settings` are the scheduler's, encoded for LoadConfiguration. Nodes join at 0 ms, in their
-    order, before the first submission.
+    order, before the first submission. `stops` is asked after each instant, whether to end there.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Simulator:
         nodes: Sequence[NodeJoined] | None = None,
         observers: Sequence[Observer] = (),
         beat_interval_ms: int = 1_000,
+        stops: Callable[[int], bool] | None = None,
     ) -> None:
         self.agenda = Agenda()
         self.clock = VirtualClock()
@@ -66,6 +67,7 @@ class Simulator:
         for arrival in workload.arrivals:
             self._fates.expect(arrival)
         self._arrived = 0
+        self._stops = stops
 
     def run(self, until_ms: int | None = None) -> Report:
         """Run to the end, or to an instant; may be called again with a later one.
@@ -83,6 +85,8 @@ class Simulator:
             else:
                 idle_since_ms = now_ms
             self._go_to(now_ms)
+            if self._stops is not None and self._stops(now_ms):
+                break
         if until_ms is not None:
             self._move(max(until_ms, self.clock.now_ms()))
         return self._collection.report(self.clock.now_ms(), self._workload.notes)

@@ -1,0 +1,196 @@
+"""Owns how a trace becomes the workload of a cluster with a configuration that was not made for it.
+
+Jobs become applications. What the configuration cannot express is changed in the smallest way, and
+said: unknown resource types are left out, tasks larger than a container may be are divided, and a
+trace without nodes gets as many as its work keeps busy.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.model.work import TaskGroup
+from fairshare.simulate.traces.queue_choice import QueueChoice
+from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.wording import counted
+
+BUSY = 0.7
+"""The part of a cluster made for a trace without nodes that its work takes, on average."""
+NODE = {MEMORY: 65_536, VCORES: 16, GPU: 8}
+"""The least size of a node of such a cluster; GPUs only if the trace has them."""
+MOST_NODES = 100_000
+
+
+class Fitting(msgspec.Struct, frozen=True):
+    """What a trace is fitted to. `maximum` is the largest container that the configuration grants.
+
+    `limit` takes only the first jobs, `span_ms` those that arrive within a time. With `gang` the
+    tasks of a group that ran in parallel start together. `nodes` replace those of the trace.
+    """
+
+    types: ResourceTypes
+    maximum: Resource
+    limit: int | None = None
+    span_ms: int | None = None
+    gang: bool = False
+    nodes: tuple[NodeJoined, ...] = ()
+
+
+class _Fitter:
+    def __init__(self, fitting: Fitting, nodes: Sequence[TraceNodes]) -> None:
+        self.fitting = fitting
+        self.notes: Counter[str] = Counter()
+        self.left_out: set[str] = set()
+        self.gangs = 0
+        self._groups: dict[tuple[object, ...], TaskGroup] = {}
+        totals = [one.total for one in fitting.nodes] or [self.vector(one.amounts) for one in nodes]
+        largest = [max(column) for column in zip(*totals, strict=True)] if totals else ()
+        limits = [fitting.maximum, tuple(largest)] if largest else [fitting.maximum]
+        self._most = tuple(min(column) for column in zip(*limits, strict=True))
+
+    def vector(self, amounts: dict[str, int]) -> Resource:
+        """The amounts that the configuration knows."""
+        known = {}
+        for name, amount in amounts.items():
+            if name in self.fitting.types.names:
+                known[name] = amount
+            elif amount:
+                self.left_out.add(name)
+        return self.fitting.types.vector(known)
+
+    def arrival(self, job: TraceJob, queue: str) -> Arrival:
+        groups, plans = [], {}
+        for group in job.groups:
+            task_group, plan = self._group(group)
+            groups.append(task_group)
+            plans[group.name] = plan
+        submission = SubmitApplication(job.user, queue, job.name, tasks=tuple(groups))
+        return Arrival(job.at_ms, submission, plans)
+
+    def _group(self, group: TraceGroup) -> tuple[TaskGroup, GroupPlan]:
+        wanted = self.vector(group.amounts)
+        parts = self._parts(wanted, group)
+        resource = tuple(-(-amount // parts) for amount in wanted)
+        cut = tuple(min(pair) for pair in zip(resource, self._most, strict=True))
+        if cut != resource:
+            self.notes["cut to the largest container"] += group.count * parts
+        count, durations = group.count * parts, group.durations_ms
+        if parts > 1:
+            self.notes["divided"] += group.count
+            if isinstance(durations, tuple):
+                durations = tuple(one for one in durations for _ in range(parts))
+        gang = group.gang and count > 1
+        self.gangs += gang
+        key = (group.name, count, cut, group.after, gang)
+        found = self._groups.get(key)
+        if found is None:
+            found = self._groups[key] = TaskGroup(
+                group.name, count, cut, after=group.after, gang=gang and self.fitting.gang
+            )
+        return found, GroupPlan(durations)
+
+    def _parts(self, wanted: Resource, group: TraceGroup) -> int:
+        """How many containers a task is divided into, so that each fits; its GPUs stay whole."""
+        parts = max(
+            (-(-amount // most) for amount, most in zip(wanted, self._most, strict=True) if most),
+            default=1,
+        )
+        gpus = group.amounts.get(GPU, 0) if GPU in self.fitting.types.names else 0
+        return max(1, min(parts, gpus) if gpus else parts)
+
+    def said(self) -> Iterator[str]:
+        """What was changed."""
+        if self.left_out:
+            names = ", ".join(sorted(self.left_out))
+            yield (
+                f"The configuration does not know {names}, which is left out: name it in"
+                " yarn.resource-types of resource-types.xml to simulate it."
+            )
+        largest = self.fitting.types.mapping(self._most)
+        words = ", ".join(f"{name}={amount}" for name, amount in largest.items())
+        if self.notes["divided"]:
+            yield (
+                f"Tasks larger than a container may be ({words}), which are divided:"
+                f" {self.notes['divided']:,}."
+            )
+        if self.notes["cut to the largest container"]:
+            yield (
+                f"Containers cut to the largest that there may be ({words}):"
+                f" {self.notes['cut to the largest container']:,}."
+            )
+        if self.gangs:
+            how = (
+                "start as a whole" if self.fitting.gang else "start one by one (--gang: as a whole)"
+            )
+            yield f"The tasks of {counted(self.gangs, 'parallel group')} {how}."
+
+
+def fitted(trace: Trace, fitting: Fitting, queues: QueueChoice) -> Workload:
+    """The workload of a trace on a cluster with a configuration."""
+    fitter = _Fitter(fitting, trace.nodes)
+    jobs: Iterable[TraceJob] = itertools.islice(trace.jobs, fitting.limit)
+    if fitting.span_ms is not None:
+        span_ms = fitting.span_ms
+        jobs = itertools.takewhile(lambda job: job.at_ms <= span_ms, jobs)
+    if trace.nodes or fitting.nodes:
+        arrivals = tuple(fitter.arrival(job, queues.queue_of(job)) for job in jobs)
+        nodes, made = fitting.nodes or _nodes(trace.nodes, fitter), ""
+    else:
+        found = list(jobs)
+        cluster = _cluster_for(found)
+        fitter = _Fitter(fitting, cluster)
+        arrivals = tuple(fitter.arrival(job, queues.queue_of(job)) for job in found)
+        nodes, made = _nodes(cluster, fitter), _said_of(cluster)
+    notes = (trace.title + ".", *trace.notes, made, *fitter.said(), queues.note)
+    return Workload(nodes, arrivals, tuple(note for note in notes if note))
+
+
+def _nodes(nodes: Sequence[TraceNodes], fitter: _Fitter) -> tuple[NodeJoined, ...]:
+    found = []
+    for one in nodes:
+        total = fitter.vector(one.amounts)
+        rack = one.rack or "/default-rack"
+        for number in range(one.count):
+            name = one.name if one.count == 1 else f"{one.name}-{number + 1}"
+            found.append(NodeJoined(name, total, rack))
+    return tuple(found)
+
+
+def _cluster_for(jobs: Sequence[TraceJob]) -> tuple[TraceNodes, ...]:
+    """Nodes that the work of the jobs keeps BUSY between the first arrival and the last one.
+
+    100 tasks of 1 vcore and 1 h that arrive within 5 h need 20 vcores on average, so that there
+    are 28.6 in all, which are 2 nodes of 16.
+    """
+    work: Counter[str] = Counter()
+    largest: Counter[str] = Counter()
+    longest_ms = 1
+    for group in (group for job in jobs for group in job.groups):
+        durations = group.durations_ms
+        total_ms = sum(durations) if isinstance(durations, tuple) else durations * group.count
+        longest_ms = max(longest_ms, max(durations) if isinstance(durations, tuple) else durations)
+        for name, amount in group.amounts.items():
+            work[name] += amount * total_ms
+            largest[name] = max(largest[name], amount)
+    span_ms = max(longest_ms, jobs[-1].at_ms if jobs else 0)
+    amounts = {
+        name: max(least, largest[name])
+        for name, least in NODE.items()
+        if name != GPU or largest[GPU]
+    }
+    count = max(-(-work[name] // round(span_ms * BUSY * each)) for name, each in amounts.items())
+    return (TraceNodes(min(MOST_NODES, max(1, count)), amounts),)
+
+
+def _said_of(cluster: tuple[TraceNodes, ...]) -> str:
+    (one,) = cluster
+    words = ", ".join(f"{name}={amount}" for name, amount in one.amounts.items())
+    return (
+        f"The trace names no nodes: it runs on {counted(one.count, 'node')} with {words}, which its"
+        f" work keeps {BUSY:.0%} busy."
+    )

@@ -1,0 +1,154 @@
+"""The verb that simulates, with traces of real clusters."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fairshare.cli.simulated_trace import Watch, progress_text
+from fairshare.cli.verbs import fairshare
+from fairshare.simulate.workload import Workload
+
+ROOT = Path(__file__).parents[3]
+CONFIGURATION = ROOT / "examples" / "three-teams"
+TRACES = ROOT.parent / "shared" / "data" / "traces"
+LOG = "; MaxNodes: 4\n; MaxProcs: 32\n" + "".join(
+    f"{number} {60 * number} 0 300 {number} -1 -1 {number} -1 -1 1 {number % 3} 1 -1 2 -1 -1 -1\n"
+    for number in range(1, 11)
+)
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    def call(*options, trace=None, conf=CONFIGURATION):
+        if trace is None:
+            trace = tmp_path / "log.swf"
+            trace.write_text(LOG)
+        arguments = ["simulate", str(trace), "--conf", str(conf), *map(str, options)]
+        return CliRunner().invoke(fairshare, arguments)
+
+    return call
+
+
+def test_a_trace_runs_under_a_configuration_that_does_not_know_it(simulate):
+    result = simulate()
+    assert result.exit_code == 0, result.output
+    assert "Applications  10 finished" in result.stdout
+    assert "The configuration has no place for these queues and users of the trace" in " ".join(
+        result.stdout.split()
+    )
+
+
+def test_the_first_jobs_of_a_trace_can_be_taken(simulate):
+    for option in (("--limit", 3), ("--span", "2m")):
+        assert len(json.loads(simulate("--json", *option).stdout)["applications"]) == 3
+
+
+def test_a_mapping_chooses_queues(simulate, tmp_path):
+    file = tmp_path / "map.yaml"
+    file.write_text("{users: {user1: root.research}, default: root.adhoc}")
+    report = json.loads(simulate("--json", "--map", file).stdout)
+    queues = {one["user"]: one["queue"] for one in report["applications"]}
+    assert queues == {"user0": "root.adhoc", "user1": "root.research", "user2": "root.adhoc"}
+
+
+def test_rejected_jobs_are_the_first_line_and_exit_code_1(simulate, tmp_path):
+    file = tmp_path / "map.yaml"
+    file.write_text("{users: {user1: root.zoo}}")
+    result = simulate("--map", file)
+    assert result.exit_code == 1
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("4 of 10 applications were rejected: ")
+    assert first.endswith("Choose queues that take them with --map.")
+
+
+def test_a_workload_may_be_named_like_a_trace(simulate):
+    example = ROOT / "examples" / "workloads" / "three-teams.yaml"
+    assert simulate("--until", "1m", trace=example).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--workload", __file__], "name a TRACE, or a workload with --workload, and not both"),
+        (["--queue-from", "user"], "--queue-from cannot be given here: a trace says it itself"),
+        (["--limit", "0"], "0 is too small"),
+        (["--map", "/nowhere"], "does not exist"),
+    ],
+)
+def test_options_without_an_effect_are_refused(simulate, options, reason):
+    result = simulate(*options)
+    assert result.exit_code == 2
+    assert reason in result.output
+
+
+def test_options_of_traces_are_refused_with_a_workload(simulate):
+    result = simulate("--gang", trace=ROOT / "examples" / "workloads" / "three-teams.yaml")
+    assert result.exit_code == 2
+    assert "--gang cannot be given here" in result.output
+
+
+def test_neither_a_trace_nor_a_workload_is_a_usage_error():
+    result = CliRunner().invoke(fairshare, ["simulate", "--conf", str(CONFIGURATION)])
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("log.swf", "1 2 3\n", "log.swf:1: has 3 columns"),
+        ("table.csv", "a,b\n", "no known trace is in"),
+    ],
+)
+def test_what_is_not_a_trace_is_refused_with_its_line(simulate, tmp_path, name, text, reason):
+    trace = tmp_path / name
+    trace.write_text(text)
+    result = simulate(trace=trace)
+    assert result.exit_code == 1
+    assert reason in result.stderr
+
+
+def test_ctrl_c_ends_a_simulation_with_a_report(simulate, monkeypatch):
+    asked = []
+
+    def interrupt(self, now_ms):
+        asked.append(now_ms)
+        if now_ms >= 180_000:
+            signal.raise_signal(signal.SIGINT)
+        return self.interrupted
+
+    monkeypatch.setattr(Watch, "__call__", interrupt)
+    result = simulate()
+    assert result.exit_code == 130
+    assert "Ctrl-C ended the simulation" in result.stderr
+    assert "Scheduler     fair" in result.stdout
+    assert asked[-1] < 600_000
+
+
+def test_a_terminal_sees_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Watch(Workload((), ())) as watch:
+        watch._look_s = 0.0
+        for now_ms in range(64):
+            assert watch(now_ms) is False
+    assert "applications arrived" in capsys.readouterr().err
+
+
+def test_progress_estimates_the_rest_by_the_pace_so_far():
+    assert progress_text(0, 0, [10], 1.0) == (
+        "0 h simulated, 0 of 1 application arrived, about 10 s left"
+    )
+    assert progress_text(10, 1, [10], 1.0).endswith("waiting for their ends")
+
+
+@pytest.mark.skipif(not TRACES.is_dir(), reason="the shared traces are not beside this checkout")
+@pytest.mark.parametrize(
+    "folder", sorted(TRACES.iterdir()) if TRACES.is_dir() else [], ids=lambda path: path.name
+)
+def test_every_shared_trace_runs_on_the_first_try(simulate, folder):
+    result = simulate("--limit", 3, "--json", trace=folder)
+    assert result.exit_code == 0, result.output
+    states = json.loads(result.stdout)["applications_by_state"]
+    assert states["FINISHED"] == sum(states.values())
