@@ -80,15 +80,20 @@ def header_of(path: Path, separator: str = ",") -> tuple[str, ...]:
     return tuple(first.split(separator))
 
 
-def rows_of(path: Path, separator: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, by the names of its columns, with their lines."""
+def rows_of(
+    path: Path, separator: str = ",", *, quotes: bool = True
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with a header, by the names of its columns, with their lines.
+
+    `quotes` says whether a value in quotation marks may have the separator in it.
+    """
     lines = lines_of(path)
     _, first = next(lines, (1, ""))
     names = first.split(separator)
     for number, text in lines:
         if not text.strip():
             continue
-        values = next(csv.reader([text], delimiter=separator)) if '"' in text else None
+        values = next(csv.reader([text], delimiter=separator)) if quotes and '"' in text else None
         found = values or text.split(separator)
         if len(found) != len(names):
             wanted = counted(len(names), "column")

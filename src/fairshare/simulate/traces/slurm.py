@@ -5,13 +5,17 @@ logs. Steps of a job (`17.batch`) are left out: they are parts of it. Times with
 as they are.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.occupancy import Occupancy
+from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob
 from fairshare.simulate.traces.rows import (
     files_in,
     header_of,
@@ -25,13 +29,19 @@ from fairshare.wording import counted
 
 TITLE = "Slurm's accounts"
 NEEDED = frozenset({"jobid", "submit", "start", "end", "user"})
+MOST_AMOUNT = 10_000_000
+"""Of processors, GPUs or nodes of a job: a larger number is a mistake."""
+MOST_NAMES = 100_000
+"""Of nodes of a job."""
+MEMORY_PER_PROCESSOR_MB = 1024
+"""Of jobs whose accounts have no memory."""
 _UNKNOWN = ("", "Unknown", "None", "None assigned", "N/A")
 _PER_CPU = 0x80000000
 """Slurm's mark of an amount for each processor, where it was printed without its letter."""
-_SIZES_MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024 * 1024}
-_MEMORY = re.compile(r"([0-9.]+)([KMGT]?)([nc]?)")
-_GPUS = re.compile(r"gres/gpu(?::[^=,]+)?=(\d+)")
+_SIZES_MB = {"": 1, "K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
+_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGTP]?)([nc]?)")
 _RANGE = re.compile(r"\[([^\]]*)\]")
+_NAME = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
 
 
 def matches(path: Path) -> bool:
@@ -47,59 +57,75 @@ def _is_accounts(path: Path) -> bool:
 def read(path: Path) -> Trace:
     """Read accounts; the cluster is that of the nodes that jobs ran on."""
     file = next(one for one in files_in(path) if _is_accounts(one))
+    used = Occupancy()
+    for _, job in parsed(file, _rows(file), _job):
+        if isinstance(job, _Job):
+            names = [] if job.nodes in _UNKNOWN else node_names(job.nodes)
+            used.add(names, job.started_s, job.ended_s, job.shares(len(names)))
+    nodes = used.nodes()
     notes: list[str] = []
-    nodes = _nodes(file)
     if nodes:
         notes.append(
             f"The cluster has {counted(len(nodes), 'node')}, those that jobs ran on, each as large"
-            " as the largest share of it that a job had."
+            " as what jobs had of it at one time at most."
         )
     return Trace(f"{TITLE}: {file.name}", nodes, in_order(_jobs(file, notes)), notes)
 
 
-def _lower(row: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in row.items()}
-
-
 def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    for number, row in rows_of(file, "|"):
-        found = _lower(row)
+    for number, row in rows_of(file, "|", quotes=False):
+        found = {name.lower(): value for name, value in row.items()}
         if "." not in found["jobid"]:
             yield number, found
 
 
+class _Job(msgspec.Struct, frozen=True):
+    """`memory_mb` is that of one of its `count` nodes, None if the accounts have none."""
+
+    name: str
+    user: str
+    queue: str | None
+    submit_s: float
+    started_s: float
+    ended_s: float
+    count: int
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    nodes: str
+
+    def shares(self, count: int) -> dict[str, int]:
+        """What it has of each of its nodes, if they are so many."""
+        each = -(-self.cpus // max(1, count))
+        memory_mb = MEMORY_PER_PROCESSOR_MB * each if self.memory_mb is None else self.memory_mb
+        amounts = {MEMORY: memory_mb, VCORES: each}
+        return {**amounts, GPU: -(-self.gpus // max(1, count))} if self.gpus else amounts
+
+
 def _jobs(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]:
     why: Counter[str] = Counter()
+    without_memory = 0
     for number, job in parsed(file, _rows(file), _job):
         if isinstance(job, str):
             why[job] += 1
             continue
-        submit_s, started_s, ended_s, row = job
-        count = nodes_of(row)
-        cpus = cpus_of(row)
-        amounts = {VCORES: max(1, -(-cpus // count)), MEMORY: memory_mb(row, cpus, count)}
-        gpus = gpus_of(row)
-        if gpus:
-            amounts[GPU] = -(-gpus // count)
-        run_ms = round((ended_s - started_s) * 1000)
-        group = TraceGroup("tasks", count, run_ms, amounts, gang=count > 1)
+        without_memory += job.memory_mb is None
+        run_ms = round((job.ended_s - job.started_s) * 1000)
+        waited_ms = round(max(0.0, job.started_s - job.submit_s) * 1000)
+        group = TraceGroup("tasks", job.count, run_ms, job.shares(job.count), gang=job.count > 1)
         yield (
-            submit_s,
-            TraceJob(
-                number,
-                f"job{row['jobid']}",
-                0,
-                row["user"] or "unknown",
-                (group,),
-                row.get("partition") or None,
-                round(max(0.0, started_s - submit_s) * 1000),
-            ),
+            job.submit_s,
+            TraceJob(number, job.name, 0, job.user, (group,), job.queue, waited_ms),
         )
     notes += left_out(why)
+    if without_memory:
+        notes.append(
+            f"Jobs without a memory request, which get 1 GB a processor: {without_memory:,}."
+        )
 
 
-def _job(row: Mapping[str, str]) -> str | tuple[float, float, float, Mapping[str, str]]:
-    """When it was submitted, started and ended; or why it is left out."""
+def _job(row: Mapping[str, str]) -> str | _Job:
+    """The job of a row; or why it is left out."""
     if row["start"] in _UNKNOWN:
         return "never started"
     if row["end"] in _UNKNOWN:
@@ -107,13 +133,28 @@ def _job(row: Mapping[str, str]) -> str | tuple[float, float, float, Mapping[str
     submit_s, started_s, ended_s = (seconds_of(row[name]) for name in ("submit", "start", "end"))
     if ended_s < started_s:
         return "ended before they started"
-    return submit_s, started_s, ended_s, row
+    count, cpus = nodes_of(row), cpus_of(row)
+    return _Job(
+        f"job{row['jobid']}",
+        row["user"] or "unknown",
+        row.get("partition") or None,
+        submit_s,
+        started_s,
+        ended_s,
+        count,
+        cpus,
+        memory_mb(row, cpus, count),
+        gpus_of(row),
+        row.get("nodelist", ""),
+    )
 
 
 def _whole(row: Mapping[str, str], *names: str) -> int:
     for name in names:
         text = row.get(name, "")
-        if text.isdigit() and int(text):
+        if text.isascii() and text.isdigit() and text.strip("0"):
+            if len(text) > len(str(MOST_AMOUNT)) or int(text) > MOST_AMOUNT:
+                raise ValueError(f"{name} is {text[:20]}, more than {MOST_AMOUNT:,}")
             return int(text)
     return 0
 
@@ -128,82 +169,102 @@ def cpus_of(row: Mapping[str, str]) -> int:
     return max(1, _whole(row, "reqcpus", "ncpus", "alloccpus"))
 
 
+def amounts_of(text: str) -> dict[str, str]:
+    """What a list of trackable resources or of generic resources has.
+
+    >>> amounts_of("cpu=8,gres/gpu=2,mem=31000M"), amounts_of("gpu:v100:2")
+    ({'cpu': '8', 'gres/gpu': '2', 'mem': '31000M'}, {'gpu:v100': '2'})
+    """
+    pairs = (
+        part.partition("=") if "=" in part else part.rpartition(":") for part in text.split(",")
+    )
+    return {name: amount for name, _, amount in pairs if name}
+
+
 def gpus_of(row: Mapping[str, str]) -> int:
-    """The number of GPUs of a job."""
+    """The number of GPUs of a job: what it got, else what it asked for.
+
+    >>> gpus_of({"alloctres": "cpu=8,gres/gpu:a100=1,gres/gpu:v100=2,gres/gpu=3"})
+    3
+    >>> gpus_of({"reqtres": "gres/gpu:a100=1,gres/gpu:v100=2"}), gpus_of({"reqgres": "gpu:2"})
+    (3, 2)
+    """
     for name in ("alloctres", "reqtres", "allocgres", "reqgres"):
-        found = _GPUS.search(row.get(name, ""))
-        if found:
-            return int(found[1])
+        found = amounts_of(row.get(name, ""))
+        kinds = [one for one in found if one.partition(":")[0] in ("gres/gpu", "gpu")]
+        total = [one for one in kinds if ":" not in one]
+        count = sum(_whole(found, one) for one in total or kinds)
+        if count:
+            return count
     return 0
 
 
-def memory_mb(row: Mapping[str, str], cpus: int, nodes: int) -> int:
-    """The memory of a job on one node: `4Gn` is for each node, `4Gc` for each processor.
+def memory_mb(row: Mapping[str, str], cpus: int, nodes: int) -> int | None:
+    """The memory of a job on one node; None if there is none.
+
+    `4Gn` is for each node, `4Gc` for each processor, and `4G` for the whole job.
 
     >>> memory_mb({"reqmem": "2Gc"}, 8, 2), memory_mb({"reqmem": "31000Mn"}, 8, 2)
     (8192, 31000)
     >>> memory_mb({"reqmem": "16G"}, 8, 2), memory_mb({"reqmem": ""}, 8, 2)
-    (8192, 4096)
+    (8192, None)
     >>> memory_mb({"reqmem": "2147486648Mn"}, 8, 2)  # 3000 MB a processor
     12000
+    >>> memory_mb({"reqmem": "0n", "reqtres": "cpu=8,mem=62.50G,node=2"}, 8, 2)
+    32000
     """
-    found = _MEMORY.fullmatch(row.get("reqmem", "").strip())
-    each = -(-cpus // nodes)
-    if found is None or not float(found[1]):
-        return 1024 * each
-    amount = float(found[1]) * _SIZES_MB[found[2] or "M"]
-    scope = found[3]
-    if amount >= _PER_CPU:
-        amount, scope = amount - _PER_CPU, "c"
-    match scope:
-        case "n":
-            return max(1, round(amount))
-        case "c":
-            return max(1, round(amount * each))
-        case _:
-            return max(1, round(amount / nodes))
+    for text in (
+        row.get("reqmem", ""),
+        amounts_of(row.get("reqtres", "")).get("mem", ""),
+        amounts_of(row.get("alloctres", "")).get("mem", ""),
+    ):
+        found = _MEMORY.fullmatch(text.strip())
+        if found is None or not float(found[1]):
+            continue
+        amount, scope = float(found[1]) * _SIZES_MB[found[2]], found[3]
+        if amount > 2**50:
+            raise ValueError(f"the memory is {text.strip()[:20]}, more than any machine has")
+        if scope and amount >= _PER_CPU:
+            amount, scope = amount - _PER_CPU, "c"
+        if scope == "n":
+            return max(1, math.ceil(amount))
+        if scope == "c":
+            return max(1, math.ceil(amount * -(-cpus // nodes)))
+        return max(1, math.ceil(amount / nodes))
+    return None
 
 
 def node_names(text: str) -> list[str]:
-    """The names in a list of nodes.
+    """The names in a list of nodes; none if it is not one, or has more than MOST_NAMES.
 
     >>> node_names("cpn-f[1-3,07],big")
     ['cpn-f1', 'cpn-f2', 'cpn-f3', 'cpn-f07', 'big']
+    >>> node_names("r[1-2]n[1-2]")
+    ['r1n1', 'r1n2', 'r2n1', 'r2n2']
+    >>> node_names("n[1-999999999]"), node_names("n[a-b]"), node_names("n[1-2")
+    ([], [], [])
     """
-    found = []
-    for part in re.findall(r"[^,\[]+(?:\[[^\]]*\])?[^,]*", text):
-        inner = _RANGE.search(part)
-        if inner is None:
-            found.append(part)
-            continue
-        before, after = part[: inner.start()], part[inner.end() :]
-        for span in inner[1].split(","):
-            first, _, last = span.partition("-")
-            if not (first.isdigit() and (last or first).isdigit()):
-                continue
-            width = len(first)
-            numbers = range(int(first), min(int(last or first), int(first) + 99_999) + 1)
-            found += [f"{before}{one:0{width}}{after}" for one in numbers]
+    found: list[str] = []
+    for part in _NAME.findall(text):
+        names = [""]
+        for number, piece in enumerate(_RANGE.split(part)):
+            ends = _numbers(piece) if number % 2 else [piece]
+            if len(names) * len(ends) + len(found) > MOST_NAMES:
+                return []
+            names = [before + after for before in names for after in ends]
+        found += names
+    return [] if any("[" in one for one in found) or text.count("[") != text.count("]") else found
+
+
+def _numbers(text: str) -> list[str]:
+    """`1-3,07` is `1`, `2`, `3`, `07`; empty if it is not numbers, or too many."""
+    found: list[str] = []
+    for span in text.split(","):
+        first, _, last = span.partition("-")
+        last = last or first
+        if not (first + last).isascii() or not first.isdigit() or not last.isdigit():
+            return []
+        if len(last) > 9 or len(first) > 9 or int(last) - int(first) >= MOST_NAMES:
+            return []
+        found += [f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1)]
     return found
-
-
-def _nodes(file: Path) -> tuple[TraceNodes, ...]:
-    largest: dict[str, dict[str, int]] = {}
-    for _, row in _rows(file):
-        names = [] if row.get("nodelist", "") in _UNKNOWN else node_names(row["nodelist"])
-        if not names:
-            continue
-        count, cpus = len(names), cpus_of(row)
-        had = {
-            VCORES: -(-cpus // count),
-            MEMORY: memory_mb(row, cpus, count),
-            GPU: -(-gpus_of(row) // count),
-        }
-        for name in names:
-            known = largest.setdefault(name, {VCORES: 1, MEMORY: 1, GPU: 0})
-            for kind, amount in had.items():
-                known[kind] = max(known[kind], amount)
-    return tuple(
-        TraceNodes(1, {kind: amount for kind, amount in one.items() if amount}, name)
-        for name, one in sorted(largest.items())
-    )
