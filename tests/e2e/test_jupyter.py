@@ -55,9 +55,9 @@ def test_its_url_is_printed_for_each_attempt_and_ctrl_c_ends_it(server, start, t
     assert (application["name"], application["queue"]) == ("jupyter", "root.a")
     [arguments] = server.state.glob(f"containers/*/{container}/arguments")
     assert arguments.read_text().split() == [
-        "--no-browser",
         "--ServerApp.shutdown_no_activity_timeout=1200",
         "--MappingKernelManager.cull_idle_timeout=1200",
+        "--no-browser",
         "--port=9",
     ]
     server.post(f"/applications/{application['id']}/requeue", json={})
@@ -67,6 +67,23 @@ def test_its_url_is_printed_for_each_attempt_and_ctrl_c_ends_it(server, start, t
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 130
     assert server.finished(application["id"])["state"] == "KILLED"
+
+
+def test_it_may_be_idle_as_long_as_its_queue_allows(server, start, tmp_path):
+    program = tmp_path / "jupyter-lab"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    process = start("--", "--port=9", path=f"{tmp_path}:{os.defpath}")
+    container = process.stdout.readline().strip().partition("token=")[2]
+    [arguments] = server.state.glob(f"containers/*/{container}/arguments")
+    assert arguments.read_text().split() == [
+        "--ServerApp.shutdown_no_activity_timeout=3600",
+        "--MappingKernelManager.cull_idle_timeout=3600",
+        "--no-browser",
+        "--port=9",
+    ]
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_S) == 130
 
 
 def test_without_jupyter_nothing_is_submitted(server, start, tmp_path):

@@ -23,7 +23,8 @@ def server(tmp_path_factory):
     (conf / "yarn-site.xml").write_text(YARN_SITE)
     (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
     (conf / "fairshare.toml").write_text(
-        f"[engine]\ninteractive_idle_s = {IDLE_S}\ninteractive_detached_s = {DETACHED_S}\n"
+        f"[engine]\ninteractive_detached_s = {DETACHED_S}\n"
+        f"interactive_idle_by_queue_s = {{ root = {IDLE_S} }}\n"
     )
     server = Server(conf, folder / "state", "--port", "0")
     yield server

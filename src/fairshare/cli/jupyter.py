@@ -20,10 +20,12 @@ from fairshare.cli.surroundings import with_caller
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Submission
 from fairshare.client.caller import runs_here
+from fairshare.engines.protocol import IDLE_VARIABLE
 from fairshare.errors import FairshareError
 
 _URL = re.compile(r"https?://\S+[?&]token=\S+")
 _PAUSE_S = 0.2
+IN_SHELL = f'"${{{IDLE_VARIABLE}:-3600}}"'
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -32,11 +34,12 @@ _PAUSE_S = 0.2
     "--idle",
     metavar="T",
     type=DURATION,
-    default="1h",
-    help="End kernels, and then the server, that do nothing for so long. [default: 1h]",
+    help="End kernels, and then the server, that do nothing for so long. [default: the queue's]",
 )
 @with_client
-def command(client: Client, command_line: tuple[str, ...], idle: int, **options: Any) -> None:
+def command(
+    client: Client, command_line: tuple[str, ...], idle: int | None, **options: Any
+) -> None:
     """Run a notebook server in a container under the queue's share, and print its URL.
 
     It is the Jupyter of your environment, or of --venv and --conda, with ARGUMENTs of its own. It
@@ -52,14 +55,17 @@ def command(client: Client, command_line: tuple[str, ...], idle: int, **options:
     submission = submit.from_command(("jupyter", "lab"), {**given, "max_attempts": 1})
     submission = with_caller(client, submission, given, of_file=False)
     program = _program(submission) if runs_here(client.cluster()) else "jupyter-lab"
-    seconds = max(1, idle // 1000)
-    arguments = (
-        program,
-        "--no-browser",
-        f"--ServerApp.shutdown_no_activity_timeout={seconds}",
-        f"--MappingKernelManager.cull_idle_timeout={seconds}",
-        *more,
-    )
+    if idle is None:
+        # The engine gives containers the time of their queue; the shell passes it on.
+        start: tuple[str, ...] = (
+            "sh",
+            "-c",
+            f'exec "$0" {_idle_arguments(IN_SHELL)} "$@"',
+            program,
+        )
+    else:
+        start = (program, *_idle_arguments(str(max(1, idle // 1000))).split())
+    arguments = (*start, "--no-browser", *more)
     tasks = tuple(msgspec.structs.replace(one, arguments=arguments) for one in submission.tasks)
     with Endings() as endings:
         submission = msgspec.structs.replace(submission, tasks=tasks)
@@ -69,6 +75,13 @@ def command(client: Client, command_line: tuple[str, ...], idle: int, **options:
 
 
 command.params += [one for one in shell.params if one.name not in ("url", "command_line")]
+
+
+def _idle_arguments(seconds: str) -> str:
+    return (
+        f"--ServerApp.shutdown_no_activity_timeout={seconds}"
+        f" --MappingKernelManager.cull_idle_timeout={seconds}"
+    )
 
 
 def _program(submission: Submission) -> str:

@@ -70,7 +70,8 @@ class EngineSettings(msgspec.Struct, frozen=True):
     (`auto`), so many of them, those with these names, or none.
 
     Containers with a terminal end after `interactive_idle_s` in which nothing was typed, printed or
-    computed (0: never), or `interactive_detached_s` without a user who is attached.
+    computed (0: never), or `interactive_detached_s` without a user who is attached. Queues and
+    those below them may have a time of their own in `interactive_idle_by_queue_s`.
     `image_program` runs commands in images: podman, docker, apptainer, singularity, a path of one,
     `auto` for the first of them that the machine has, or `none`. `image_options` are added to its
     command line, before the image.
@@ -90,6 +91,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     gpus: GpuSetting = "none"
     interactive_idle_s: int = 3600
     interactive_detached_s: int = 60
+    interactive_idle_by_queue_s: dict[str, int] = {}
     image_program: str = "auto"
     image_options: tuple[str, ...] = ()
 
@@ -237,6 +239,7 @@ _KEYS: Final[dict[str, dict[str, _Key]]] = {
         "gpus": _Key(object),
         "interactive_idle_s": _Key(int, 0, 10**8),
         "interactive_detached_s": _Key(int, 1, 10**8),
+        "interactive_idle_by_queue_s": _Key(dict, 0, 10**8),
         "image_program": _TEXT,
         "image_options": _Key(list),
     },
@@ -303,7 +306,7 @@ _WORDS: Final = {
     int: "a whole number",
     bool: "true or false",
     list: "a list of texts",
-    dict: "a table of amounts",
+    dict: "a table of numbers by name",
 }
 _USER_WORD: Final = "{user}"
 
@@ -346,7 +349,8 @@ def read_shell(
             if message:
                 problems.error(place_of(text, file, section, key), "toml-key", message)
             elif isinstance(value, dict):
-                values[section][key] = _amounts(value, keys[key], text, file, problems)
+                where = f"{section}.{key}"
+                values[section][key] = _numbers(value, keys[key], where, text, file, problems)
             else:
                 values[section][key] = tuple(value) if isinstance(value, list) else value
     _check_together(values, text, file, problems)
@@ -444,20 +448,21 @@ def _parse(document: bytes, file: str, problems: Problems) -> tuple[str, dict[st
     return text, {}
 
 
-def _amounts(
-    table: dict[str, Any], key: _Key, text: str, file: str, problems: Problems
+def _numbers(
+    table: dict[str, Any], key: _Key, where: str, text: str, file: str, problems: Problems
 ) -> dict[str, int]:
-    """The amounts of a node, by the names of types; what is wrong is reported and left out."""
+    """The numbers of a table, such as the amounts of a node by the names of types; what is wrong is
+    reported and left out."""
     amounts: dict[str, int] = {}
     for name, value in table.items():
-        if name in (MEMORY, VCORES):
+        if where == RESOURCES and name in (MEMORY, VCORES):
             message = f"{name} belongs to [engine], as memory_mb or vcores"
         elif isinstance(value, dict):
             message = f"{name}: write a name with a period in quotation marks"
         else:
             message = _wrong_number(name, value, key)
         if message:
-            problems.error(place_of(text, file, RESOURCES, name), "toml-key", message)
+            problems.error(place_of(text, file, where, name), "toml-key", message)
         else:
             amounts[name] = value
     return amounts

@@ -15,6 +15,10 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.work import Command
 
+QUEUE_VARIABLE = "FAIRSHARE_QUEUE"
+IDLE_VARIABLE = "FAIRSHARE_IDLE_S"
+"""How many seconds an interactive container of the queue may be idle; 0: as long as it likes."""
+
 
 class LaunchOrder(msgspec.Struct, frozen=True):
     """Run a container. `container_name` and `application_name` have Hadoop's form."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from fairshare.documents.output_names import expand
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import QUEUE_VARIABLE, LaunchOrder
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.arrays import filled
@@ -114,7 +114,7 @@ class OrderBook:
             environment={
                 "FAIRSHARE_APPLICATION_ID": self._names[1],
                 "FAIRSHARE_CONTAINER_ID": name,
-                "FAIRSHARE_QUEUE": application.queue,
+                QUEUE_VARIABLE: application.queue,
                 "FAIRSHARE_USER": application.user,
                 **environment,
                 **self._extra(application, master),

@@ -48,7 +48,12 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
         run_as=settings.run_as,
         process_limit=settings.process_limit,
         interactive=Interactive(
-            settings.interactive_idle_s * 1000, settings.interactive_detached_s * 1000
+            settings.interactive_idle_s * 1000,
+            settings.interactive_detached_s * 1000,
+            {
+                queue: idle_s * 1000
+                for queue, idle_s in settings.interactive_idle_by_queue_s.items()
+            },
         ),
         images=Images(settings.image_program, settings.image_options),
         disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),

@@ -101,6 +101,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     gpus: GpuSetting = "none"
     interactive_idle_s: int = 3600
     interactive_detached_s: int = 60
+    interactive_idle_by_queue_s: dict[str, int] = {}
     image_program: str = "auto"
     image_options: tuple[str, ...] = ()
 
@@ -163,6 +164,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         gpus=engine.gpus,
         interactive_idle_s=engine.interactive_idle_s,
         interactive_detached_s=engine.interactive_detached_s,
+        interactive_idle_by_queue_s=engine.interactive_idle_by_queue_s,
         image_program=engine.image_program,
         image_options=engine.image_options,
     )

@@ -69,7 +69,7 @@ def test_the_amounts_may_stand_in_one_line(tmp_path):
         ('[engine.resources]\n"yarn.io/gpu" = -1', 2, "must be 0 to"),
         ("[engine.resources]\na.b = 2", 2, "in quotation marks"),
         ("[engine.resources]\nmemory-mb = 2", 2, "belongs to [engine]"),
-        ("[engine]\nresources = 3", 2, "must be a table of amounts"),
+        ("[engine]\nresources = 3", 2, "must be a table of numbers by name, not 3"),
     ],
 )
 def test_what_a_node_cannot_offer_is_reported_at_its_line(tmp_path, toml, line, words):

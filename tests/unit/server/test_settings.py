@@ -115,7 +115,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "run_as": "server",
         "disk_limits": (50, 60),
         "process_limit": 70,
-        "interactive": (30_000, 5_000),
+        "interactive": (30_000, 5_000, {"root.a": 7_000}),
     }
 
 

@@ -14,7 +14,7 @@ from fairshare.engines.local.interactive import INTERACTIVE, Interactive
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import IDLE_VARIABLE, QUEUE_VARIABLE, LaunchOrder
 
 _INVOCATION = Path(__file__).with_name("invocation.py")
 
@@ -61,6 +61,7 @@ class Preparation:
         limits = self._limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
         vendor = self._gpu_vendor
         command, signal = order.command, order.command.end_signal
+        idle_ms = self._interactive.idle_in(order.environment.get(QUEUE_VARIABLE, ""))
         launch = Launch(
             container=order.container,
             container_name=order.container_name,
@@ -70,6 +71,7 @@ class Preparation:
             environment={
                 **environment(order, directory.path, self._server, account),
                 **({} if vendor is None else variables(gpus, vendor)),
+                IDLE_VARIABLE: str(idle_ms // 1000),
             },
             directory=str(directory.work / (order.command.directory or "")),
             memory_mb=order.memory_mb if limits.memory_checked else 0,
@@ -92,7 +94,7 @@ class Preparation:
             gpus=gpus,
             other_directory=str(directory.work) if order.command.directory_optional else "",
             terminal=command.terminal,
-            idle_ms=self._interactive.idle_ms if command.terminal else 0,
+            idle_ms=idle_ms if command.terminal else 0,
             detached_ms=self._interactive.detached_ms if command.terminal else 0,
             umask=-1 if order.command.umask is None else order.command.umask,
             limits=order.command.limits,
