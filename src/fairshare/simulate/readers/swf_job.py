@@ -29,6 +29,7 @@ class Job(msgspec.Struct, frozen=True):
 
     number: int
     submit_s: float
+    wait_s: float
     run_s: float
     processors: int
     memory_kb: int
@@ -87,6 +88,7 @@ def parse_job(line: str) -> Job:
     return Job(
         number=_whole(columns, 1),
         submit_s=_number(columns, 2),
+        wait_s=_number(columns, 3),
         run_s=_number(columns, 4),
         processors=processors,
         memory_kb=memory_kb,

@@ -94,6 +94,7 @@ def _jobs(
                     user=f"user{job.user}" if job.user >= 0 else "unknown",
                     groups=_groups(job, per_task or job.processors),
                     queue=_queue(job, header),
+                    waited_ms=round(job.wait_s * 1000) if job.wait_s >= 0 else None,
                 ),
             )
     notes += left_out(why)
