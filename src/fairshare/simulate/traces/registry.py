@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.simulate.traces import alibaba, hadoop, helios, philly, slurm, swf, swim
+from fairshare.simulate.traces import alibaba, google, hadoop, helios, philly, slurm, swf, swim
 from fairshare.simulate.traces.records import Trace
 from fairshare.simulate.traces.rows import TraceUnreadable
 
@@ -30,6 +30,7 @@ FORMATS = (
     Format(
         "Alibaba's nodes and jobs with GPUs of 2026", alibaba.has_gpu_nodes, alibaba.read_gpu_nodes
     ),
+    Format("Google's cluster data of 2011 and 2019", google.matches, google.read),
     Format("Philly", philly.matches, philly.read),
     Format("Helios' log of jobs", helios.has_log, helios.read_log),
     Format("Helios' demand", helios.has_demand, helios.read_demand),
