@@ -94,6 +94,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
         "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\nimage_program = 'none'\n"
         "interactive_idle_s = 30\ninteractive_detached_s = 5\n"
+        'interactive_idle_by_queue_s = {"root.a" = 7}\n'
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
     told = {}
