@@ -145,7 +145,11 @@ def same(a: Any, b: Any) -> bool:
     >>> same({"memory-mb": 1024}, {"memory-mb": 1024, "vcores": 0}), same(33.33333, 33.33334)
     (True, True)
     """
+    if type(a) is type(b) is not dict and a == b:  # most are
+        return True
     if isinstance(a, dict) and isinstance(b, dict):
+        if a == b and {int}.issuperset(map(type, (*a.values(), *b.values()))):
+            return True
         return all(same(a.get(key, 0), b.get(key, 0)) for key in a.keys() | b.keys())
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b

@@ -27,16 +27,21 @@ class Recording(NamedTuple):
 
 def write(path: Path, recordings: Iterable[Recording]) -> None:
     """Write recordings to a file; the same recordings give the same bytes."""
-    lines = []
+    written = []
     for recording in recordings:
         packed = recording._replace(record=_packed(recording.record))._asdict()
-        lines.append(json.dumps(packed, sort_keys=True, separators=(",", ":")) + "\n")
-    path.write_bytes(lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+        written.append(json.dumps(packed, sort_keys=True, separators=(",", ":")) + "\n")
+    path.write_bytes(lzma.compress("".join(written).encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-def read(path: Path) -> Iterator[Recording]:
-    """The recordings of a file."""
-    for line in lzma.decompress(path.read_bytes()).decode().splitlines():
+def lines(path: Path) -> list[str]:
+    """The recordings of a file as they are written."""
+    return lzma.decompress(path.read_bytes()).decode().splitlines()
+
+
+def read(path: Path, part: int = 0, of: int = 1) -> Iterator[Recording]:
+    """The recordings of a file, or one of so many parts of them."""
+    for line in lines(path)[part::of]:
         recording = Recording(**json.loads(line))
         yield recording._replace(record=_unpacked(recording.record))
 
