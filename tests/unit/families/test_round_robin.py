@@ -128,7 +128,7 @@ async def test_the_rest_interfaces_why_and_a_page_show_it(server, http):
         names.append(answer.json()["id"])
     state = server.service.state
     version = -1
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while sum(len(one.containers) for one in state.applications.values()) < 4:
             version = await server.service.changed(version, 5)
 

@@ -145,7 +145,7 @@ class Cluster:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until a condition of the state holds."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             version = -1
             while not condition():
                 version = await self.server.service.changed(version, 5.0)
@@ -153,7 +153,7 @@ class Cluster:
     async def settled(self) -> None:
         """Wait until all that was put into the inbox is decided."""
         await self.server.service.ask_all([])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while self.server.service._inbox:
                 await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -30,7 +30,7 @@ def ended(tmp_path, drain, answers=lambda: True, seconds=0.2):
     end = WorkerEnd(process, file, seconds, lambda end_s: drain(file, end_s), answers)
     end.begin()
     end.begin()
-    assert process.over.wait(5)
+    assert process.over.wait(60)
     return process, file
 
 

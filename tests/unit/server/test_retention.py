@@ -51,7 +51,7 @@ async def test_the_applications_that_ended_first_are_forgotten_first(server, eng
     await server._retention.forget()
     assert list(server.service.state.applications) == [4, 5, 6]
     assert server.service.views.applications()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(engine.pruned) < 3:  # their directories go in a thread of their own
             await asyncio.sleep(0.001)
 

@@ -30,7 +30,7 @@ DRIVER = SubmitApplication("ann", master=(256, 1), driver=Command(("drive",)))
 
 async def until(server: LiveServer, condition) -> None:
     """Wait until a condition of the state holds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         version = -1
         while not condition():
             version = await server.service.changed(version, 5.0)
@@ -281,7 +281,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_server_and_leaves_conta
     monkeypatch.setattr(server._journal, "commit", fail)
     with pytest.raises(InputError, match="had to stop"):
         await server.service.ask(ONE_TASK)
-    await asyncio.wait_for(server.service.ended.wait(), 5)
+    await asyncio.wait_for(server.service.ended.wait(), 60)
     assert str(server.service.failure) == "the disk is full"
     await server.close()
     assert engine.closed is False
@@ -321,6 +321,6 @@ async def test_files_go_when_nobody_can_ask_for_their_containers_any_more(server
         engine.end(container)
         await until(server, lambda n=number: server.service.state.applications[n].over)
     name = f"application_{server.service.state.epoch_ms}_0001"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while engine.pruned != [name]:
             await asyncio.sleep(0.01)

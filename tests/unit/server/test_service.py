@@ -173,7 +173,7 @@ async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, 
     await service.changed(0, 5.0)
     await service.ask(NodeBeat("in between"))
     assert 0 < runtime.slices < 1_000
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while runtime.unsettled:
             await asyncio.sleep(0)
     await service.ask(NodeBeat("later"))
@@ -183,7 +183,7 @@ async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, 
 async def test_the_service_stops_though_not_all_is_settled(service, runtime):
     runtime.slices = 10**9
     await service.ask(NodeBeat("a burst"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await service.stop()
 
 
@@ -221,7 +221,7 @@ async def test_the_deadline_wakes_the_writer(service, runtime, clock):
     runtime.on_turn = turn
     runtime.deadline_ms = clock.now_ms() + 20
     service.report(NodeBeat("look again"))
-    await asyncio.wait_for(woken.wait(), 5)
+    await asyncio.wait_for(woken.wait(), 60)
 
 
 async def test_a_deadline_of_which_nothing_comes_is_tried_ever_more_rarely(service, runtime):
@@ -240,7 +240,7 @@ async def test_a_failure_ends_the_writer_and_tells_all_who_wait(service, runtime
         service.ask(NodeBeat("a")), service.ask(NodeBeat("b")), return_exceptions=True
     )
     assert [result.code for result in results] == ["stopping", "stopping"]
-    await asyncio.wait_for(service.ended.wait(), 5)
+    await asyncio.wait_for(service.ended.wait(), 60)
     assert service.failure is runtime.failure
     with pytest.raises(InputError):
         await service.ask(NodeBeat("c"))
@@ -253,7 +253,7 @@ async def test_stopping_feeds_what_waits_and_wakes_those_who_wait_for_a_change(s
     await asyncio.sleep(0)
     await service.stop()
     assert await asked == ()
-    assert await asyncio.wait_for(waiting, 5) == 1
+    assert await asyncio.wait_for(waiting, 60) == 1
     with pytest.raises(InputError, match="stopping"):
         await service.ask(NodeBeat("b"))
 

@@ -36,7 +36,7 @@ class Page:
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something holds."""
         version = -1
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not condition():
                 version = await self.server.service.changed(version, 5)
 

@@ -50,7 +50,7 @@ async def add(page, name="nightly", status=201, **fields):
 async def runs(page, count, *outcomes):
     """The runs of the job, the newest first, once there are so many, with these outcomes if any are
     named."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             found = (await page.get("/cron/ann/nightly")).json()["runs"]
             have = tuple(run["outcome"] for run in found)
@@ -192,7 +192,7 @@ async def test_jobs_and_a_run_that_waits_survive_the_server(page, clock, server_
         transport = httpx.ASGITransport(build_app(again))
         url = "http://127.0.0.1:1/api/v1"
         async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 while True:
                     found = (await http.get("/cron/ann/nightly")).json()["runs"]
                     if len(found) == 2:
@@ -225,7 +225,7 @@ async def test_a_run_that_a_server_wrote_and_did_not_submit_is_submitted_by_the_
         transport = httpx.ASGITransport(build_app(again))
         url = "http://127.0.0.1:1/api/v1"
         async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 while True:
                     (run,) = (await http.get("/cron/ann/nightly")).json()["runs"]
                     if run["outcome"] == "submitted":

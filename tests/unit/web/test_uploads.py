@@ -38,7 +38,7 @@ async def test_an_uploaded_call_is_what_a_container_runs_and_goes_with_its_appli
 async def test_an_upload_that_nothing_names_is_deleted(page, monkeypatch):
     monkeypatch.setattr(uploads, "KEPT_S", 0.0)
     await page.http.put(f"/payloads/{DIGEST}", content=CALL)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while files(page):
             await asyncio.sleep(0)
     answer = await page.post("/applications", json={"queue": "root.a", "tasks": [TASK]})

@@ -271,7 +271,7 @@ async def exchange(data: bytes, limits: RpcLimits | None = None, piece: int = 0)
             await writer.drain()
             await asyncio.sleep(0)
         try:
-            return await asyncio.wait_for(reader.read(), 5)
+            return await asyncio.wait_for(reader.read(), 60)
         finally:
             writer.close()
 
@@ -435,7 +435,7 @@ def test_a_connection_with_many_waiting_calls_is_not_read_until_some_are_answere
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)
 
