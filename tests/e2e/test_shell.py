@@ -15,22 +15,33 @@ PATIENCE_S = 60
 IDLE_S, DETACHED_S = 3, 2
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shells")
+def served(folder, limits=""):
     conf = folder / "conf"
     conf.mkdir()
     (conf / "yarn-site.xml").write_text(YARN_SITE)
     (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
-    (conf / "fairshare.toml").write_text(
-        f"[engine]\ninteractive_detached_s = {DETACHED_S}\n"
-        f"interactive_idle_by_queue_s = {{ root = {IDLE_S} }}\n"
-    )
+    (conf / "fairshare.toml").write_text(f"[engine]\n{limits}")
     server = Server(conf, folder / "state", "--port", "0")
     yield server
     with contextlib.suppress(Exception):
         server.post("/shutdown", json={"stop_containers": True})
     server.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server whose shells have all the time that a busy machine needs."""
+    yield from served(tmp_path_factory.mktemp("shells"))
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    """A server that ends shells soon."""
+    limits = (
+        f"interactive_detached_s = {DETACHED_S}\n"
+        f"interactive_idle_by_queue_s = {{ root = {IDLE_S} }}\n"
+    )
+    yield from served(tmp_path_factory.mktemp("impatient"), limits)
 
 
 @pytest.fixture
@@ -115,28 +126,28 @@ def test_a_lost_terminal_can_be_attached_again_and_shows_what_was_there(shell, s
     assert server.finished(application)["state"] == "FINISHED"
 
 
-def test_a_lost_terminal_ends_after_a_while(shell, server):
-    window = shell()
-    application = newest(server)["id"]
+def test_a_lost_terminal_ends_after_a_while(shell, impatient):
+    window = shell(FAIRSHARE_URL=impatient.url)
+    application = newest(impatient)["id"]
     window.process.kill()
-    assert server.finished(application)["state"] == "FAILED"
-    words = server.containers(application)[0]["diagnostics"]
+    assert impatient.finished(application)["state"] == "FAILED"
+    words = impatient.containers(application)[0]["diagnostics"]
     assert f"no terminal was attached for {DETACHED_S} s" in words
 
 
-def test_an_idle_shell_is_warned_and_ends(shell, server):
-    window = shell()
-    application = newest(server)["id"]
+def test_an_idle_shell_is_warned_and_ends(shell, impatient):
+    window = shell(FAIRSHARE_URL=impatient.url)
+    application = newest(impatient)["id"]
     window.until("fairshare: idle: this ends in ")
     window.until("this was idle for too long")
     assert window.exit_code() == 129
-    server.finished(application)
-    words = server.containers(application)[0]["diagnostics"]
+    impatient.finished(application)
+    words = impatient.containers(application)[0]["diagnostics"]
     assert f"nothing was typed, printed or computed for {IDLE_S} s" in words
 
 
-def test_a_shell_that_computes_is_not_idle(shell, server):
-    window = shell()
+def test_a_shell_that_computes_is_not_idle(shell, impatient):
+    window = shell(FAIRSHARE_URL=impatient.url)
     window.type(f"timeout {IDLE_S + 1.5} sh -c 'while :; do :; done'; echo do''ne\r")
     window.until("done\r\n")
     window.type("exit\r")
