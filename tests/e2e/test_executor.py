@@ -359,6 +359,7 @@ def test_large_arguments_and_results_go_by_file_and_what_calls_share_goes_once(s
         given = [pool.submit(lambda n: (n, len(shared), bytes(9 << 20)), n) for n in range(3)]
         for n, future in enumerate(given):
             assert future.result(PATIENCE_S) == (n, 12 << 20, bytes(9 << 20))
+        monkeypatch.undo()
         assert len(pool.submit(bytes.upper, shared).result(PATIENCE_S)) == 12 << 20
         with Client(server.url) as client:
             names = [one.name for one in client.applications(state="FINISHED")]
