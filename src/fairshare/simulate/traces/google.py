@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.google_events import (
     BEGAN_US,
     NEVER_US,
@@ -23,7 +24,7 @@ from fairshare.simulate.traces.google_events import (
     users,
 )
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
-from fairshare.simulate.traces.rows import TraceUnreadable, in_order, left_out
+from fairshare.simulate.traces.rows import TraceUnreadable, left_out
 from fairshare.wording import counted
 
 MOST_TASKS = 3_000_000

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.rows import (
     DamagedLine,
     TraceUnreadable,
     files_in,
-    in_order,
     kind_of,
     lines_of,
 )

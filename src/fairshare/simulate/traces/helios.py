@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.rows import (
-    in_order,
     left_out,
     parsed,
     rows_of,

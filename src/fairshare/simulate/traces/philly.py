@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.rows import (
     files_in,
     header_of,
-    in_order,
     left_out,
     number,
     parsed,

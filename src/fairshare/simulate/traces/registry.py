@@ -39,13 +39,18 @@ FORMATS = (
 
 def is_trace(path: Path) -> bool:
     """Whether a file or directory has a trace of a known format."""
-    return any(one.matches(path) for one in FORMATS)
+    readable = path.is_file() or path.is_dir()  # reading a pipe would wait for its writer
+    return readable and any(one.matches(path) for one in FORMATS)
 
 
 def open_trace(path: Path) -> Trace:
     """The trace in a file or a directory; its content says the format. Raises TraceUnreadable."""
     if not path.exists():
         raise TraceUnreadable(f"there is no trace {path}")
+    if not path.is_file() and not path.is_dir():
+        raise TraceUnreadable(
+            f"{path} is neither a file nor a directory: write the trace to a file"
+        )
     for one in FORMATS:
         if one.matches(path):
             return one.read(path)

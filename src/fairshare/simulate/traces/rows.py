@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from fairshare.errors import FairshareError
-from fairshare.simulate.traces.records import TraceJob
 from fairshare.wording import cause, counted
 
 Record = TypeVar("Record")
@@ -144,22 +143,6 @@ def seconds_of(text: str) -> float:
     if found.tzinfo is None:
         found = found.replace(tzinfo=datetime.UTC)
     return found.timestamp()
-
-
-def in_order(jobs: Iterable[tuple[float, TraceJob]]) -> Iterator[TraceJob]:
-    """Jobs with the seconds of their arrival, sorted, with times since the first one."""
-    found = sorted(jobs, key=lambda pair: (pair[0], pair[1].line))
-    first_s = found[0][0] if found else 0.0
-    for at_s, job in found:
-        yield TraceJob(
-            job.line,
-            job.name,
-            round((at_s - first_s) * 1000),
-            job.user,
-            job.groups,
-            job.queue,
-            job.waited_ms,
-        )
 
 
 def left_out(counts: Mapping[str, int]) -> list[str]:

@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.occupancy import Occupancy
 from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob
 from fairshare.simulate.traces.rows import (
     files_in,
     header_of,
-    in_order,
     left_out,
     parsed,
     rows_of,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
+from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.rows import (
     DamagedLine,
     files_in,
-    in_order,
     kind_of,
     left_out,
     lines_of,

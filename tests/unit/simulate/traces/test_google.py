@@ -95,6 +95,7 @@ def test_the_machines_of_the_start_are_the_cluster(tmp_path):
     (tmp_path / "machine_events" / "part-00000-of-00001.csv").write_text(
         "0,5,0,platform,0.5,0.2493\n0,6,0,platform,0.5,0.2493\n0,7,0,platform,1,1\n"
         "0,8,0,platform,,\n900000000,5,1,platform,0.5,0.2493\n910000000,9,0,platform,1,1\n"
+        "920000000,10,1,platform,1,1\n"
     )
     trace = open_trace(tmp_path)
     assert trace.nodes == (

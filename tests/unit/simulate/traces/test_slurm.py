@@ -34,7 +34,7 @@ def accounts(tmp_path, *jobs, columns=COLUMNS, end=""):
 
 
 def test_a_job_on_one_node_is_one_container(tmp_path):
-    accounts(tmp_path, {"JobName": 'say "hi'})
+    accounts(tmp_path, {"JobName": '"hi'})
     (job,), _ = jobs_and_notes(tmp_path)
     group = TraceGroup("tasks", 1, 60_000, {"memory-mb": 8192, "vcores": 4})
     assert job == TraceJob(2, "job17", 0, "ann", (group,), "ml", 30_000)

@@ -155,6 +155,11 @@ def test_a_gpu_that_no_longer_waits_has_started_as_another_ended(tmp_path):
     assert lives(tmp_path) == [(0, [1, 2, 1])]
 
 
+def test_a_gpu_may_end_while_another_arrives_and_waits(tmp_path):
+    demand(tmp_path, (2, 0), (1, 1), (2, 0), (0, 0))
+    assert lives(tmp_path) == [(0, [1, 3]), (1, [1])]
+
+
 def test_what_the_end_of_the_demand_cuts_is_counted(tmp_path):
     demand(tmp_path, (0, 4), (0, 1), (2, 3))
     assert lives(tmp_path) == [(0, [1]), (2, [1])]
@@ -171,7 +176,7 @@ def test_one_sample_is_too_short_for_a_job(tmp_path):
 
 def test_the_cluster_has_the_largest_sum_of_quotas(tmp_path):
     demand(tmp_path, (1, 0), (1, 0), vc="a", quota=16)
-    demand(tmp_path, (1, 0), (0, 0), vc="b", quota=9)
+    demand(tmp_path, (1, 0), vc="b", quota=9)
     assert open_trace(tmp_path).nodes == (TraceNodes(4, gpus(8)),)
     jobs, _ = jobs_and_notes(tmp_path)
     assert [(job.user, job.queue) for job in jobs] == [("a", "a"), ("b", "b")]
