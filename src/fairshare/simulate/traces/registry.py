@@ -48,9 +48,7 @@ def open_trace(path: Path) -> Trace:
     if not path.exists():
         raise TraceUnreadable(f"there is no trace {path}")
     if not path.is_file() and not path.is_dir():
-        raise TraceUnreadable(
-            f"{path} is neither a file nor a directory: write the trace to a file"
-        )
+        raise TraceUnreadable(f"{path} is not a file or a directory: write the trace to a file")
     for one in FORMATS:
         if one.matches(path):
             return one.read(path)
