@@ -91,7 +91,7 @@ def pause(
 def restart_broken(step: Step, application: Application) -> None:
     """Stop what is left of gangs of which a task did not succeed, so that all tasks wait."""
     for number, progress in enumerate(application.tasks.groups):
-        if not progress.broken:
+        if not progress.spec.gang or not progress.broken:
             continue
         for container in tuple(progress.running.values()):
             step.emit(ContainerCompleted(container, ExitCode.ABORTED, BROKEN))

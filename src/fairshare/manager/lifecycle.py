@@ -361,12 +361,14 @@ class Lifecycle:
     def _missing(self, application: Application) -> list[ContainerRequest]:
         """Requests for waiting tasks that the outstanding requests do not cover."""
         missing = []
+        state, keys = self.state, application.asks.keys
         for number, progress in enumerate(application.tasks.groups):
-            if not progress.started or not progress.waiting:
+            if not progress.waiting or not progress.started:
                 continue
-            key = application.asks.keys.get((progress.spec.priority, GROUP_REQUESTS + number))
-            outstanding = key.anywhere.count if key is not None and key.anywhere else 0
-            there = outstanding + gangs.held(self.state, application, number)
+            key = keys.get((progress.spec.priority, GROUP_REQUESTS + number))
+            there = key.anywhere.count if key is not None and key.anywhere else 0
+            if progress.spec.gang:
+                there += gangs.held(state, application, number)
             count = progress.due - there
             if count > 0:
                 missing.append(groups.request(number, progress, count))
