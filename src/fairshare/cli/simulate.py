@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
+from fairshare.cli.compare import write_page
 from fairshare.cli.options import DURATION, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.simulated_trace import (
@@ -97,6 +98,13 @@ _REJECTED_SHOWN = 5
     help="Write every record to this file, one JSON line each.",
 )
 @click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report as a page with plots, too; `compare` lays several side by side.",
+)
+@click.option(
     "--queue-from",
     type=click.Choice(get_args(QueueSource)),
     default="default",
@@ -132,6 +140,7 @@ def command(
     scheduler: str | None,
     as_json: bool,
     events: Path | None,
+    page: Path | None,
     queue_from: str,
     processors_per_task: int,
     memory_per_processor_mb: int,
@@ -183,6 +192,8 @@ def command(
             click.echo(plain(line))
         console = open_console()
         print_all(console, *report_parts(console, report))
+    if page is not None:
+        write_page(page, [(conf.resolve().name, report)])
     _finish(report, watch, ends=until is None)
 
 

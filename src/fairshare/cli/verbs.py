@@ -57,6 +57,7 @@ VERBS = {
     "admin": ("fairshare.cli.admin", "Administer a running server."),
     "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
     "simulate": ("fairshare.cli.simulate", "Simulate a workload under a configuration."),
+    "compare": ("fairshare.cli.compare", "Lay simulations side by side, also as a page."),
     "plan": ("fairshare.cli.plan", "Try a new configuration on the history of a server."),
     "record": ("fairshare.cli.record", "Record the events of scenarios, to compare schedulers."),
     "replay": ("fairshare.cli.replay", "Rebuild a state from a server's journal, and verify it."),

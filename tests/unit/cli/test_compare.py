@@ -1,0 +1,90 @@
+"""The verb that lays simulations side by side."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fairshare.cli.verbs import fairshare
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+WORKLOAD = EXAMPLES / "workloads" / "three-teams.yaml"
+
+
+def call(*arguments):
+    runner = CliRunner(env={"COLUMNS": "200"})
+    return runner.invoke(fairshare, [str(one) for one in arguments])
+
+
+def simulate(*options):
+    return call("simulate", WORKLOAD, "--conf", EXAMPLES / "three-teams", *options)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    paths = [folder / "fair.json", folder / "fifo.json"]
+    for path in paths:
+        path.write_text(simulate("--scheduler", path.stem, "--json").stdout)
+    return paths
+
+
+def test_runs_stand_side_by_side_with_losers_and_winners(runs):
+    result = call("compare", *runs)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["Run", "fair", "fifo"]
+    assert "fifo: of 58 applications in both, the mean turnaround changes by +6 min" in lines[4]
+    losers = [line for line in lines if line.split()[:1] == ["question"]]
+    assert len(losers) >= 5
+    assert lines[-1].split()[0] == "parameter-sweep"
+
+
+def test_a_run_beside_itself_changes_nothing(runs):
+    found = json.loads(call("compare", runs[0], runs[0], "--json").stdout)
+    (pairing,) = found["pairings"]
+    assert (pairing["mean_ms"], pairing["losers"], pairing["winners"]) == (0.0, [], [])
+
+
+def test_a_page_is_written(runs, tmp_path):
+    page = tmp_path / "page.html"
+    assert call("compare", *runs, "--html", page).exit_code == 0
+    assert "<title>fairshare: fair beside fifo</title>" in page.read_text()
+
+
+def test_simulate_writes_the_page_of_its_run(tmp_path):
+    page = tmp_path / "page.html"
+    assert simulate("--until", "2m", "--html", page).exit_code == 0
+    assert "<title>fairshare: three-teams</title>" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{}", "is not a run: Object missing required field `scheduler`. Write one: fairshare"),
+        ("<allocations/>", "is not a run: JSON is malformed"),
+    ],
+)
+def test_a_file_that_is_not_a_run_is_refused(tmp_path, text, reason):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    result = call("compare", path)
+    assert result.exit_code == 1
+    assert reason in result.stderr
+
+
+def test_a_page_that_cannot_be_written_is_an_error(runs, tmp_path):
+    result = call("compare", *runs, "--html", tmp_path / "nowhere" / "page.html")
+    assert result.exit_code == 1
+    assert "cannot write" in result.stderr
+
+
+def test_runs_with_the_same_file_name_have_their_directories(runs, tmp_path):
+    other = tmp_path / "fair.json"
+    other.write_bytes(runs[0].read_bytes())
+    found = json.loads(call("compare", runs[0], other, "--json").stdout)
+    assert [one["name"] for one in found["runs"]] == [
+        str(runs[0].with_suffix("")),
+        str(other.with_suffix("")),
+    ]
