@@ -70,7 +70,9 @@ class Usage:
             self._share(edge_ms, shares)
             self._close(total)
         self._share(now_ms, shares)
-        self.look_ms = now_ms + max(1, self._length_ms // LOOKS)
+        # At the end of the interval at the latest: what is used afterwards is of the next one.
+        end_ms = self._begin_ms + self._length_ms
+        self.look_ms = min(now_ms + max(1, self._length_ms // LOOKS), end_ms)
 
     def finish(self, total: Resource) -> None:
         """End the current interval at the instant of the last `advance`."""

@@ -56,3 +56,19 @@ def test_finishing_where_an_interval_has_just_ended_adds_none():
     usage.advance(1_000, {}, TOTAL)
     usage.finish(TOTAL)
     assert len(usage.intervals) == 1
+
+
+def test_an_interval_has_nothing_of_the_next_one():
+    usage = Usage((0, 0))
+    total = (100, 0)
+    for now_ms in range(0, 300_000, 7):
+        if now_ms >= usage.look_ms:
+            usage.advance(now_ms, {}, total)
+        if now_ms == 0:
+            usage.change(now_ms, "a", (100, 0))
+        elif now_ms % 70 == 0:  # one container ends, and the next one begins
+            usage.change(now_ms, "a", (-100, 0))
+            usage.change(now_ms, "a", (100, 0))
+    usage.advance(300_000, {}, total)
+    usage.finish(total)
+    assert {one.used["a"][0] / one.length_ms for one in usage.intervals} == {100.0}
