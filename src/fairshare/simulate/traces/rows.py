@@ -34,20 +34,35 @@ class DamagedLine(TraceUnreadable):
         super().__init__(f"{path}:{line}: {reason}")
 
 
+LONGEST_PIECE = 65_536
+"""The number of characters that are read at once where lines may be of any length."""
+
+
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, without their ends."""
-    number = 0
+    for number, text in _read(path, lambda file: file.readline(LONGEST_LINE + 1)):
+        if len(text) > LONGEST_LINE:
+            raise DamagedLine(path, number, f"is longer than {LONGEST_LINE:,} characters")
+        yield number, text.rstrip("\r\n")
+
+
+def pieces_of(path: Path) -> Iterator[str]:
+    """The text of a file, in pieces that end anywhere."""
+    return (text for _, text in _read(path, lambda file: file.read(LONGEST_PIECE)))
+
+
+def _read(path: Path, read: Callable[[IO[str]], str]) -> Iterator[tuple[int, str]]:
+    """What `read` reads until it reads nothing, each with the line on which it begins."""
+    line = 1
     try:
         with _opened(path) as file:
-            while text := file.readline(LONGEST_LINE + 1):
-                number += 1
-                if len(text) > LONGEST_LINE:
-                    raise DamagedLine(path, number, f"is longer than {LONGEST_LINE:,} characters")
-                yield number, text.rstrip("\r\n")
+            while text := read(file):
+                yield line, text
+                line += text.count("\n")
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise DamagedLine(path, number + 1, f"the file is damaged: {error}") from error
+        raise DamagedLine(path, line, f"the file is damaged: {error}") from error
     except UnicodeDecodeError as error:
-        raise DamagedLine(path, number + 1, "is not UTF-8 text") from error
+        raise DamagedLine(path, line, "is not UTF-8 text") from error
     except OSError as error:
         raise TraceUnreadable(f"cannot read {path}: {cause(error)}") from error
 
