@@ -28,11 +28,10 @@ READY_S = 60.0
 class Cluster:
     """A running server, seen from outside; `url` is where its pages are."""
 
-    def __init__(self, server: LiveServer, engine: ManualEngine, url: str, port: int) -> None:
+    def __init__(self, server: LiveServer, engine: ManualEngine, url: str) -> None:
         self.server = server
         self.engine = engine
         self.url = url
-        self.port = port
         self.http = httpx.Client(base_url=f"{url}/api/v1", timeout=120, trust_env=False)
 
     def submit(self, queue: str, count: int = 1, **more: object) -> str:
@@ -129,7 +128,7 @@ def running(
                 web = _web(server)
                 loop = asyncio.get_running_loop()
                 end.append(lambda: loop.call_soon_threadsafe(setattr, web, "should_exit", True))
-                told.append(Cluster(server, engine, server.url, listener.getsockname()[1]))
+                told.append(Cluster(server, engine, server.url))
                 serving = asyncio.create_task(web.serve([listener]))
                 ready.set()
                 while not web.should_exit:

@@ -5,6 +5,7 @@ import pytest
 from tests.browser.cluster import running
 from tests.browser.conftest import capacity_configuration, fair_configuration
 from tests.browser.test_scheduler import SIZES, serious_problems
+from tests.hadoop.configuration import free_ports
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.model.identifiers import parse_container
@@ -301,16 +302,16 @@ def test_ten_thousand_applications_are_a_few_rows_and_the_last_is_reached(visit,
 def test_a_server_that_comes_back_is_found_again_by_an_open_application(visit, tmp_path):
     visit.forgiven += ["ERR_", "503"]
     conf, state = fair_configuration(tmp_path / "conf"), tmp_path / "state"
-    with running(conf, state) as cluster:
+    (port,) = free_ports(1)
+    with running(conf, state, port=port) as cluster:
         name = cluster.submit("root.ml.training", 3, name="stays")
         cluster.until(lambda: len(cluster.engine.live) == 3)
-        port = cluster.port
         page = open_one(visit, cluster, "stays")
         page.locator(".verdict", has_text="Runs in 3 containers").wait_for()
     page.get_by_text("Not connected", exact=True).wait_for()
     assert "stays" in page.locator("h1").inner_text()
     with running(conf, state, port=port) as cluster:
-        page.get_by_text("Not connected", exact=True).wait_for(state="detached", timeout=15_000)
+        page.get_by_text("Not connected", exact=True).wait_for(state="detached")
         cluster.http.post(f"/applications/{name}/kill", json={})
         page.locator(".verdict", has_text="Killed").wait_for()
         assert page.locator(".phase").count() >= 1

@@ -11,6 +11,7 @@ from tests.browser.conftest import (
     fair_configuration,
     pools_configuration,
 )
+from tests.hadoop.configuration import free_ports
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.server.access.tokens import UserTokens
@@ -346,15 +347,15 @@ def test_hostile_names_are_shown_as_text(visit, tmp_path):
 def test_a_server_that_comes_back_is_found_again_and_nothing_is_lost(visit, tmp_path):
     visit.forgiven += ["503"]
     conf, state = fair_configuration(tmp_path / "conf"), tmp_path / "state"
-    with running(conf, state) as cluster:
+    (port,) = free_ports(1)
+    with running(conf, state, port=port) as cluster:
         cluster.submit("root.ml.training", 4)
-        port = cluster.port
         page = ready(visit(cluster.url + PAGE))
         row(page, "root.ml.training").get_by_text("4 GiB").wait_for()
     page.get_by_text("Not connected", exact=True).wait_for()
     assert "4 GiB" in row(page, "root.ml.training").inner_text()
     with running(conf, state, port=port) as cluster:
-        page.get_by_text("Not connected", exact=True).wait_for(state="detached", timeout=15_000)
+        page.get_by_text("Not connected", exact=True).wait_for(state="detached")
         cluster.submit("root.prod.serving", 3)
         row(page, "root.prod.serving").get_by_text("3 GiB").wait_for()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.hadoop.configuration import free_ports
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
@@ -35,7 +36,7 @@ class Server:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.port = 0
+        (self.port,) = free_ports(1)
         self.start()
 
     def start(self) -> None:
@@ -55,7 +56,6 @@ class Server:
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), line
         self.url = line.removeprefix("listening on ").strip()
-        self.port = int(self.url.rpartition(":")[2])
 
     def end(self) -> None:
         self.process.send_signal(signal.SIGTERM)

@@ -2,11 +2,11 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 
 import pytest
+from tests.hadoop.configuration import free_ports
 
 from fairshare.client import Client
 from fairshare.client.submissions import Submission, TaskGroup
@@ -14,13 +14,9 @@ from fairshare.client.submissions import Submission, TaskGroup
 from .test_server import ALLOCATIONS, SMALL, YARN_SITE
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-
 def serve(conf, state, *options):
-    options = ("--port", str(free_port()), *options)
+    (port,) = free_ports(1)
+    options = ("--port", str(port), *options)
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
