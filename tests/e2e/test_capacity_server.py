@@ -228,12 +228,16 @@ def test_a_killed_server_leaves_no_empty_control_groups(client, tmp_path):
 
     if not groups():
         pytest.skip("no control groups here")
-    application = client.submit(Submission(queue="a", tasks=(group("sleep 2", 2),)))
+    go = tmp_path / "go"
+    waiting = group(f"while [ ! -e {go} ]; do sleep 0.05; done", 2)
+    application = client.submit(Submission(queue="a", tasks=(waiting,)))
     until(client, lambda: len(client.application(application).live_containers) == 2)
     (number,) = (
         int(entry.name) for entry in Path("/proc").glob("[0-9]*") if serves(entry, tmp_path)
     )
     os.kill(number, signal.SIGKILL)
+    assert groups()
+    go.touch()
     deadline_s = time.monotonic() + PATIENCE_S
     while groups():
         assert time.monotonic() < deadline_s, groups()
