@@ -25,6 +25,9 @@ from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.capacity.queues import STOPPED
 from fairshare.schedulers.capacity.settings import QueueSettings, Template
 
+_LONGEST_NAME_COMPARED = 200
+"""Of a longer one the nearest is not looked for: this takes the square of its length."""
+
 
 class QueueTree(msgspec.Struct, frozen=True):
     """Queues by full path, parents before children; templates by the path of their owner."""
@@ -84,7 +87,8 @@ def _made_on_demand(path: str, queues: dict[str, QueueSettings]) -> bool:
 def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems: Problems) -> None:
     for name in scope.names:
         site.text(name, Problems())  # reported here, once for all properties of the queue
-    near = difflib.get_close_matches(scope.path, meant, 1, 0.85)
+    short = len(scope.path) <= _LONGEST_NAME_COMPARED
+    near = difflib.get_close_matches(scope.path, meant, 1, 0.85) if short else []
     hint = f". Is {near[0]} meant?" if near else ""
     problems.warning(
         site.place(scope.first),
