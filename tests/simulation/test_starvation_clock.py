@@ -105,12 +105,12 @@ async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(
     records = list(server._journal.records())
     await server.close()
     marked_ms, killed_ms = first_ms(records, ContainerMarked), first_ms(records, ContainerCompleted)
-    assert asked_ms + 400 <= marked_ms < asked_ms + 5_000  # how busy the machine is, nobody knows
-    assert marked_ms + 100 <= killed_ms < marked_ms + 5_000
+    assert asked_ms + 400 <= marked_ms < asked_ms + 30_000  # how busy the machine is, nobody knows
+    assert marked_ms + 100 <= killed_ms < marked_ms + 30_000
 
 
 async def until(server: LiveServer, condition) -> None:
     version = -1
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():
             version = await server.service.changed(version, 5.0)

@@ -41,7 +41,7 @@ def test_ray_is_told_before_the_file_appears_and_the_worker_ends_when_its_time_i
     assert process.ends == ["terminate"]
     ((appeared, end_s),) = there
     assert not appeared
-    assert before_s < end_s < before_s + 5
+    assert before_s < end_s < before_s + 60
     assert abs(float(file.read_text()) - end_s) < 0.01
 
 
