@@ -41,8 +41,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make test-ray` installs Ray and runs these tests; otherwise they are skipped."""
     if "TEST_RAY" not in os.environ or find_spec("ray") is None:
         skip = pytest.mark.skip(reason="make test-ray runs them, on a real Ray cluster")
+        folder = f"{Path(__file__).parent}{os.sep}"
         for item in items:
-            if Path(__file__).parent in item.path.parents:
+            if str(item.path).startswith(folder):
                 item.add_marker(skip)
 
 
