@@ -52,6 +52,7 @@ def write_configuration(directory: Path, scheduler: str, queues: int) -> None:
         each = {f"root.{name}.capacity": f"{100 / queues:.10g}" for name in names}
         most = {f"root.{name}.user-limit-factor": str(queues) for name in names}
         found = {"root.queues": ",".join(names), **each, **most, "maximum-applications": "1000000"}
+        found["maximum-am-resource-percent"] = "1"  # all jobs may run at once, as elsewhere
         write_site(
             directory / "capacity-scheduler.xml",
             {f"yarn.scheduler.capacity.{name}": value for name, value in found.items()},

@@ -327,6 +327,10 @@ class BaseScheduler:
             preemptable=False,
         )
 
+    def leaf_shares(self) -> dict[str, Resource]:
+        """The fair share of each leaf queue, as in its view, without the rest of it."""
+        return {view.name: view.fair_share for view in self.queue_views() if view.leaf}
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
         return BaseLimits(self._state, self._state.applications[application])

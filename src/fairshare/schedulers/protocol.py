@@ -224,6 +224,9 @@ class Scheduler(Protocol):
         """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
         after the start."""
 
+    def leaf_shares(self) -> dict[str, Resource]:
+        """The fair share of each leaf queue, as in its view, without the rest of it."""
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting and that only this scheduler knows; raises
         KeyError. `schedulers.reasons.reasons` combines them with the nodes."""

@@ -113,7 +113,7 @@ class Collection:
         tally.queue = event.queue
 
     def _shares(self) -> dict[str, Resource]:
-        return {view.name: view.fair_share for view in self._scheduler.queue_views() if view.leaf}
+        return self._scheduler.leaf_shares()
 
     # The report.
 

@@ -33,24 +33,31 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
         return
     queue_limits: dict[str, Resource] = {}
     user_limits: dict[str, Resource] = {}
+    # What did not fit does not fit later in the pass either: masters are only added in it. Where
+    # thousands wait, nearly all are alike.
+    refused: set[tuple[str, str | None, Resource]] = set()
     for entry in list(leaf.waiting):
         application = state.applications[int(entry[-1])]
         label = application.label
-        master = application.master_resource
+        master, user = application.master_resource, application.user
+        if (label, None, master) in refused or (label, user, master) in refused:
+            continue
         share = leaf.shares[label]
         if label not in queue_limits:
             queue_limits[label] = limits.master_limit(state, leaf, label)
         fits = state.calculator.fits(add(share.master_used, master), queue_limits[label])
         if not fits and not _first_anyway(state, leaf, label):
+            refused.add((label, None, master))
             continue
         if label not in user_limits:
-            user_limits[label] = limits.user_master_limit(state, leaf, label, application.user)
-        record = leaf.users.get(application.user)
+            user_limits[label] = limits.user_master_limit(state, leaf, label, user)
+        record = leaf.users.get(user)
         if record is None:  # a change of its priority made it wait
-            step.emit(UserNoted(leaf.name, application.user))
+            step.emit(UserNoted(leaf.name, user))
         used = state.none if record is None else record.master_used.get(label, state.none)
         fits = state.calculator.fits(add(used, master), user_limits[label])
         if not fits and not _first_anyway(state, leaf, label):
+            refused.add((label, user, master))
             continue
         step.emit(ApplicationAdmitted(application.id))
 

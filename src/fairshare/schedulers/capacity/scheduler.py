@@ -42,6 +42,7 @@ from fairshare.schedulers.capacity import (
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
 from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.events import LimitsComputed
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
@@ -399,6 +400,11 @@ class CapacityScheduler(labels.LabelDoors):
         """All queues, root first, parents before children."""
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, at_ms)
+
+    def leaf_shares(self) -> dict[str, Resource]:
+        """The fair share of each leaf queue, as in its view, without the rest of it."""
+        leaves = (queue for queue in below(self._state.root) if queue.leaf)
+        return {leaf.name: leaf.share.effective_minimum for leaf in leaves}
 
     def limits_of(self, application: ApplicationId) -> CapacityLimits:
         """The limits that keep an application waiting; raises KeyError."""

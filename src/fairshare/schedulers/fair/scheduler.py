@@ -389,6 +389,10 @@ class FairScheduler:
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
 
+    def leaf_shares(self) -> dict[str, Resource]:
+        """The fair share of each leaf queue, as in its view, without the rest of it."""
+        return {one.name: one.fair_share for one in self._state.queues.values() if one.leaf}
+
     def limits_of(self, application: ApplicationId) -> FairLimits:
         """The limits that keep an application waiting; raises KeyError."""
         return FairLimits(self._state, self._state.applications[application])

@@ -273,6 +273,10 @@ class PoolsScheduler:
         """The root and all pools."""
         return views.queue_views(self._state, now_ms)
 
+    def leaf_shares(self) -> dict[str, Resource]:
+        """The fair share of each leaf queue, as in its view, without the rest of it."""
+        return {view.name: view.fair_share for view in self.queue_views() if view.leaf}
+
     def limits_of(self, application: ApplicationId) -> PoolsLimits:
         """The limits that keep a job waiting; raises KeyError."""
         return PoolsLimits(self._state, self._state.applications[application])
