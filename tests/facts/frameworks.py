@@ -111,9 +111,11 @@ def frameworks(fact: Fact) -> Numbers:
     setup = fact["setup"]
     nodes, number = setup["nodes"], setup["frameworks"]
     maps = setup["gigabytes"] * 1024 // BLOCK_MB
+    first_seed = 1_000 * (int(setup.get("seed", 1)) - 1)
 
     def job(framework: int) -> SubmitApplication:
-        tasks = spread(random.Random(framework), maps, nodes, setup["replicas"])
+        chance = random.Random(first_seed + framework)
+        tasks = spread(chance, maps, nodes, setup["replicas"])
         return SubmitApplication(f"f{framework}", f"f{framework}", tasks=tasks)
 
     def cluster(size: int, wait_ms: int, seed: int) -> Trial:
@@ -124,14 +126,14 @@ def frameworks(fact: Fact) -> Numbers:
     alone = []
     for framework in range(number):
         size = nodes * (framework + 1) // number - nodes * framework // number
-        trial = cluster(size, 0, framework)
+        trial = cluster(size, 0, first_seed + framework)
         trial.tell(job(framework))
         _finish(trial, 1)
         alone.append(trial)
     found = {"static": _local(alone)}
     times_s: dict[int, float] = {}
     for wait_s in setup["wait_s"]:
-        trial = cluster(nodes, wait_s * 1000, 1)
+        trial = cluster(nodes, wait_s * 1000, 1 + first_seed)
         for framework in range(number):
             trial.tell(job(framework))
         _finish(trial, number)

@@ -88,10 +88,13 @@ def _ceei(fact: Fact) -> list[float]:
     return tasks
 
 
+RULES = {"drf": _drf, "asset": _asset, "ceei": _ceei}
+"""How many tasks each user has under a rule; only drf is one of ours."""
+
+
 def allocation_rules(fact: Fact) -> None:
-    """How many tasks each user has under a rule; only drf is one of ours."""
-    rules = {"drf": _drf, "asset": _asset, "ceei": _ceei}
-    found = rules[fact["rule"]](fact)
+    """How many tasks each user has under a rule."""
+    found = RULES[fact["rule"]](fact)
     expect(len(found), len(fact["tasks"]), "users")
     for number, (tasks, expected) in enumerate(zip(found, fact["tasks"], strict=True)):
         close(tasks, expected, 0.01, f"user {number}")
@@ -102,10 +105,15 @@ def delay_offers(fact: Fact) -> None:
     close(1 - (1 - fact["p"]) ** fact["offers"], fact["chance"], 0.001)
 
 
+def skips_for(locality: float, tasks: int, nodes: int, replicas: int) -> float:
+    """How many offers a job should let pass to reach a locality, before rounding up."""
+    missed = (1 - locality) * tasks
+    return -nodes / replicas * math.log(missed / (1 + missed))
+
+
 def delay_skips(fact: Fact) -> None:
     """How often a job should let an offer pass."""
-    missed = (1 - fact["locality"]) * fact["tasks"]
-    bound = -fact["nodes"] / fact["replicas"] * math.log(missed / (1 + missed))
+    bound = skips_for(fact["locality"], fact["tasks"], fact["nodes"], fact["replicas"])
     close(bound, fact["bound"], 0.01)
     expect(math.ceil(bound), fact["skips"], "skips")
 

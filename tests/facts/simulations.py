@@ -25,6 +25,11 @@ Numbers = dict[str, float]
 MAP = TYPES.vector({"map-slots": 1})
 
 
+def seed_of(fact: Fact) -> int:
+    """Where chance begins: the `seed` of the setup, else 1."""
+    return int(fact["setup"].get("seed", 1))
+
+
 def _users(fact: Fact) -> dict[str, str]:
     """The users of the two kinds: small and large."""
     setup = fact["setup"]
@@ -90,7 +95,7 @@ def drf_jobs(fact: Fact) -> Numbers:
         settings,
         setup["nodes"],
         (setup["gigabytes"] * 1024, setup["cpus"]),
-        _task_ms(fact, lambda: made[0], 1),
+        _task_ms(fact, lambda: made[0], seed_of(fact)),
     )
     made.append(trial)
     return _closed_loop(trial, fact, lambda kind: TaskGroup("t", setup["tasks"], size(kind)))
@@ -105,7 +110,7 @@ def slot_jobs(fact: Fact) -> Numbers:
         PoolsSettings(generation="1.2"),
         setup["nodes"],
         TYPES.vector({"map-slots": setup["slots"]}),
-        _task_ms(fact, lambda: made[0], 1),
+        _task_ms(fact, lambda: made[0], seed_of(fact)),
     )
     made.append(trial)
     return _closed_loop(trial, fact, lambda kind: TaskGroup("t", setup["tasks"], MAP))
@@ -163,8 +168,8 @@ def with_and_without(fact: Fact) -> Numbers:
     setup = fact["setup"]
     waits = (setup["wait_node_s"] * 1000, setup["wait_rack_s"] * 1000)
     return {
-        "without": small_job_locality(setup, 0, 0, 60),
-        "with": small_job_locality(setup, *waits, 60),
+        "without": small_job_locality(setup, 0, 0, 60, seed_of(fact)),
+        "with": small_job_locality(setup, *waits, 60, seed_of(fact)),
     }
 
 
@@ -172,7 +177,8 @@ def by_wait(fact: Fact) -> Numbers:
     """Locality of small jobs by the time that they wait."""
     setup = fact["setup"]
     return {
-        f"wait_{wait}": small_job_locality(setup, wait * 1000, 0, 60) for wait in setup["wait_s"]
+        f"wait_{wait}": small_job_locality(setup, wait * 1000, 0, 60, seed_of(fact))
+        for wait in setup["wait_s"]
     }
 
 
