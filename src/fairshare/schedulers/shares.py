@@ -6,7 +6,7 @@ know queues.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fairshare.model.resources import UNBOUNDED
@@ -33,7 +33,18 @@ def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
     are kept even if they sum to more than the total. Equal claims are computed once, so the cost
     depends on the number of distinct claims.
     """
-    kinds = Counter(claims)
+    shares = shares_of_kinds(total, Counter(claims))
+    return [shares[claim] for claim in claims]
+
+
+def shares_of_kinds(total: int, kinds: Mapping[Claim, int]) -> dict[Claim, int]:
+    """The same for so many claims of each kind: what one of each kind gets.
+
+    >>> large, small = Claim(1.0, 0, 100), Claim(1.0, 0, 4)
+    >>> found = shares_of_kinds(30, {large: 2, small: 1})
+    >>> found[large], found[small]
+    (13, 4)
+    """
     shares: dict[Claim, int] = {}
     taken = 0
     for claim, count in kinds.items():
@@ -47,7 +58,7 @@ def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
         ratio = _ratio(min(most, max(total - taken, 0)), open_kinds)
         for claim, _ in open_kinds:
             shares[claim] = _share(claim, ratio)
-    return [shares[claim] for claim in claims]
+    return shares
 
 
 def _fixed_share(claim: Claim) -> int | None:

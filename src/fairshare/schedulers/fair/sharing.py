@@ -5,14 +5,15 @@ shares do not depend on which queues are active.
 """
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
-from fairshare.schedulers.shares import Claim, fair_shares
+from fairshare.schedulers.shares import Claim, fair_shares, shares_of_kinds
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -124,13 +125,21 @@ def _share_among_applications(leaf: FairQueue) -> None:
         first = min(runnable, key=lambda application: application.start_order)
         first.fair_share = leaf.fair_share
         return
+    # Thousands of applications have one weight between them, and then one share.
+    weights = [application.weight for application in runnable]
+    counts = Counter(weights)
     for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
-        maximum = 2**63 - 1
-        claims = [Claim(a.weight, 0, maximum) for a in runnable]
-        divided = fair_shares(leaf.fair_share[index], claims)
-        for application, share in zip(runnable, divided, strict=True):
-            if application.fair_share[index] != share:
-                application.fair_share = _with(application.fair_share, index, share)
+        kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts.items()}
+        divided = shares_of_kinds(leaf.fair_share[index], kinds)
+        shares = {claim.weight: share for claim, share in divided.items()}
+        changed: dict[tuple[Resource, float], Resource] = {}
+        for application, weight in zip(runnable, weights, strict=True):
+            before, share = application.fair_share, shares[weight]
+            if before[index] != share:
+                after = changed.get((before, weight))
+                if after is None:
+                    after = changed[before, weight] = _with(before, index, share)
+                application.fair_share = after
 
 
 def _with(resource: Resource, index: int, amount: int) -> Resource:
