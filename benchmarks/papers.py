@@ -22,8 +22,8 @@ MESOS: Final = "Hindman et al., Mesos, NSDI 2011"
 HEAD = f"""# Published results, and ours
 
 `make papers` writes this page. It runs the experiments of the delay scheduling, DRF and Mesos
-papers on the schedulers here, with {SEEDS} seeds where chance plays: *ours* is then the mean, and the
-range from the least to the most.
+papers on the schedulers here, with {SEEDS} seeds where chance plays: *ours* is then the mean, and
+the range from the least to the most.
 
 A deviation is not hidden, and nothing is fitted to what was published: what a paper leaves open was
 chosen beforehand and is named. Numbers of the delay scheduling paper are quoted from texts that
@@ -56,7 +56,7 @@ JOBS: Final[dict[str, Any]] = {
 }
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     "large and small jobs under DRF": Experiment(
-        "Large and small jobs under DRF (section 6.1.2)",
+        "Large and small jobs under DRF",
         DRF,
         JOBS | {"cpus": 8, "gigabytes": 6, "small_task": [1, 0.5], "large_task": [2, 2]},
         {"large_jobs": 35, "small_jobs": 91, "large_response_s": 65, "small_response_s": 25},
@@ -154,7 +154,7 @@ def exact_rows() -> list[str]:
     lines = [
         "## Examples with one answer",
         "",
-        f"{DRF}, sections 3 and 5. Only DRF is a policy here; the other rules are computed as the"
+        f"{DRF}. Only DRF is a policy here; the other rules are computed as the"
         " paper defines them, to show what they do.",
         "",
         "| rule | capacity | a task of each user | published tasks | ours |",
