@@ -16,8 +16,8 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(ordered[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
 
 
-LEAVES = ". Its leaf queues are "
-NO_LEAF = ". No leaf queue is below it"
+_LEAVES = ". Its leaf queues are "
+_NO_LEAF = ". No leaf queue is below it"
 
 
 def leaves_below(queue: str, leaves: Iterable[str]) -> str:
@@ -29,4 +29,13 @@ def leaves_below(queue: str, leaves: Iterable[str]) -> str:
     '. No leaf queue is below it'
     """
     below = [name for name in leaves if name.startswith(f"{queue}.")]
-    return f"{LEAVES}{listed(below)}" if below else NO_LEAF
+    return f"{_LEAVES}{listed(below)}" if below else _NO_LEAF
+
+
+def without_leaves(reason: str) -> str:
+    """A reason without what `leaves_below` added, as Hadoop words it.
+
+    >>> without_leaves("root.lab is not a leaf queue. Its leaf queues are root.lab.ml")
+    'root.lab is not a leaf queue'
+    """
+    return reason.partition(_LEAVES)[0].partition(_NO_LEAF)[0]

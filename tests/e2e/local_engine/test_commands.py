@@ -65,6 +65,7 @@ def test_the_environment_is_small_and_says_what_the_container_is(engine, monkeyp
         "FAIRSHARE_NODE": "local",
         "FAIRSHARE_MEMORY_MB": "300",
         "FAIRSHARE_VCORES": "1",
+        "FAIRSHARE_IDLE_S": "3600",
     }
 
 

@@ -10,6 +10,7 @@ from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.wording import queue_of_refusal
+from fairshare.schedulers.queue_names import without_leaves
 
 WAITS: Final = "Application is added to the scheduler and is not yet activated."
 
@@ -31,5 +32,5 @@ def refusal(application: Application, name: str, code: str) -> str:
     scheduler."""
     queue = queue_of_refusal(code, application.diagnostics)
     if not queue:
-        return application.diagnostics
+        return without_leaves(application.diagnostics)
     return f"User {application.user} does not have permission to submit {name} to queue {queue}"

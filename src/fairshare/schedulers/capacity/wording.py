@@ -7,7 +7,7 @@ refuses it. This is the only place that knows where in a reason the queue is.
 
 from typing import Final
 
-from fairshare.schedulers.queue_names import LEAVES, NO_LEAF
+from fairshare.schedulers.queue_names import without_leaves
 
 _NON_LEAF: Final = " to non-leaf queue: "
 _UNKNOWN: Final = "Application submitted to unknown queue: "
@@ -38,8 +38,7 @@ def queue_of_refusal(code: str, reason: str) -> str:
     'root.a'
     """
     if code == "not-a-leaf-queue" and _NON_LEAF in reason:
-        name = reason.rpartition(_NON_LEAF)[2]
-        return name.partition(LEAVES)[0].partition(NO_LEAF)[0]
+        return without_leaves(reason.rpartition(_NON_LEAF)[2])
     if code == "unknown-queue" and reason.startswith(_UNKNOWN):
         return reason.removeprefix(_UNKNOWN).removesuffix(_MAY_NOT_CREATE)
     if code == "queue-stopped" and reason.endswith(_STOPPED):
