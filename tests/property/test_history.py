@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ContainerAllocated
 from fairshare.model.inputs import (
     DrainNode,
     KillApplication,
@@ -20,6 +21,8 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.runtime.recovery import recover
+from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
@@ -27,6 +30,7 @@ from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.rerun import Rerun
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.simulate.world import Origin
 
 from .effort import examples
 
@@ -114,6 +118,41 @@ def test_a_history_is_reproduced_record_by_record(kind, given_arrivals, given_ot
     found = again(records, kind)
     assert [(one.now_ms, one.input, one.events) for one in found] == [
         (one.now_ms, one.input, one.events) for one in records
+    ]
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(SETTINGS)), arrivals, others, st.floats(0, 1))
+def test_a_history_is_reproduced_from_any_state_of_it(kind, given_arrivals, given_others, part):
+    records = recorded(kind, given_arrivals, given_others)
+    sent = Counter(type(one) for _, one in given_others)
+    assume(sent <= Counter(type(one.input) for one in records))
+    # Servers take snapshots between turns, not in the middle of one.
+    until_ms = records[int(part * (len(records) - 1))].now_ms
+    origin = state_after([one for one in records if one.now_ms <= until_ms], kind)
+    rest = records[origin.position.sequence :]
+    world = read_history(rest, kind, ResourceTypes(), EPOCH_MS, origin)
+    found = []
+    Rerun(world, origin.manager(), observers=(found.append,)).run()
+    assert [grants(one) for one in found if grants(one)] == [
+        grants(one) for one in rest if grants(one)
+    ]
+
+
+def state_after(records, kind):
+    """The state after these records, as a server's snapshots have it."""
+    manager = ResourceManager(family_of(kind).create(ResourceTypes()))
+    position = recover(records, manager.state)
+    snapshot = freeze(position.sequence, position.now_ms, {"manager": manager})
+    return Origin(position, lambda: thaw(snapshot)["manager"])
+
+
+def grants(record):
+    """The containers that were granted at an instant, and where."""
+    return [
+        (record.now_ms, one.container, one.node)
+        for one in record.events
+        if type(one) is ContainerAllocated
     ]
 
 

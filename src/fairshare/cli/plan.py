@@ -10,6 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, short_queue
+from fairshare.cli.options import DURATION
+from fairshare.cli.recorded_history import read_world
 from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
 from fairshare.cli.verbs import Failure
 from fairshare.config.problems import Problem
@@ -17,11 +19,9 @@ from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.linting import lint
 from fairshare.families.reservations import with_reservations
-from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.plan.conditions import Condition, parse_condition
 from fairshare.plan.outcomes import Sums
 from fairshare.plan.planning import ALL, Change, Difference, Moved, Plan, plan
-from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.world import World
 from fairshare.wording import counted
 
@@ -64,6 +64,13 @@ def conditions(
     " FAIRSHARE_STATE, ~/.local/state/fairshare]",
 )
 @click.option(
+    "--last",
+    "last_ms",
+    type=DURATION,
+    help="Only this part of the history, such as 24h or 14d: from the newest state before it that"
+    " the journal keeps. [default: all that it has]",
+)
+@click.option(
     "--fail-if",
     metavar="CONDITION",
     multiple=True,
@@ -72,7 +79,13 @@ def conditions(
     " repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
-def command(conf: Path, against: Path, fail_if: tuple[Condition, ...], as_json: bool) -> None:
+def command(
+    conf: Path,
+    against: Path,
+    last_ms: int | None,
+    fail_if: tuple[Condition, ...],
+    as_json: bool,
+) -> None:
     """Simulate a server's history with a new configuration, and print what changes.
 
     The first line is the proof: how many of the recorded decisions the simulation makes again with
@@ -80,7 +93,7 @@ def command(conf: Path, against: Path, fail_if: tuple[Condition, ...], as_json: 
     what was preempted, killed or still runs is estimated, and counted. The masters of drivers
     behave as they did: they ask and launch at their own pace.
     """
-    world = read_world(against)
+    world = read_world(against, last_ms)
     configuration = configuration_for(conf, world)
     found = plan(world, configuration, configuration.container_expiry_ms)
     failed = [one for one in fail_if if _holds(one, found)]
@@ -93,34 +106,6 @@ def command(conf: Path, against: Path, fail_if: tuple[Condition, ...], as_json: 
         click.echo(f"this holds: {one.text}", err=True)
     if failed:
         raise SystemExit(1)
-
-
-def read_world(directory: Path) -> World:
-    """The history of a state directory; raises Failure."""
-    # Imported lazily: the server's modules are only needed for its directory.
-    from fairshare.server.state_directory import StateDirectory
-
-    if directory.name == JOURNAL_FILE:
-        directory = directory.parent
-    if not (directory / JOURNAL_FILE).exists():
-        raise Failure(f"{directory} has no {JOURNAL_FILE}: name a server's state directory")
-    identity = StateDirectory(directory).identity()
-    if identity is None:
-        raise Failure(f"{directory} has no cluster.json, which says whose journal this is")
-    reader = SqliteJournal(directory, read_only=True)
-    try:
-        first = reader.first_record()
-        if first > 1:
-            raise Failure(
-                f"the journal of {directory} begins with record {first}: the records before it"
-                " were trimmed. A plan needs a history from its beginning: raise `records` and"
-                " `journal_mb` below [retention] in fairshare.toml"
-            )
-        return read_history(
-            reader.records(0), identity.scheduler, identity.types(), identity.epoch_ms
-        )
-    finally:
-        reader.close()
 
 
 def configuration_for(conf: Path, world: World) -> Configuration:
@@ -169,6 +154,9 @@ def show(console: Console, found: Plan, problems: Sequence[Problem]) -> None:
     notes = []
     if found.censored:
         notes.append(f"{counted(found.censored, 'run time')} estimated")
+    if found.begun:
+        verb = "was" if found.begun == 1 else "were"
+        pairs.append(("Begins", f"while {counted(found.begun, 'container')} {verb} running"))
     if found.drivers:
         verb = "behaves" if found.drivers == 1 else "behave"
         notes.append(f"{counted(found.drivers, 'master')} {verb} as in the history")

@@ -170,6 +170,18 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
         return 1 if first is None else int(first)
 
+    def last_instant_ms(self) -> int:
+        """The instant of the last stored record; 0 if there is none."""
+        try:
+            row = (
+                self._connected()
+                .execute("SELECT now_ms FROM records ORDER BY sequence DESC LIMIT 1")
+                .fetchone()
+            )
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        return 0 if row is None else int(row[0])
+
     # Snapshots: each contains the effect of all records up to its number.
 
     def snapshots(self) -> list[int]:

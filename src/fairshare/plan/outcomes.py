@@ -24,6 +24,7 @@ from fairshare.model.events import (
     ExitCode,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.schedulers.protocol import State
 from fairshare.simulate.world import Grant
 
 LEAST_RUN_MS: Final = 10_000
@@ -95,6 +96,31 @@ class Outcomes:
         self.applications: dict[ApplicationId, Outcome] = {}
         self.grants: list[Grant] = []
         self._live: dict[ContainerId, ContainerAllocated] = {}
+        self._begin_ms = 0
+
+    def begin(self, state: State, now_ms: int) -> None:
+        """Take up what lives in a state, with which the history begins.
+
+        The first container of an application came, as far as is known, with the oldest that lives.
+        """
+        self._begin_ms = now_ms
+        for number, application in state.applications.items():
+            if application.over:
+                continue
+            own = application.containers
+            self._live |= own
+            found = Outcome(
+                number,
+                application.submission.name,
+                application.user,
+                application.queue,
+                application.submitted_ms,
+                containers=len(own),
+            )
+            if application.containers_allocated:
+                times = (one.allocated_ms for one in own.values())
+                found.first_ms = min(times, default=application.submitted_ms)
+            self.applications[number] = found
 
     def observe(self, record: Record) -> None:
         """Take notice of a record."""
@@ -117,7 +143,7 @@ class Outcomes:
             if granted is None or found is None:
                 return
             work = granted.resource[0] * (now_ms - granted.allocated_ms)
-            found.used += work
+            found.used += granted.resource[0] * (now_ms - max(granted.allocated_ms, self._begin_ms))
             if event.exit_code == ExitCode.PREEMPTED:
                 found.preempted += 1
                 found.lost += work

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.errors import InputError
 from fairshare.families.configuration import Configuration
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
@@ -68,7 +69,8 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The whole answer. `moved` are the applications, the largest loss first."""
+    """The whole answer. `moved` are the applications, the largest loss first; `begun` counts the
+    containers that ran when the history begins."""
 
     proof: Proof
     scheduler_before: str
@@ -79,6 +81,7 @@ class Plan(msgspec.Struct, frozen=True):
     censored: int
     drivers: int
     nodes: int
+    begun: int
     whole: Difference
     queues: tuple[Difference, ...]
     users: tuple[Difference, ...]
@@ -89,27 +92,42 @@ def plan(world: World, configuration: Configuration, unused_expiry_ms: int | Non
     """Simulate a world with its own settings and with those of a configuration, whose resource
     types are those of the world."""
     beat_ms = configuration.heartbeat_interval_ms
+    if world.origin is not None and configuration.scheduler != world.scheduler:
+        raise InputError(
+            "another-scheduler",
+            f"the history begins with a state of the scheduler {world.scheduler}, which"
+            f" {configuration.scheduler} cannot take up: another scheduler needs a history from its"
+            " first record",
+        )
     before = reproduced(world, beat_ms, unused_expiry_ms)
     settings = msgspec.json.encode(configuration.settings)
+    trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     after = _run(world, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
-    recorded = next(
-        (one.input.settings for one in world.entries if type(one.input) is LoadConfiguration), b"{}"
-    )
     return Plan(
         proof=proof_of(world, before),
         scheduler_before=world.scheduler,
         scheduler_after=configuration.scheduler,
-        changes=tuple(changes(msgspec.json.decode(recorded), msgspec.json.decode(settings))),
+        changes=tuple(changes(*trees)),
         span_ms=world.end_ms - world.begin_ms,
         applications=len(before.applications),
         censored=world.censored,
         drivers=world.drivers,
         nodes=world.nodes,
+        begun=len(world.begun),
         whole=Difference(ALL, _whole(before), _whole(after)),
         queues=_differences(before, after, "queue"),
         users=_differences(before, after, "user"),
         moved=tuple(_moved(before, after)),
     )
+
+
+def _recorded(world: World) -> bytes:
+    """The settings with which the history begins."""
+    if world.origin is not None:
+        state: Any = world.origin.manager().state  # each scheduler's has its settings
+        return msgspec.json.encode(state.settings)
+    loads = (one.input.settings for one in world.entries if type(one.input) is LoadConfiguration)
+    return next(loads, b"{}")
 
 
 def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outcomes:
@@ -188,7 +206,11 @@ def _run(
     pauses: Sequence[tuple[int, int]] = (),
 ) -> Outcomes:
     outcomes = Outcomes()
-    manager = ResourceManager(family_of(scheduler).create(world.types))
+    if world.origin is None:
+        manager = ResourceManager(family_of(scheduler).create(world.types))
+    else:
+        manager = world.origin.manager()
+        outcomes.begin(manager.state, world.begin_ms)
     Rerun(
         world,
         manager,

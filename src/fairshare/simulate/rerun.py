@@ -38,7 +38,8 @@ class Rerun:
     """One run of a world under one scheduler.
 
     `settings` replace those of the history, encoded for LoadConfiguration, and its reloads are left
-    out; None: the history's own. `observers` see each record.
+    out; None: the history's own. `observers` see each record. A world with an origin needs a
+    manager of it; new settings come there as at a restart of the server.
 
     What is due is done at once, as by a machine that is never busy. With `late` the scheduler's
     timers fire as late as they did in the history. `pauses` are further ones than the world knows,
@@ -80,6 +81,14 @@ class Rerun:
             unused_expiry_ms=unused_expiry_ms,
         )
         loaded = False
+        if world.origin is not None:
+            self.runtime.recover(since=world.origin.position)
+            for container, life in world.begun.items():
+                self.engine.resume(container, life)
+            if settings is not None:
+                loaded = True
+                given = LoadConfiguration(settings, world.epoch_ms)
+                self._push(world.begin_ms, world.origin.position.sequence, 0, given)
         for entry in world.entries:
             if settings is not None and type(entry.input) is LoadConfiguration:
                 if loaded:
@@ -91,6 +100,8 @@ class Rerun:
                 self._wait_for_facts(entry)
             else:
                 self._push(entry.at_ms, entry.number, entry.turn, entry.input)
+        for fact in world.facts:
+            self._happened(fact)
 
     def run(self) -> None:
         """Run to the end."""

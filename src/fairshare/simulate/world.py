@@ -4,13 +4,16 @@ A world has inputs with their instants and order, and the life of each piece of 
 starts, how long it runs, how it ends. Knows no file and no scheduler.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import Input
 from fairshare.model.resources import ResourceTypes
+from fairshare.runtime.recovery import Position
 
 Task = tuple[ApplicationId, int, int]
 """A task: its application, the number of its group, and its own in the group."""
@@ -69,8 +72,21 @@ class Grant(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """The state with which a world begins that has a past, and after which record.
+
+    Each call of `manager` makes a new one in that state.
+    """
+
+    position: Position
+    manager: Callable[[], ResourceManager]
+
+
 class World(msgspec.Struct, frozen=True):
     """A history without its decisions; and its grants, which a simulation can be held against.
+
+    `origin` is None if it begins with nothing. What runs at an origin has what is left of its life
+    in `begun`: `start_ms` and `run_ms` count from there. `facts` had happened by then.
 
     `lives` are those of the tasks, in the order of their launches; `own_lives` those of masters and
     of what masters launched, by container. `censored` counts lives that were estimated, `drivers`
@@ -102,3 +118,6 @@ class World(msgspec.Struct, frozen=True):
     censored: int = 0
     drivers: int = 0
     nodes: int = 0
+    origin: Origin | None = None
+    begun: dict[ContainerId, Life] = {}
+    facts: tuple[Fact, ...] = ()

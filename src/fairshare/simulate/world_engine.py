@@ -51,8 +51,11 @@ class WorldEngine:
     def begin(self, container: ContainerId) -> None:
         """Let a container live, unless it does."""
         life = self._life(container)
-        if life is None or container in self._live:
-            return
+        if life is not None and container not in self._live:
+            self.resume(container, life)
+
+    def resume(self, container: ContainerId, life: Life) -> None:
+        """Let a container live on from now."""
         timers = []
         if life.start_ms is not None:
             started = ContainerStarted(container, life.holds_room, life.gpus)

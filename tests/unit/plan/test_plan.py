@@ -1,6 +1,8 @@
 """What `plan` says of a small history, worked out by hand."""
 
+import contextlib
 import json
+import sqlite3
 
 import msgspec
 import pytest
@@ -8,7 +10,7 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
-from fairshare.journal.sqlite import SqliteJournal
+from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
@@ -16,6 +18,8 @@ from fairshare.model.work import TaskGroup
 from fairshare.plan.conditions import parse_condition
 from fairshare.plan.outcomes import Outcome, sums
 from fairshare.plan.planning import changes
+from fairshare.runtime.recovery import recover
+from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
@@ -100,6 +104,62 @@ def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):
     assert told.exit_code == 1
     assert "this holds: a turnaround_mean > +10%" in told.stderr
     assert plan(tmp_path, history, 1.0, "--fail-if", "all preempted > 0").exit_code == 0
+
+
+@pytest.fixture
+def kept(history):
+    """The same history with the states after 5 and 25 s, in which four containers run."""
+    journal = SqliteJournal(history)
+    records = list(journal.records())
+    for at_ms in (5_000, 25_000):
+        manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+        position = recover([one for one in records if one.now_ms <= at_ms], manager.state)
+        journal.save(freeze(position.sequence, position.now_ms, {"manager": manager}))
+    yield journal
+    journal.close()
+
+
+def test_the_last_part_of_a_history_begins_with_a_state_that_the_journal_keeps(
+    tmp_path, history, kept
+):
+    told = plan(tmp_path, history, 3.0, "--last", "30s")
+    assert told.stdout.splitlines()[0] == (
+        "the settings in force reproduce the history: 12 of 12 decisions"
+    )
+    assert "while 4 containers were running" in told.stdout
+    longer = json.loads(plan(tmp_path, history, 3.0, "--last", "14d", "--json").stdout)
+    assert longer["proof"]["grants"] == 24
+
+
+def test_a_lighter_queue_ends_later_from_a_state_on_too(tmp_path, history, kept):
+    assert kept.trim(0, 0) > 0
+    found = json.loads(plan(tmp_path, history, 1.0, "--json").stdout)
+    assert found["proof"] == {"grants": 20, "reproduced": 20, "largest_ms": 0}
+    (later,) = found["moved"]
+    assert (later["user"], later["before_ms"], later["after_ms"]) == ("ann", 40_000, 60_000)
+    assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
+        "changes"
+    ]
+
+
+def test_another_scheduler_cannot_take_up_a_state(tmp_path, history, kept):
+    kept.trim(0, 0)
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE.replace("fair.Fair", "fifo.Fifo"))
+    told = CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history)])
+    assert told.exit_code == 1
+    assert "another scheduler needs a history from its first record" in told.stderr
+
+
+def test_a_trimmed_journal_without_a_state_is_refused(tmp_path, history, kept):
+    kept.trim(0, 0)
+    kept.close()
+    with contextlib.closing(sqlite3.connect(history / JOURNAL_FILE)) as file, file:
+        file.execute("DELETE FROM snapshots")
+    told = plan(tmp_path, history, 3.0)
+    assert told.exit_code == 1
+    assert "has no state from which the rest could be simulated: raise" in told.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ what it was given: its inputs follow facts (`Entry.after`).
 A container that was stopped did not show how long it would have run: as long as the launch of the
 same task that ended by itself, else as its group's median, else as the median of its user, and at
 least as long as it did run.
+
+A history may begin at an origin, a state of the past; then it has the records after it. A container
+that runs there counts as running since its launch.
 """
 
 from collections import defaultdict
@@ -60,6 +63,7 @@ from fairshare.simulate.world import (
     Fact,
     Grant,
     Life,
+    Origin,
     Task,
     World,
 )
@@ -128,10 +132,16 @@ class _Seen:
 
 
 def read_history(
-    records: Iterable[Record], scheduler: str, types: ResourceTypes, epoch_ms: int
+    records: Iterable[Record],
+    scheduler: str,
+    types: ResourceTypes,
+    epoch_ms: int,
+    origin: Origin | None = None,
 ) -> World:
-    """The world of a journal from its first record on."""
+    """The world of a journal from its first record on, or from the first one after an origin."""
     reader = _Reader()
+    if origin is not None:
+        reader.begin(origin)
     for record in records:
         reader.take(record)
     return reader.world(scheduler, types, epoch_ms)
@@ -157,6 +167,39 @@ class _Reader:
         self._timers: list[int] = []
         self._pauses: list[tuple[int, int]] = []
         self._paused_ms: int | None = None
+        self._origin: Origin | None = None
+        self._begun: dict[ContainerId, bool] = {}  # launched before the origin; whether it runs
+        self._leaving: frozenset[ContainerId] = frozenset()  # stopped before it, and not reported
+        self._known: tuple[Fact, ...] = ()
+
+    def begin(self, origin: Origin) -> None:
+        """Take up what lives at the origin."""
+        state = origin.manager().state
+        self._origin = origin
+        self._first_ms = self._now_ms = now_ms = origin.position.now_ms
+        self._nodes |= set(state.nodes)
+        self._leaving = frozenset(state.ending)
+        for number, application in state.applications.items():
+            self._users[number] = application.user
+            self._counts[number] = len(application.tasks.groups)
+            if application.registered:
+                self._facts[REGISTERED, number] = now_ms
+            for container, granted in application.containers.items():
+                seen = _Seen(granted.allocated_ms, granted.master, application.user)
+                self._seen[container] = seen
+                self._facts[GRANTED, container] = now_ms
+                assigned = application.tasks.assigned.get(container)
+                if assigned is not None:
+                    seen.task = (number, assigned.group, assigned.task)
+                seen.launched_ms = application.launched.get(container)
+                runs = container in state.running
+                if runs:
+                    seen.started = ContainerStarted(container, state.running[container])
+                    seen.started_ms = seen.launched_ms or granted.allocated_ms
+                    self._facts[STARTED, container] = now_ms
+                if runs or seen.launched_ms is not None:
+                    self._begun[container] = runs
+        self._known = tuple(self._facts)
 
     def take(self, record: Record) -> None:
         """Read the next record."""
@@ -178,11 +221,15 @@ class _Reader:
             if self._apart:
                 self._turn += 1
                 self._apart = False
-            if kind not in LEFT_OUT:
+            if kind not in LEFT_OUT or self._has_left(given):
                 self._entries.append(self._entry(record))
         self._see(given, record)
         for event in record.events:
             self._observe(event, record)
+
+    def _has_left(self, given: Input) -> bool:
+        """Whether it reports the end of a container that had been stopped before the origin."""
+        return type(given) is ContainerExited and given.container in self._leaving
 
     def _entry(self, record: Record) -> Entry:
         given = record.input
@@ -272,13 +319,17 @@ class _Reader:
         estimates = _Estimates(self._seen)
         lives: dict[Task, list[Life]] = defaultdict(list)
         own: dict[ContainerId, Life] = {}
+        begun: dict[ContainerId, Life] = {}
         censored = 0
         for container, seen in self._seen.items():
             if seen.launched_ms is None and seen.started_ms is None:
                 continue
             life = estimates.life(seen, self._now_ms)
             censored += life.censored
-            if seen.task is None:
+            if container in self._begun:
+                runs = self._begun[container]
+                begun[container] = _rest(seen, life, self._first_ms or 0, runs=runs)
+            elif seen.task is None:
                 own[container] = life
             else:
                 lives[seen.task].append(life)
@@ -309,7 +360,20 @@ class _Reader:
             censored=censored,
             drivers=len(self._masters),
             nodes=len(self._nodes),
+            origin=self._origin,
+            begun=begun,
+            facts=self._known,
         )
+
+
+def _rest(seen: _Seen, life: Life, now_ms: int, *, runs: bool) -> Life:
+    """What is left of a life at an instant after its launch."""
+    launched_ms = seen.granted_ms if seen.launched_ms is None else seen.launched_ms
+    starts_ms = launched_ms + (life.start_ms or 0)
+    if runs or life.start_ms is None:
+        rest_ms = max(0, starts_ms + life.run_ms - now_ms)
+        return msgspec.structs.replace(life, start_ms=None, run_ms=rest_ms)
+    return msgspec.structs.replace(life, start_ms=max(0, starts_ms - now_ms))
 
 
 class _Estimates:
