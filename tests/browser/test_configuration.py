@@ -187,3 +187,17 @@ def test_what_is_in_force_in_memory_only_is_what_is_shown_and_can_be_written(vis
         page.get_by_role("button", name="Write it", exact=True).click()
         page.locator(".notice", has_text="not what the file says").wait_for(state="detached")
         assert file.read_text() == before
+
+
+def test_a_staged_change_is_tried_on_the_history_before_it_is_applied(visit, tmp_path):
+    conf = fair_configuration(tmp_path / "conf")
+    with running(conf, tmp_path / "state") as cluster:
+        cluster.submit("root.ml.training", 3)
+        cluster.until(lambda: len(cluster.engine.live) == 3)
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod"))
+        stage(page, "weight", "7")
+        page.get_by_role("button", name="Try on the last 24 hours").click()
+        page.locator(".trial .notice", has_text="3 of 3 decisions").wait_for()
+        page.locator(".trial-queues tr", has_text="ml").wait_for()
+        check_whole(page, "trial", both=True)
+        assert weight(cluster, "root.prod") != 7.0

@@ -25,6 +25,7 @@ from fairshare.families.family import AnyFamily
 from fairshare.families.registry import family_of
 from fairshare.projections.loaded_versions import LoadedVersion
 from fairshare.server.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
+from fairshare.server.draft_trial import DraftTrial
 from fairshare.server.file_swap import swap_file
 from fairshare.wording import cause
 
@@ -83,6 +84,7 @@ class ConfigurationEditor:
         self._restored: int | None = None  # the version rolled back to, which differs from the file
         self._known = True
         self._judging = asyncio.Lock()
+        self.trial = DraftTrial(server)
         server.configuration.on_loaded = self.remember
 
     @property

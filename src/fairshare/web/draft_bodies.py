@@ -18,6 +18,13 @@ class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
 
 
+class TrialBody(ActorBody, frozen=True, kw_only=True):
+    """A draft to try on the last part of the history: a duration, such as 24h or 14d."""
+
+    text: Text
+    last: Annotated[str, msgspec.Meta(max_length=32)] = "24h"
+
+
 class ApplyBody(ActorBody, frozen=True, kw_only=True):
     """A draft to put in force. `digest` is that of the file that it was made from."""
 

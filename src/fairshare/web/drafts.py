@@ -7,12 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api.configuration import TextVersion, TextVersionDetails, TextVersions
+from fairshare.documents.durations import parse_duration_ms
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.server.configuration_editor import ConfigurationEditor, Judgement
 from fairshare.server.configuration_texts import ConfigurationText
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.draft_bodies import ApplyBody, DraftBody
+from fairshare.web.draft_bodies import ApplyBody, DraftBody, TrialBody
 from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
@@ -62,10 +63,30 @@ async def apply_draft(request: Request) -> Response:
     try:
         found = await editor_of(request).apply(body.text, body.digest, user, body.note)
     except ConfigurationError as error:
-        problems = msgspec.to_builtins(error.problems)
-        content = {"code": "bad-configuration", "message": str(error), "problems": problems}
-        return answer(content, 400)
+        return _bad_configuration(error)
     return answer(_text_row(found, found.number))
+
+
+async def try_draft(request: Request) -> Response:
+    """POST /admin/configuration/trial: what the draft would have done to the last part of the
+    history, as `fairshare plan --json` says it; 400 with all problems of an invalid draft, 409 if
+    it cannot be tried. Nothing changes."""
+    body = await read_body(request, TrialBody)
+    await check_administrator(request, body)
+    try:
+        parse_duration_ms(body.last, least_ms=1)
+    except ValueError as error:
+        raise InputError("bad-request", f"last: {error}") from error
+    try:
+        return answer(await editor_of(request).trial.run(body.text, body.last))
+    except ConfigurationError as error:
+        return _bad_configuration(error)
+
+
+def _bad_configuration(error: ConfigurationError) -> Response:
+    problems = msgspec.to_builtins(error.problems)
+    content = {"code": "bad-configuration", "message": str(error), "problems": problems}
+    return answer(content, 400)
 
 
 async def list_texts(request: Request) -> Response:
@@ -123,4 +144,5 @@ ROUTES = [
     get("/configuration/texts/{version}", show_text, TAG, TextVersionDetails),
     get("/configuration/site", list_properties, TAG, dict[str, Any]),
     post("/admin/configuration/document", apply_draft, TAG, ApplyBody, TextVersion),
+    post("/admin/configuration/trial", try_draft, TAG, TrialBody, dict[str, Any]),
 ]

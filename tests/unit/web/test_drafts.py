@@ -242,3 +242,41 @@ async def test_a_version_that_is_taken_back_in_memory_is_what_is_shown_as_in_for
     async with Serving(conf, tmp_path / "state", engine) as serving:
         found = await serving.document()
         assert (found["text"], found["restored"]) == (heavier, None)
+
+
+async def test_a_draft_is_tried_on_the_history_and_changes_nothing(serving):
+    found = await serving.document()
+    before = (await serving.http.get("/configuration")).json()["version"]
+    heavier = found["text"].replace("<weight>2<", "<weight>6<")
+    answer = await serving.http.post("/admin/configuration/trial", json={"text": heavier})
+    assert answer.status_code == 200, answer.text
+    plan = answer.json()
+    assert plan["proof"]["grants"] == plan["proof"]["reproduced"]
+    assert {
+        "setting": "allocations.queues.root.a.weight",
+        "before": 2.0,
+        "after": 6.0,
+    } in plan["changes"]
+    assert (await serving.document())["text"] == found["text"]
+    assert (await serving.http.get("/configuration")).json()["version"] == before
+
+
+async def test_a_trial_that_cannot_be_made_is_refused_with_its_reason(serving):
+    text = (await serving.document())["text"]
+    path = "/admin/configuration/trial"
+    broken = await serving.http.post(path, json={"text": "<allocations>"})
+    assert (broken.status_code, broken.json()["code"]) == (400, "bad-configuration")
+    never = await serving.http.post(path, json={"text": text, "last": "soon"})
+    assert never.status_code == 400
+    assert "last: 'soon' is not a duration" in never.json()["message"]
+    serving.server.editor.trial._busy = True
+    busy = await serving.http.post(path, json={"text": text})
+    assert (busy.status_code, busy.json()["code"]) == (409, "trial-running")
+
+
+async def test_a_trial_that_takes_too_long_is_ended(serving, monkeypatch):
+    monkeypatch.setattr("fairshare.server.draft_trial.MOST_S", 0.01)
+    text = (await serving.document())["text"]
+    answer = await serving.http.post("/admin/configuration/trial", json={"text": text})
+    assert (answer.status_code, answer.json()["code"]) == (409, "cannot-try")
+    assert "takes longer than" in answer.json()["message"]

@@ -19,6 +19,7 @@ import { drawFiles } from "./configuration-files.js";
 import { drawForm } from "./configuration-form.js";
 import { drawProblems, problemCounts } from "./configuration-problems.js";
 import { TextPane } from "./configuration-text.js";
+import { Trial } from "./configuration-trial.js";
 import { Versions } from "./configuration-versions.js";
 
 const TABS = [["settings", "Settings"], ["text", "Text"], ["difference", "Difference"], ["problems", "Problems"], ["versions", "Versions"], ["files", "Other files"]];
@@ -39,6 +40,7 @@ class ConfigurationPage {
     this.queues = [];
     this.draft = new Draft(() => this.draw());
     this.pane = new TextPane((text) => this.draft.write(text));
+    this.trial = new Trial(() => this.draw());
     this.versions = new Versions(this.draft, () => this.draw());
     this.list = new VirtualTable({
       label: "Queues of the configuration", rowKey: (row) => row.queue, rowHeight: 26, role: "grid",
@@ -83,7 +85,7 @@ class ConfigurationPage {
             name === "problems" && problems.length > 0 && ` ${count(problems.length)}`, name === "difference" && lines.length > 0 && ` ${count(changesOf(lines))}`))),
           h("div", { class: `tab-panel tab-${tab}`, id: "tab-panel", role: "tabpanel", "aria-labelledby": `tab-${tab}`, key: tab, own: tab === "text" },
             tab === "settings" && drawForm({ found, draft, queue: address.get("queue") ?? "", rows: this.rows, queues: this.queues, tell: (fault) => { this.said = fault; this.draw(); } }),
-            tab === "difference" && drawStaged(found, draft, lines),
+            tab === "difference" && drawStaged(found, draft, lines, this.trial),
             tab === "problems" && drawProblems(problems, draft.fault, (problem) => this.goTo(problem)),
             tab === "versions" && this.versions.draw(this.texts, found),
             tab === "files" && drawFiles(this.files)))));
@@ -127,6 +129,7 @@ class ConfigurationPage {
         h("div", { class: "right actions" },
           draft.staged && h("button", { class: "btn small", type: "button", on: { click: () => draft.discard() } }, "Discard"),
           draft.staged && h("button", { class: "btn small", type: "button", on: { click: () => address.set({ tab: "difference" }) } }, "See the difference"),
+          draft.staged && administrator && store.moment === null && h("button", { class: "btn small", type: "button", disabled: !draft.judged?.usable || this.trial.running, on: { click: () => { address.set({ tab: "difference" }); this.trial.run(draft.text); } } }, "Try on the last 24 hours"),
           draft.staged && administrator && store.moment === null && h("button", { class: "btn small main", type: "button", disabled: !draft.judged?.usable || draft.behind(found), on: { click: () => this.apply(changes, problems) } }, "Apply…"))),
       h("p", { class: "verdict" }, h("b", {}, `Version ${found.version} is in force`), newest && ` since ${instant(newest.at_ms)}`, found.restored !== null ? [`: version ${found.restored} again, `, h("b", {}, "in memory only"), newest?.user && `, by ${newest.user}`] : newest && (newest.user ? `, applied by ${newest.user}` : ", read from the file"), found.restored === null && newest?.note && ` (“${newest.note}”)`, ". ",
         draft.staged ? [h("b", {}, `${count(changes)} ${changes === 1 ? "line is" : "lines are"} staged`), errors ? `, and ${errors === 1 ? "an error keeps" : `${count(errors)} errors keep`} it from being applied.` : draft.judged ? `, and it could be applied${administrator ? "." : " by an administrator."}` : "."] : "Nothing is staged: change a value below, and see what it would mean before it is applied."));
@@ -170,12 +173,9 @@ class ConfigurationPage {
   }
 }
 
-// What is known of a staged change. A prediction of what it would do to shares will be one more part.
-const STAGED_PARTS = [({ lines }) => drawDifference(lines)];
-
-function drawStaged(found, draft, lines) {
+function drawStaged(found, draft, lines, trial) {
   if (!draft.staged) return h("p", { class: "pad soft" }, "Nothing is staged, so there is no difference.");
-  return [h("div", { class: "difference-head" }, h("span", {}, `Version ${draft.version}, in force`), h("span", {}, "Staged")), STAGED_PARTS.map((part) => part({ found, draft, lines }))];
+  return [trial.draw(draft.text), h("div", { class: "difference-head" }, h("span", {}, `Version ${draft.version}, in force`), h("span", {}, "Staged")), drawDifference(lines)];
 }
 
 // One row for each queue that the staged text or the file in force speaks of, and one for the file.

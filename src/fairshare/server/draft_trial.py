@@ -1,0 +1,129 @@
+"""Owns trying a draft of the configuration on the server's own history, in a process of its own.
+
+The process is `fairshare plan`: the server imports no simulator, decides on while it runs, and
+outlives it. One runs at a time, with less priority, for at most MOST_S and with at most MOST_BYTES
+of memory. Knows nothing of HTTP.
+"""
+
+import asyncio
+import contextlib
+import os
+import resource
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.wording import cause
+
+if TYPE_CHECKING:
+    from fairshare.server.server import LiveServer
+
+MOST_S: Final = 120
+MOST_BYTES: Final = 4 * 1024**3
+MOST_MOVED: Final = 20
+"""Of the applications that end later, and of those that end earlier."""
+
+LOWER_PRIORITY: Final = 10
+
+
+class DraftTrial:
+    """The trials of one server's drafts."""
+
+    def __init__(self, server: "LiveServer") -> None:
+        self._server = server
+        self._busy = False
+
+    async def run(self, text: str, last: str) -> dict[str, Any]:
+        """What a draft would have done to the last part of the history: `Plan` as JSON has it, with
+        the applications that move most.
+
+        Raises ConfigurationError with all problems of the draft, and InputError: `trial-running` if
+        another draft is being tried, `cannot-try` with the reason.
+        """
+        if self._busy:
+            raise InputError(
+                "trial-running", "another draft is being tried: try again when that is done"
+            )
+        self._busy = True
+        try:
+            judged = await self._server.editor.judge(text)
+            if not judged.usable:
+                raise ConfigurationError([one.problem for one in judged.problems])
+            with tempfile.TemporaryDirectory(prefix="fairshare-trial-") as folder:
+                await asyncio.to_thread(self._write, Path(folder), text)
+                return await self._plan(folder, last)
+        finally:
+            self._busy = False
+
+    def _write(self, folder: Path, text: str) -> None:
+        """Make a configuration directory that has the draft instead of the file."""
+        started, path = self._server.editor.started, self._server.editor.path
+        if path is None or path.parent.resolve() != started.directory.resolve():
+            raise InputError(
+                "cannot-try",
+                f"{self._server.editor.file} is not a file of the configuration directory: write a"
+                " directory with the change, and use `fairshare plan`",
+            )
+        try:
+            for one in started.directory.iterdir():
+                if one.is_file() and one != path:
+                    shutil.copyfile(one, folder / one.name)
+            (folder / path.name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise FairshareError(f"cannot write {folder}: {cause(error)}") from error
+
+    async def _plan(self, folder: str, last: str) -> dict[str, Any]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "fairshare", "plan", folder, "--json", "--last", last),
+            *("--against", str(self._server.directory.path)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            _bound(process.pid)
+            output, said = await asyncio.wait_for(process.communicate(), MOST_S)
+        except TimeoutError as error:
+            raise InputError(
+                "cannot-try",
+                f"the simulation of this history takes longer than {MOST_S} s: try a shorter part"
+                " of it, or use `fairshare plan`",
+            ) from error
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if process.returncode != 0:
+            raise InputError("cannot-try", _reason(said))
+        found: dict[str, Any] = msgspec.json.decode(output)
+        moved = found["moved"]
+        if len(moved) > 2 * MOST_MOVED:
+            found["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
+        return found
+
+
+def _bound(pid: int) -> None:
+    """Lower the priority of a process, and bound its memory where the system can."""
+    with contextlib.suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, LOWER_PRIORITY)
+        if hasattr(resource, "prlimit"):
+            resource.prlimit(pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
+def _reason(said: bytes) -> str:
+    """What a failed command printed, without its prefix.
+
+    >>> _reason(b"Error: the history is empty\\n")
+    'the history is empty'
+    """
+    text = " ".join(said.decode(errors="replace").split())[-1_000:]
+    return (
+        text.removeprefix("Error: ")
+        or "the simulation ended before it had a result: its memory may not suffice"
+    )
