@@ -4,6 +4,7 @@ A refused input changes nothing and has no record. Must not know what an input m
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -21,13 +22,15 @@ GREATEST_APPLICATION: Final = 2**23 - 1
 
 _IDENTIFIERS: Final = frozenset(("container", "containers", "application", "applications"))
 _MOST_OF: Final = {"number": GREATEST_APPLICATION}
+_WITHOUT_NUMBERS: Final = frozenset((str, bytes, bool, float, type(None)))
 
 
 def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefused | None:
     """The reason to refuse an input: a number is out of range, or it cannot be recorded."""
-    found = _out_of_range(given, "")
+    found = _out_of_range(given)
     if found is not None:
-        return _refused(given, "number-out-of-range", found)
+        place, wrong = found
+        return _refused(given, "number-out-of-range", f"{place} is out of range: {wrong}")
     try:
         encode(given)
     except Exception as error:
@@ -47,32 +50,48 @@ def _refused(given: Input, code: str, reason: str) -> RequestRefused:
     return RequestRefused(application if isinstance(application, int) else 0, code, reason)
 
 
-def _out_of_range(value: Any, place: str, most: int = GREATEST) -> str | None:
-    """The first number that is out of range, in words."""
-    kind = type(value)
+def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
+    """The first number that is out of range: its place within the value, and what is wrong.
+
+    The place is put together on the way back, since nearly always no number is out of range.
+    """
+    kind: Any = type(value)
     if kind is int:
         if -most <= value <= most:
             return None
-        return f"{place} is out of range: it is {_short(value)}; {most} is the most"
+        return "", f"it is {_short(value)}; {most} is the most"
     if kind is tuple or kind is list:
         for number, one in enumerate(value):
-            found = _out_of_range(one, f"{place}[{number}]")
-            if found is not None:
-                return found
+            if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
+                return _within(f"[{number}]", found)
     elif kind is dict:
         for key, one in value.items():
-            found = _out_of_range(one, f"{place}[{key}]")
-            if found is not None:
-                return found
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            if name not in _IDENTIFIERS:
-                within = f"{place}.{name}" if place else name
-                one = getattr(value, name)
-                found = _out_of_range(one, within, _MOST_OF.get(name, GREATEST))
+            if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
+                return _within(f"[{key}]", found)
+    else:
+        for name, limit in _numbered_fields(kind):
+            one = getattr(value, name)
+            if type(one) not in _WITHOUT_NUMBERS:
+                found = _out_of_range(one, limit)
                 if found is not None:
-                    return found
+                    return _within(name, found)
     return None
+
+
+@cache
+def _numbered_fields(kind: type) -> tuple[tuple[str, int], ...]:
+    """The fields of a record that may have numbers, and the greatest number of each; none of
+    another class."""
+    if not issubclass(kind, msgspec.Struct):
+        return ()
+    names = kind.__struct_fields__
+    return tuple((one, _MOST_OF.get(one, GREATEST)) for one in names if one not in _IDENTIFIERS)
+
+
+def _within(outer: str, found: tuple[str, str]) -> tuple[str, str]:
+    """What was found inside of `outer`."""
+    inner, words = found
+    return (f"{outer}.{inner}" if inner and inner[0] != "[" else outer + inner), words
 
 
 def _short(number: int) -> str:
