@@ -328,8 +328,8 @@ class BaseScheduler:
         )
 
     def leaf_shares(self) -> dict[str, Resource]:
-        """The fair share of each leaf queue, as in its view, without the rest of it."""
-        return {view.name: view.fair_share for view in self.queue_views() if view.leaf}
+        """The fair share of each leaf queue, as in its view: root.default has all resources."""
+        return {DEFAULT: self._state.total} if DEFAULT in self._state.queues else {}
 
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
