@@ -7,11 +7,15 @@ know queues.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from fairshare.model.resources import UNBOUNDED
 
 HALVINGS = 25
+
+FEW = 4
+"""Of so many kinds at most the ratio is kept: leaves divide the same amounts again and again."""
 
 
 class Claim(NamedTuple):
@@ -55,7 +59,9 @@ def shares_of_kinds(total: int, kinds: Mapping[Claim, int]) -> dict[Claim, int]:
     open_kinds = [(claim, count) for claim, count in kinds.items() if claim not in shares]
     if open_kinds:
         most = min(sum(claim.maximum * count for claim, count in open_kinds), UNBOUNDED)
-        ratio = _ratio(min(most, max(total - taken, 0)), open_kinds)
+        target = min(most, max(total - taken, 0))
+        look_up = _kept_ratio if len(open_kinds) <= FEW else _ratio
+        ratio = look_up(target, tuple(open_kinds))
         for claim, _ in open_kinds:
             shares[claim] = _share(claim, ratio)
     return shares
@@ -74,11 +80,20 @@ def _share(claim: Claim, ratio: float) -> int:
     return min(int(min(share, float(claim.maximum))), UNBOUNDED)
 
 
-def _ratio(target: int, kinds: Sequence[tuple[Claim, int]]) -> float:
+def _ratio(target: int, kinds: tuple[tuple[Claim, int], ...]) -> float:
     """R such that the shares use the target: the end of the last halved interval."""
+    rows = [(one.weight, float(one.minimum), float(one.maximum), count) for one, count in kinds]
 
     def used(ratio: float) -> int:
-        return min(sum(_share(claim, ratio) * count for claim, count in kinds), UNBOUNDED)
+        whole = 0
+        for weight, minimum, maximum, count in rows:  # as _share, where most of the time goes
+            share = weight * ratio
+            if share < minimum:
+                share = minimum
+            if share > maximum:
+                share = maximum
+            whole += min(int(share), UNBOUNDED) * count
+        return min(whole, UNBOUNDED)
 
     high = 1.0
     while used(high) < target:
@@ -94,3 +109,6 @@ def _ratio(target: int, kinds: Sequence[tuple[Claim, int]]) -> float:
         else:
             high = middle
     return high
+
+
+_kept_ratio = lru_cache(maxsize=4_096)(_ratio)
