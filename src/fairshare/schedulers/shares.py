@@ -5,6 +5,7 @@ is found by doubling and 25 halvings (Hadoop: ComputeFairShares.computeShares). 
 know queues.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +16,10 @@ from fairshare.model.resources import UNBOUNDED
 HALVINGS = 25
 
 FEW = 4
-"""Of so many kinds at most the ratio is kept: leaves divide the same amounts again and again."""
+"""The most kinds of claims whose ratio is kept: leaves divide the same amounts again and again."""
+
+Row = tuple[float, float, float, int]
+"""Weight, minimum and maximum of a kind of claim as floats, and the number of such claims."""
 
 
 class Claim(NamedTuple):
@@ -60,10 +64,10 @@ def shares_of_kinds(total: int, kinds: Mapping[Claim, int]) -> dict[Claim, int]:
     if open_kinds:
         most = min(sum(claim.maximum * count for claim, count in open_kinds), UNBOUNDED)
         target = min(most, max(total - taken, 0))
-        look_up = _kept_ratio if len(open_kinds) <= FEW else _ratio
-        ratio = look_up(target, tuple(open_kinds))
+        rows = tuple(_row(claim, count) for claim, count in open_kinds)
+        ratio = _kept_ratio(target, rows) if len(rows) <= FEW else _ratio(target, rows)
         for claim, _ in open_kinds:
-            shares[claim] = _share(claim, ratio)
+            shares[claim] = _used((_row(claim, 1),), ratio)
     return shares
 
 
@@ -75,33 +79,36 @@ def _fixed_share(claim: Claim) -> int | None:
     return None
 
 
-def _share(claim: Claim, ratio: float) -> int:
-    share = max(claim.weight * ratio, float(claim.minimum))
-    return min(int(min(share, float(claim.maximum))), UNBOUNDED)
+def _row(claim: Claim, count: int) -> Row:
+    return claim.weight, float(claim.minimum), float(claim.maximum), count
 
 
-def _ratio(target: int, kinds: tuple[tuple[Claim, int], ...]) -> float:
-    """R such that the shares use the target: the end of the last halved interval."""
-    rows = [(one.weight, float(one.minimum), float(one.maximum), count) for one, count in kinds]
+def _used(rows: tuple[Row, ...], ratio: float) -> int:
+    """What claims get together at one ratio."""
+    used = 0
+    for weight, minimum, maximum, count in rows:  # no min() or max(): most of the time is here
+        share = weight * ratio
+        if share < minimum:
+            share = minimum
+        if share > maximum:
+            share = maximum
+        used += min(int(share), UNBOUNDED) * count
+    return min(used, UNBOUNDED)
 
-    def used(ratio: float) -> int:
-        whole = 0
-        for weight, minimum, maximum, count in rows:  # as _share, where most of the time goes
-            share = weight * ratio
-            if share < minimum:
-                share = minimum
-            if share > maximum:
-                share = maximum
-            whole += min(int(share), UNBOUNDED) * count
-        return min(whole, UNBOUNDED)
 
+def _ratio(target: int, rows: tuple[Row, ...]) -> float:
+    """R such that the shares use the target: the end of the last halved interval.
+
+    It is infinite where every claim at its maximum uses less than the target, since a maximum above
+    2**53 is less as a float.
+    """
     high = 1.0
-    while used(high) < target:
+    while _used(rows, high) < target and high < math.inf:
         high *= 2.0
     low = 0.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        found = used(middle)
+        found = _used(rows, middle)
         if found == target:
             return middle
         if found < target:

@@ -28,6 +28,7 @@ from fairshare.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
+from fairshare.schedulers.shares import Claim, fair_shares
 
 
 class Cluster:
@@ -207,3 +208,8 @@ def test_large_containers_reserve_a_node_and_get_it(count: int) -> None:
         cluster.feed(ContainerExited(container, 0))
     granted = cluster.settle()
     assert [event.reserved for event in granted if event.application == big] == [True]
+
+
+def test_shares_are_found_for_maximums_that_a_float_rounds_down() -> None:
+    odd = Claim(1.0, 0, 2**53 + 1)
+    assert fair_shares(2**63 - 1, [odd, odd]) == [2**53, 2**53]
