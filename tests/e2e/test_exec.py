@@ -127,7 +127,7 @@ def test_a_terminal_has_job_control_and_the_size_of_the_window(screen, applicati
 
 
 def test_ctrl_c_goes_to_the_command_on_a_terminal(screen, application):
-    window = screen("exec", f"{application}/0", "sh", "-c", "echo ready; sleep 100")
+    window = screen("exec", f"{application}/0", "sh", "-c", "echo ready; exec sleep 100")
     window.until("ready")
     window.type("\x03")
     assert window.exit_code() == 130
