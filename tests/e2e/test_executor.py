@@ -17,7 +17,7 @@ from tests.hadoop.configuration import free_ports
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
-from fairshare.client import Client, executor
+from fairshare.client import Client, executor, executor_durations, executor_links
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 
 PATIENCE_S = 60.0
@@ -304,7 +304,7 @@ def test_calls_leave_little_on_the_disk_and_what_they_share_is_there_once(server
     containers = state / "containers"
     before = set(containers.glob("*/*"))
     journal = sum(path.stat().st_size for path in state.glob("journal.sqlite3*"))
-    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL, isolated=True) as pool:
         assert set(pool.map(lambda number: len(shared), range(20))) == {len(shared)}
     with Client(server.url) as client:
         until(lambda: all(one.over for one in client.applications()))
@@ -328,8 +328,8 @@ def test_a_call_whose_file_is_gone_fails_with_the_reason(server, tmp_path):
         while not Path(path).exists():
             time.sleep(0.01)
 
-    whole = {"memory-mb": 1024, "vcores": 4}
-    with fairshare.Executor("root.a", url=server.url, resources=whole, max_attempts=1) as pool:
+    options = {"resources": {"memory-mb": 1024, "vcores": 4}, "max_attempts": 1, "isolated": True}
+    with fairshare.Executor("root.a", url=server.url, **options) as pool:
         first = pool.submit(wait, str(gate))
         until(first.running)
         second = pool.submit(abs, -2)
@@ -355,7 +355,7 @@ def test_large_arguments_and_results_go_by_file_and_what_calls_share_goes_once(s
     monkeypatch.setattr(executor, "LINGER_S", 2.0)  # longer than it takes to pickle them
     shared = os.urandom(12 << 20)  # of a closure: more than the body of a request may have
     large = {"memory-mb": 320, "vcores": 1}
-    with fairshare.Executor("root.a", url=server.url, resources=large) as pool:
+    with fairshare.Executor("root.a", url=server.url, resources=large, isolated=True) as pool:
         given = [pool.submit(lambda n: (n, len(shared), bytes(9 << 20)), n) for n in range(3)]
         for n, future in enumerate(given):
             assert future.result(PATIENCE_S) == (n, 12 << 20, bytes(9 << 20))
@@ -363,7 +363,7 @@ def test_large_arguments_and_results_go_by_file_and_what_calls_share_goes_once(s
         assert len(pool.submit(bytes.upper, shared).result(PATIENCE_S)) == 12 << 20
         with Client(server.url) as client:
             names = [one.name for one in client.applications(state="FINISHED")]
-        assert sum(pool._token in name for name in names) == 2  # the three calls in one
+        assert sum(name.startswith(pool.prefix) for name in names) == 2  # the three calls in one
 
 
 def test_a_call_waits_for_the_futures_among_its_arguments(pool):
@@ -387,3 +387,78 @@ def test_a_call_whose_argument_is_cancelled_is_cancelled_too(pool):
     own.cancel()
     with pytest.raises(futures.CancelledError):
         late.result(PATIENCE_S)
+
+
+def test_large_arguments_and_results_reach_workers_too(pool):
+    shared = os.urandom(12 << 20)
+    given = [pool.submit(lambda n: (n, len(shared), bytes(9 << 20)), n) for n in range(3)]
+    for n, future in enumerate(given):
+        assert future.result(PATIENCE_S) == (n, 12 << 20, bytes(9 << 20))
+
+
+def test_short_calls_share_containers_unless_they_are_isolated(server):
+    def processes(**options) -> int:
+        with fairshare.Executor("root.a", url=server.url, resources=SMALL, **options) as pool:
+            one_by_one = [pool.submit(os.getpid).result(PATIENCE_S) for _ in range(3)]
+            together = [pool.submit(os.getpid) for _ in range(30)]
+            return len({*one_by_one, *(future.result(PATIENCE_S) for future in together)})
+
+    assert processes() <= 12
+    assert processes(isolated=True) == 33
+    assert processes(time_limit_ms=60_000) == 33
+
+
+def test_calls_that_wait_for_each_other_get_containers_of_their_own(pool, monkeypatch, tmp_path):
+    monkeypatch.setattr(executor_durations, "PROBES", 1)
+
+    def meet(name: str) -> int:
+        import time
+        from pathlib import Path
+
+        Path(name).touch()
+        while len(list(Path(name).parent.iterdir())) < 4:
+            time.sleep(0.01)
+        return os.getpid()
+
+    given = [pool.submit(meet, str(tmp_path / str(n))) for n in range(4)]
+    assert len({future.result(PATIENCE_S) for future in given}) == 4
+
+
+def test_a_call_that_kills_its_worker_is_tried_again_and_others_go_on(server, tmp_path):
+    def die_twice(path: str) -> int:
+        with Path(path).open("a") as file:
+            file.write("x")
+        if len(Path(path).read_text()) <= 2:
+            os._exit(9)
+        return len(Path(path).read_text())
+
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        hard = pool.submit(die_twice, str(tmp_path / "tries"))
+        others = [pool.submit(pow, 2, n) for n in range(40)]
+        assert [future.result(PATIENCE_S) for future in others] == [2**n for n in range(40)]
+        assert hard.result(PATIENCE_S) == 3
+        always = pool.submit(os._exit, 7)
+        with pytest.raises(CallFailed, match="process failed"):
+            always.result(PATIENCE_S)
+        assert pool.submit(abs, -3).result(PATIENCE_S) == 3
+
+
+def test_workers_end_when_no_call_comes_and_come_back(pool, server):
+    first = pool.submit(os.getpid).result(PATIENCE_S)
+    with Client(server.url) as client:
+        until(lambda: all(one.over for one in client.applications()))
+    assert pool.submit(os.getpid).result(PATIENCE_S) != first
+
+
+def test_containers_that_find_no_socket_run_a_call_each(server, monkeypatch):
+    monkeypatch.setattr(executor_links.Door, "path", "/nowhere/socket", raising=False)
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        assert [pool.submit(abs, -n).result(PATIENCE_S) for n in range(2)] == [0, 1]
+
+
+def test_a_worker_that_cannot_start_fails_the_call_for_which_it_was_started(server):
+    options = {"resources": SMALL, "max_attempts": 2, "environment": {"PYTHONHOME": "/nowhere"}}
+    with fairshare.Executor("root.a", url=server.url, **options) as pool:
+        future = pool.submit(abs, -1)
+        with pytest.raises(CallFailed, match="process failed"):
+            future.result(PATIENCE_S)

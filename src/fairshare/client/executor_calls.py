@@ -38,6 +38,7 @@ class Call:
         self.future = RemoteFuture(lambda: drop(self), lambda: self.container is not None)
         self.application: str | None = None
         self.container: str | None = None
+        self.failures = 0  # of processes that ran it among others
 
 
 class RemoteFuture(Future[Any]):

@@ -6,6 +6,7 @@ directory that both sides see, if they run on one machine. Knows no server.
 """
 
 import os
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,33 +18,28 @@ from fairshare.client.errors import CallFailed, RemoteTraceback
 
 VALUE, SKIPPED = "value", "skipped"
 
-Outcome = tuple[str, bytes, str]
+Outcome = tuple[str, bytes, str, float]
 """VALUE with the pickled value; "error" with the pickled exception, or b"", and the traceback; or
-SKIPPED."""
+SKIPPED. At last how long the call took, in seconds."""
 
 
-def group_callable(
-    calls: Sequence[tuple[str, int, bytes]], functions: Sequence[bytes], marks: str
-) -> Callable[[], Outcome]:
-    """What each task of a group runs: the call of its own number.
-
-    A call has a name, the number of its function in `functions`, and its arguments; both are
-    pickled. Calls of one function share it.
+def answering() -> Callable[[bytes, bytes], Outcome]:
+    """A function that makes a call of the pickled function and its pickled arguments, and says what
+    came of it.
 
     The inner function travels by value and names nothing of this package, not even in its
     annotations, so fairshare need not be importable over there.
     """
 
-    def run() -> tuple[str, bytes, str]:
-        name, number, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
-        if Path(marks, name).exists():
-            return ("skipped", b"", "")
+    def answer(function: bytes, data: bytes) -> tuple[str, bytes, str, float]:
+        began_s = time.monotonic()
         try:
-            function = cloudpickle.loads(functions[number])
+            called = cloudpickle.loads(function)
             arguments, keywords = cloudpickle.loads(data)
-            value = function(*arguments, **keywords)
+            value = called(*arguments, **keywords)
+            took_s = time.monotonic() - began_s
             try:
-                return ("value", cloudpickle.dumps(value), "")
+                return ("value", cloudpickle.dumps(value), "", took_s)
             except Exception as error:  # the call is not to blame for it, what it returned is
                 words = (
                     f"what the call returned cannot be sent back ({type(error).__name__}: {error}):"
@@ -51,6 +47,7 @@ def group_callable(
                 )
                 raise TypeError(words) from error
         except (Exception, SystemExit) as error:
+            took_s = time.monotonic() - began_s
             below = error.__traceback__.tb_next if error.__traceback__ else None
             text = "".join(traceback.format_exception(type(error), error, below))
             try:
@@ -59,7 +56,26 @@ def group_callable(
                 cloudpickle.loads(sent)
             except Exception:  # an exception may hold anything, and its class may want arguments
                 sent = b""
-            return ("error", sent, text)
+            return ("error", sent, text, took_s)
+
+    return answer
+
+
+def group_callable(
+    calls: Sequence[tuple[str, int, bytes]], functions: Sequence[bytes], marks: str
+) -> Callable[[], Outcome]:
+    """What each task of a group runs: the call of its own number.
+
+    A call has a name, the number of its function in `functions`, and its arguments; both are
+    pickled. Calls of one function share it. Travels by value as well.
+    """
+    answer = answering()
+
+    def run() -> tuple[str, bytes, str, float]:
+        name, number, data = calls[int(os.environ["FAIRSHARE_TASK_INDEX"])]
+        if Path(marks, name).exists():
+            return ("skipped", b"", "", 0.0)
+        return answer(functions[number], data)
 
     return run
 
@@ -79,7 +95,7 @@ def value_or_error(outcome: Outcome) -> tuple[Any, BaseException | None]:
 
     Where either cannot be read here, a CallFailed says what it was.
     """
-    kind, data, text = outcome
+    kind, data, text, _ = outcome
     if kind == VALUE:
         try:
             return cloudpickle.loads(data), None

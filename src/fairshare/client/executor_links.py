@@ -1,0 +1,145 @@
+"""Owns the socket over which workers of this machine come for calls, and one connection to each.
+
+Knows frames and tokens, and neither servers nor which call goes where.
+"""
+
+import contextlib
+import hmac
+import pickle
+import secrets
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from fairshare.client.executor_calls import Call
+from fairshare.client.remote_calls import Outcome
+from fairshare.client.remote_worker import frame, read_frame
+
+TOKEN_BYTES = 32
+MOST_HELLO_BYTES = 10_000
+HELLO_S = 10.0
+"""So long a worker has time to say which container it is."""
+
+MOST_LINKS = 1_000
+MOST_PATH_BYTES = 100
+"""The path of a socket has 107 at most."""
+
+
+class Worker(msgspec.Struct, frozen=True):
+    """Which container a worker is: its application, its id, and the index of its task."""
+
+    application: str
+    container: str
+    index: int
+
+
+class Link:
+    """The connection to one worker. Used by one thread."""
+
+    def __init__(self, connection: socket.socket, worker: Worker) -> None:
+        self.worker = worker
+        self.began_s = time.monotonic()
+        self.calls = 0
+        self._connection = connection
+        self._file = connection.makefile("rb")
+        self._function = b""
+
+    def ask(self, call: Call) -> Outcome:
+        """Let the worker make a call; what came of it. Raises OSError, EOFError and ValueError when
+        the connection is lost: the worker has died."""
+        new = None if call.function == self._function else call.function
+        self._function = call.function
+        self._connection.sendall(frame(pickle.dumps((new, call.data))))
+        self.calls += 1
+        outcome: Outcome = pickle.loads(read_frame(self._file))  # noqa: S301 - it has the token
+        return outcome
+
+    def end(self) -> None:
+        """Let the worker end."""
+        with contextlib.suppress(OSError):
+            self._connection.sendall(frame(b""))
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+            self._connection.close()
+
+
+class Door:
+    """Accepts the workers of one executor at `path`: `serve` gets each of them in a thread of its
+    own."""
+
+    def __init__(self, serve: Callable[[Link], None]) -> None:
+        self.token = secrets.token_bytes(TOKEN_BYTES)
+        self._serve = serve
+        self._links = threading.BoundedSemaphore(MOST_LINKS)
+        self._directory = Path(_short_directory())
+        self._directory.chmod(0o711)  # a container may run as another user
+        self._socket = str(self._directory / secrets.token_hex(4))
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self._socket)
+        Path(self._socket).chmod(0o666)
+        self._listener.listen(128)
+        threading.Thread(target=self._accept_all, name="fairshare-workers", daemon=True).start()
+
+    @property
+    def path(self) -> str:
+        """The path of the socket."""
+        return self._socket
+
+    def close(self) -> None:
+        """Accept no more, and remove the socket."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self._listener.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _accept_all(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            if not self._links.acquire(blocking=False):
+                connection.close()
+                continue
+            name = "fairshare-worker"
+            threading.Thread(target=self._meet, args=(connection,), name=name, daemon=True).start()
+
+    def _meet(self, connection: socket.socket) -> None:
+        try:
+            with connection:
+                link = self._link(connection)
+                if link is not None:
+                    self._serve(link)
+        finally:
+            self._links.release()
+
+    def _link(self, connection: socket.socket) -> Link | None:
+        """The worker at the other end, if it has the token."""
+        try:
+            connection.settimeout(HELLO_S)
+            with connection.makefile("rb") as file:
+                if not hmac.compare_digest(file.read(TOKEN_BYTES) or b"", self.token):
+                    return None
+                worker = msgspec.json.decode(read_frame(file, MOST_HELLO_BYTES), type=Worker)
+            connection.settimeout(None)
+        except (OSError, EOFError, ValueError):  # ValueError: also of msgspec
+            return None
+        return Link(connection, worker)
+
+
+def _short_directory() -> str:
+    """A new directory in which the path of a socket is not too long."""
+    usual = tempfile.gettempdir()
+    longest = len(usual.encode()) + len("/fairshare-workers-12345678/12345678")
+    where = usual if longest <= MOST_PATH_BYTES else "/tmp"  # noqa: S108 - it has a name of its own
+    return tempfile.mkdtemp(prefix="fairshare-workers-", dir=where)

@@ -1,0 +1,312 @@
+"""Owns the workers of an executor: containers that take short calls one after the other.
+
+A worker is a task that comes for calls over a socket of this machine (`remote_worker.py`), until no
+call waits for a moment, or until it has lived for a while: then the scheduler decides again who
+gets its container. Knows how many workers there are and should be, and what becomes of a call whose
+worker died. How long calls take is known to `executor_durations`.
+"""
+
+import contextlib
+import logging
+import time
+
+from fairshare.client.answers import Application, Container
+from fairshare.client.errors import ApplicationFailed, CallFailed, Refused
+from fairshare.client.executor_calls import Call
+from fairshare.client.executor_durations import (
+    LIFE_S,
+    LONG_S,
+    Durations,
+    by_function,
+    lives_wanted,
+    workers_wanted,
+)
+from fairshare.client.executor_links import Door, Link
+from fairshare.client.executor_sending import Sender
+from fairshare.client.executor_state import State
+from fairshare.client.remote_calls import value_or_error
+from fairshare.client.remote_worker import UNREACHABLE, worker_callable
+from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
+from fairshare.errors import FairshareError
+
+IDLE_S = 0.5
+"""So long a worker without calls keeps its container."""
+
+GRACE_S = 1.0
+"""So long workers that have not started are waited for, when no call is left."""
+
+MOST_WORKERS = 500
+PACE_S = 0.1
+
+_log = logging.getLogger("fairshare.executor")
+
+
+class Team:
+    """The workers of one application. A task is `over` when its worker takes no more calls."""
+
+    def __init__(self, application: str, count: int) -> None:
+        self.application = application
+        self.count = count
+        self.met: set[str] = set()  # the containers that have connected
+        self.over: set[int] = set()
+        self.killed = False
+
+    @property
+    def left(self) -> int:
+        """How many workers take calls, or will."""
+        return self.count - len(self.over)
+
+
+class Workers:
+    """Runs short calls in containers that they share."""
+
+    def __init__(self, state: State, sender: Sender) -> None:
+        self.usable = True
+        self.durations = Durations()
+        self._state = state
+        self._sender = sender
+        self._door: Door | None = None
+        self._teams: dict[str, Team] = {}
+        self._begun_s: dict[str, float] = {}  # of the calls that run in workers, by name
+        self._busy = 0
+        self._served_s = time.monotonic()  # when a call was last left
+
+    @property
+    def followed(self) -> bool:
+        """Whether there are applications that are not over."""
+        return bool(self._teams)
+
+    @property
+    def left(self) -> int:
+        """How many workers take calls, or will."""
+        with self._state.turn:
+            return sum(team.left for team in self._teams.values())
+
+    def long_functions(self) -> set[bytes]:
+        """The functions of waiting calls that are to have containers of their own."""
+        with self._state.turn:
+            functions = [call.function for call in self._state.waiting]
+            found = self._estimates(functions)
+        return {function for function, seconds in found.items() if (seconds or 0.0) >= LONG_S}
+
+    def missing(self) -> int:
+        """How many more workers the waiting calls are worth."""
+        with self._state.turn:
+            functions = [call.function for call in self._state.waiting]
+            estimates = self._estimates(functions)
+            waiting = by_function(functions, lambda function: (estimates[function] or 0) < LONG_S)
+            most = min(MOST_WORKERS, self._sender.fitting)
+            missing = min(most, workers_wanted(waiting, estimates) + self._busy) - self.left
+            if missing <= 0:
+                return 0
+            return min(MOST_WORKERS, max(missing, lives_wanted(waiting, estimates)))
+
+    def _estimates(self, functions: list[bytes]) -> dict[bytes, float | None]:
+        now_s = time.monotonic()
+        running: dict[bytes, list[float]] = {}
+        with self._state.turn:
+            for call in self._state.running():
+                begun_s = self._begun_s.get(call.name)
+                if begun_s is not None:
+                    running.setdefault(call.function, []).append(now_s - begun_s)
+        return {
+            function: self.durations.estimate(function, running.get(function, ()))
+            for function in dict.fromkeys(functions)
+        }
+
+    def send(self, count: int, patience: Patience) -> None:
+        """Submit an application of workers. What goes wrong is the error of all waiting calls."""
+        try:
+            if self._door is None:
+                self._door = Door(self._serve)
+            run = worker_callable(self._door.path, self._door.token)
+            application = self._sender.submit(run, count, patience, keep_going=True)
+        except BaseException as error:
+            self._fail_waiting(error)
+            return
+        with self._state.turn:
+            known = self._teams.setdefault(application, Team(application, count))
+            known.count = count
+            self._state.turn.notify_all()
+
+    def drop(self, call: Call) -> None:
+        """A call was cancelled: its worker ends with it."""
+        container = call.container
+        if container is not None:
+            self._state.order(lambda: self._sender.client.stop_container(container))
+
+    # The thread of one worker.
+
+    def _serve(self, link: Link) -> None:
+        worker = link.worker
+        with self._state.turn:  # a worker may come before the submission is answered
+            team = self._teams.setdefault(worker.application, Team(worker.application, 0))
+            team.met.add(worker.container)
+            team.over.discard(worker.index)
+        while (call := self._next_call(link, team)) is not None:
+            try:
+                outcome = link.ask(call)
+            except (OSError, EOFError, ValueError):
+                link.close()
+                self._lost(call, link)
+                return
+            self.durations.add(call.function, outcome[3])
+            self._leave(call)
+            self._state.settle(call, *value_or_error(outcome))
+        link.end()
+
+    def _next_call(self, link: Link, team: Team) -> Call | None:
+        """The next call for a worker; None: it is to end."""
+        state = self._state
+        lived_s = time.monotonic() - link.began_s
+        with state.turn:
+            ending = team.killed or (link.calls > 0 and lived_s > LIFE_S)
+            end_s = time.monotonic() + IDLE_S
+            while not ending:
+                while state.waiting:
+                    call = state.waiting.popleft()
+                    if call.future.done():
+                        continue
+                    call.application = link.worker.application
+                    call.container = link.worker.container
+                    self._begun_s[call.name] = time.monotonic()
+                    self._busy += 1
+                    return call
+                left_s = end_s - time.monotonic()
+                if state.over or left_s <= 0:
+                    break
+                state.turn.wait(left_s)
+            team.over.add(link.worker.index)
+            state.turn.notify_all()
+        return None
+
+    def _leave(self, call: Call) -> None:
+        """A call runs no longer."""
+        with self._state.turn:
+            if self._begun_s.pop(call.name, None) is not None:
+                self._busy -= 1
+            call.container = None
+            self._served_s = time.monotonic()
+
+    def _lost(self, call: Call, link: Link) -> None:
+        """The worker of a call died: see why, and answer the call or let it wait again."""
+        patience = Patience(self._sender.client.patience_s)
+        error: BaseException | None
+        try:
+            error = self._sender.outlasting(patience, lambda: self._fate(call, link))
+        except BaseException as raised:
+            error = raised
+        self._leave(call)
+        if error is not None:
+            self._state.settle(call, error=error)
+            return
+        with self._state.turn:
+            if not call.future.done():
+                self._state.waiting.appendleft(call)
+                self._state.turn.notify_all()
+
+    def _fate(self, call: Call, link: Link) -> Exception | None:
+        """What a call failed with whose worker died; None if it is to run again."""
+        client = self._sender.client
+        while True:
+            containers = client.containers(link.worker.application)
+            found = next((one for one in containers if one.id == link.worker.container), None)
+            if found is None or found.over or call.future.done():
+                break
+            time.sleep(PACE_S)
+        application = client.application(link.worker.application)
+        if application.state == "KILLED":
+            return ApplicationFailed(application.id, application.state, application.diagnostics)
+        # A worker ends well only when it is asked to: the call has closed its connection.
+        if found is None or not (found.failed or found.exit_code == 0):
+            return None
+        call.failures += 1
+        if call.failures < self._sender.group.max_attempts:
+            return None
+        return self._failure(application, found)
+
+    def _failure(self, application: Application, container: Container) -> CallFailed:
+        log = self._sender.client.failure_log(application.id) if container.failed else ""
+        lines = f"\nThe last lines that were written:\n{log}" if log.strip() else ""
+        reason = container.diagnostics or "it has closed the connection of its worker"
+        return CallFailed(f"the call's process failed: {reason}{lines}")
+
+    # The thread that follows.
+
+    def look(self) -> None:
+        """See how the applications are."""
+        with self._state.turn:
+            teams = list(self._teams.values())
+        for team in teams:
+            try:
+                self._look(team)
+            except Refused as error:
+                if error.status == SERVICE_UNAVAILABLE:
+                    raise
+                self._end(team)  # the server does not know it any more
+        with self._state.turn:
+            quiet = self._state.idle and time.monotonic() - self._served_s > GRACE_S
+            late = [team for team in self._teams.values() if not team.killed] if quiet else []
+        for team in late:
+            team.killed = True
+            with contextlib.suppress(Refused):
+                self._sender.client.kill(team.application, "No call is left for its workers.")
+
+    def _look(self, team: Team) -> None:
+        application = self._sender.client.application(team.application)
+        for task in self._sender.client.tasks(team.application):
+            if task.state not in ("SUCCEEDED", "FAILED") or task.index in team.over:
+                continue
+            with self._state.turn:
+                team.over.add(task.index)
+                self._state.turn.notify_all()
+            if task.container is None or task.container in team.met:
+                continue
+            if task.state == "FAILED":
+                reason = task.diagnostics or application.diagnostics
+                self._blame(CallFailed(f"the call's process failed: {reason}"))
+            elif (service := self._sender.client.result(task.container))[0] == UNREACHABLE:
+                self._give_way(service[1])
+        if application.over:
+            self._end(team)
+            if application.state == "KILLED" and not team.killed and not self._teams:
+                state, diagnostics = application.state, application.diagnostics
+                self._fail_waiting(ApplicationFailed(application.id, state, diagnostics))
+
+    def _end(self, team: Team) -> None:
+        with self._state.turn:
+            self._teams.pop(team.application, None)
+            self._state.turn.notify_all()
+
+    def _blame(self, error: FairshareError) -> None:
+        """A worker has failed again and again before it took a call: the oldest call fails, for
+        which it was started."""
+        with self._state.turn:
+            call = next((one for one in self._state.waiting if not one.future.done()), None)
+        if call is not None:
+            self._state.settle(call, error=error)
+
+    def _give_way(self, reason: str) -> None:
+        """Containers do not find the socket, as their /tmp is not that of this program."""
+        if self.usable:
+            _log.warning(
+                "each call gets a container: workers cannot reach the program (%s)", reason
+            )
+        with self._state.turn:
+            self.usable = False
+            self._state.turn.notify_all()
+
+    def give_up(self, error: BaseException) -> None:
+        """Answer the waiting calls with an error: the server has been away for too long."""
+        with self._state.turn:
+            self._teams.clear()
+        self._fail_waiting(error)
+
+    def _fail_waiting(self, error: BaseException) -> None:
+        for call in self._state.take_all():
+            self._state.settle(call, error=error)
+
+    def close(self) -> None:
+        """Accept no more workers."""
+        if self._door is not None:
+            self._door.close()
