@@ -7,7 +7,6 @@ import contextlib
 import hmac
 import pickle
 import secrets
-import shutil
 import socket
 import tempfile
 import threading
@@ -81,9 +80,11 @@ class Door:
         self.token = secrets.token_bytes(TOKEN_BYTES)
         self._serve = serve
         self._links = threading.BoundedSemaphore(MOST_LINKS)
-        self._directory = Path(_short_directory())
-        self._directory.chmod(0o711)  # a container may run as another user
-        self._socket = str(self._directory / secrets.token_hex(4))
+        self._directory = tempfile.TemporaryDirectory(  # removed at the program's end, too
+            prefix="fairshare-workers-", dir=_short_directory(), ignore_cleanup_errors=True
+        )
+        Path(self._directory.name).chmod(0o711)  # a container may run as another user
+        self._socket = str(Path(self._directory.name, secrets.token_hex(4)))
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(self._socket)
         Path(self._socket).chmod(0o666)
@@ -100,7 +101,7 @@ class Door:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._directory.cleanup()
 
     def _accept_all(self) -> None:
         while True:
@@ -138,8 +139,7 @@ class Door:
 
 
 def _short_directory() -> str:
-    """A new directory in which the path of a socket is not too long."""
+    """A directory for temporary files in which the path of a socket is not too long."""
     usual = tempfile.gettempdir()
     longest = len(usual.encode()) + len("/fairshare-workers-12345678/12345678")
-    where = usual if longest <= MOST_PATH_BYTES else "/tmp"  # noqa: S108 - it has a name of its own
-    return tempfile.mkdtemp(prefix="fairshare-workers-", dir=where)
+    return usual if longest <= MOST_PATH_BYTES else "/tmp"  # noqa: S108 - a new name is made there

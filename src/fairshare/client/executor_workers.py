@@ -146,11 +146,12 @@ class Workers:
         while (call := self._next_call(link, team)) is not None:
             try:
                 outcome = link.ask(call)
-            except (OSError, EOFError, ValueError):
+            except Exception:  # the connection is lost, or what came is not an outcome
                 link.close()
                 self._lost(call, link)
                 return
-            self.durations.add(call.function, outcome[3])
+            with self._state.turn:
+                self.durations.add(call.function, outcome[3])
             self._leave(call)
             self._state.settle(call, *value_or_error(outcome))
         link.end()
