@@ -96,11 +96,14 @@ format: $(STAMP) ## bring the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure the scheduler, the server and a restart
+bench: $(STAMP) ## measure the scheduler, the server, a restart, commands, tasks and calls
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --policy capacity
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.recovery --containers 100000
+	$(BIN)/python -m benchmarks.commands
+	$(BIN)/python -m benchmarks.tasks
+	$(BIN)/python -m benchmarks.calls
 
 screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (needs Chromium)
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.processes import users_environment
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PATIENCE_S = 60
 
@@ -32,6 +34,7 @@ def own_server(configuration: Path = EXAMPLES / "three-teams") -> Iterator[OwnSe
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=users_environment(),
             text=True,
         )
         try:
