@@ -1,0 +1,72 @@
+"""The comparison with an earlier commit."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from benchmarks import compare
+from benchmarks.compare import files_of, main, record, row_of
+
+in_a_repository = pytest.mark.skipif(
+    shutil.which("git") is None
+    or subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=compare.ROOT, capture_output=True
+    ).returncode
+    != 0,
+    reason="this is not a git repository",
+)
+
+
+def test_a_figure_is_slower_if_all_its_samples_are():
+    slower = row_of("fair", "p", "fill", [100.0, 100.0], [80.0, 99.0])
+    assert slower.slower
+    assert slower.ratio.median == pytest.approx(0.895)
+    assert slower.line.endswith("0.90 0.80 0.99  slower")
+    assert not row_of("fair", "p", "fill", [100.0, 100.0], [80.0, 101.0]).slower
+
+
+def test_a_history_gets_a_line_for_each_row(tmp_path):
+    rows = [row_of("fair", "p", figure, [1.0], [2.0]) for figure in ("fill", "churn")]
+    for _ in range(2):
+        record(tmp_path / "new" / "history.jsonl", "abc", rows)
+    lines = (tmp_path / "new" / "history.jsonl").read_text().splitlines()
+    assert [json.loads(line)["figure"] for line in lines] == ["fill", "churn"] * 2
+    assert json.loads(lines[0])["ratio"]["median"] == 2.0
+
+
+@in_a_repository
+def test_the_files_of_a_commit_are_there_for_a_while():
+    with files_of("HEAD") as folder:
+        assert (folder / "src" / "fairshare" / "__init__.py").is_file()
+    assert not folder.exists()
+
+
+@in_a_repository
+def test_an_unknown_commit_is_named(monkeypatch, capsys, tmp_path):
+    history = tmp_path / "history.jsonl"
+    words = ["compare", "--base", "nonsense", "--history", str(history)]
+    monkeypatch.setattr("sys.argv", words)
+    assert main() == 2
+    assert "'nonsense' is not a commit of this repository" in capsys.readouterr().err
+    assert not history.exists()
+
+
+def measured_as(monkeypatch, rates):
+    """Lets samples of the base and of this checkout have rates, and runs one comparison."""
+    monkeypatch.setattr(
+        compare,
+        "sample",
+        lambda source, *rest: dict.fromkeys(compare.FIGURES, rates[source.parent == compare.ROOT]),
+    )
+
+
+@in_a_repository
+def test_a_limit_sets_the_exit_code(monkeypatch, capsys, tmp_path):
+    measured_as(monkeypatch, (100.0, 93.0))
+    words = ["compare", "--base", "HEAD", "--policy", "fair", "--points", "q10-a10", "--history"]
+    words += [str(tmp_path / "history.jsonl"), "--fail-slower"]
+    for limit, code in (("10", 0), ("5", 1)):
+        monkeypatch.setattr("sys.argv", [*words, limit])
+        assert main() == code
+    assert "slower" in capsys.readouterr().out
