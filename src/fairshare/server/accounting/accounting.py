@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from fairshare.config.accounting import AccountingSettings
 from fairshare.model.applications import Application
@@ -32,6 +32,7 @@ from fairshare.server.accounting.rows import (
     application_row,
     container_row,
 )
+from fairshare.server.to_the_end import to_the_end
 
 INTERVAL_S: Final = 1.0
 TRIM_S: Final = 3_600.0
@@ -48,7 +49,6 @@ _log = logging.getLogger("fairshare.accounting")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-Result = TypeVar("Result")
 
 _Container = tuple[ContainerRecord, Application]
 _Application = tuple[Application, ApplicationAttempts]
@@ -112,7 +112,7 @@ class Accounting:
         """Open the file, and look for ends that it does not have."""
         while True:
             try:
-                ledger, last_ms = await _to_the_end(self._open)
+                ledger, last_ms = await to_the_end(self._open)
                 since_ms = last_ms - AGAIN_MS
                 break
             except LedgerError as error:
@@ -148,7 +148,7 @@ class Accounting:
             # An application's sums are those of the containers that are written: it comes last.
             applications = {} if self._containers else _taken(self._applications, MAX_ROWS)
             try:
-                await _to_the_end(self._write, ledger, containers.values(), applications.values())
+                await to_the_end(self._write, ledger, containers.values(), applications.values())
             except BaseException as error:  # also where the server stops meanwhile
                 self._containers = containers | self._containers
                 self._applications = applications | self._applications
@@ -188,7 +188,7 @@ class Accounting:
         oldest_ms = self._now_ms() - settings.keep_days * _DAY_MS
         if self._ledger is not None:
             try:
-                await _to_the_end(self._ledger.trim, oldest_ms, settings.size_mb * 1024**2)
+                await to_the_end(self._ledger.trim, oldest_ms, settings.size_mb * 1024**2)
             except LedgerError as error:
                 self._report(error)
 
@@ -203,18 +203,6 @@ class Accounting:
         ledger, self._ledger = self._ledger, None
         if ledger is not None:
             await asyncio.to_thread(ledger.close)
-
-
-async def _to_the_end(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Run a function in a thread. A cancellation waits until the function has ended: the server
-    closes the file next, and its directory may be deleted after that."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait([work])
-        work.exception()  # retrieved, or asyncio would log it
-        raise
 
 
 def _taken(pending: dict[Key, Value], count: int) -> dict[Key, Value]:

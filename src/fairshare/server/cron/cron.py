@@ -19,6 +19,7 @@ from fairshare.schedulers.protocol import State
 from fairshare.server.cron.records import Job, Key, Run
 from fairshare.server.cron.schedule import last_ms, next_ms
 from fairshare.server.cron.store import FILE, CronError, CronStore
+from fairshare.server.to_the_end import to_the_end
 
 MAX_OF_USER: Final = 100
 MAX_JOBS: Final = 10_000
@@ -297,7 +298,7 @@ class Cron:
                     _log.error("%s was damaged, and is moved aside", self._store.path)
             return use(self._store)
 
-        return await asyncio.shield(asyncio.to_thread(work))
+        return await to_the_end(work)
 
     async def close(self) -> None:
         """Close the file."""

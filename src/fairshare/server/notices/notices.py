@@ -31,6 +31,7 @@ from fairshare.schedulers.protocol import State
 from fairshare.server.notices.delivery import Delivery, DeliveryError
 from fairshare.server.notices.records import HOOK, Notice, notices_of
 from fairshare.server.notices.store import NoticesError, NoticeStore
+from fairshare.server.to_the_end import to_the_end
 
 PAUSES_S: Final = (10, 60, 300, 1_800, 7_200)
 """The time before each further attempt; after the last one the notice has failed."""
@@ -177,18 +178,18 @@ class Notices:
 
     async def _begin(self) -> None:
         """Open the file, and look for ends without a notice there."""
-        while self._store is None:
+        while True:
             try:
-                self._store = await asyncio.to_thread(NoticeStore, self._directory)
-                oldest_ms = self._now_ms() - KEPT_MS
-                for one in await asyncio.to_thread(self._store.load, oldest_ms):
-                    if one.key not in self._known:
-                        self._keep(one)
+                store, kept = await to_the_end(self._open, self._now_ms() - KEPT_MS)
+                break
             except NoticesError as error:
                 _log.error("notices are not sent for now: %s", error)
                 await asyncio.sleep(RETRY_S)
-        if self._store.moved_aside is not None:
-            _log.error("%s was damaged, and is moved aside", self._store.path)
+        for one in kept:
+            if one.key not in self._known:
+                self._keep(one)
+        if store.moved_aside is not None:
+            _log.error("%s was damaged, and is moved aside", store.path)
         fresh_ms = self._now_ms() - FRESH_MS
         # A command that is new in the configuration is not run for what ended before.
         hooks = [one.changed_ms for one in self._known.values() if one.target == HOOK]
@@ -199,16 +200,25 @@ class Notices:
             elif application.launched:
                 self._happened(application.id, "start")
 
+    def _open(self, oldest_ms: int) -> tuple[NoticeStore, list[Notice]]:
+        """Open the file, in a thread; with the notices since an instant. `close` finds the file
+        also where the server stops meanwhile."""
+        if self._store is None:
+            self._store = NoticeStore(self._directory)
+        return self._store, self._store.load(oldest_ms)
+
     async def _write(self) -> None:
         """Write the notices that changed; those that cannot be written are sent all the same."""
         rows, self._unwritten = self._unwritten, []
         if not rows or self._store is None:
             return
         try:
-            await asyncio.to_thread(self._store.write, rows)
-        except NoticesError as error:
-            _log.error("%s", error)
+            await to_the_end(self._store.write, rows)
+        except BaseException as error:  # also where the server stops meanwhile
             self._unwritten = rows + self._unwritten
+            if not isinstance(error, NoticesError):
+                raise
+            _log.error("%s", error)
 
     async def _send(self, notice: Notice) -> None:
         error: DeliveryError | None = None
@@ -263,7 +273,7 @@ class Notices:
                 self._drop(one)
         if self._store is not None:
             try:
-                await asyncio.to_thread(self._store.forget, oldest_ms)
+                await to_the_end(self._store.forget, oldest_ms)
             except NoticesError as error:
                 _log.error("%s", error)
 
