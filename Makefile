@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster traces papers rest-samples lint format bench bench-compare screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster traces papers rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -109,6 +109,10 @@ bench-compare: $(STAMP) ## measure the core beside an earlier commit: make bench
 	@$(if $(BASE),,echo "Name a commit: make bench-compare BASE=<commit>" >&2; exit 2)
 	@$(BIN)/python -m benchmarks.compare --base "$(BASE)" \
 	  $(if $(POLICY),--policy "$(POLICY)") $(if $(POINTS),--points "$(POINTS)")
+
+bench-rival: RIVAL ?= $(wildcard ../shared/rival-bench)
+bench-rival: $(STAMP) ## measure the core beside YARN's own schedulers (needs Java and Maven; RIVAL=DIR has them)
+	@RIVAL="$(RIVAL)" $(BIN)/python -m benchmarks.rival $(if $(POLICY),--policy "$(POLICY)")
 
 screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (needs Chromium)
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots

@@ -33,7 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--policy", default="fair", choices=list(KINDS))
     parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--points", default="", help="part of a point's id")
+    parser.add_argument("--points", default="", help="a point's id, or a part of some")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="most of a phase")
     parser.add_argument("--json", action="store_true", help="one JSON object for each point")
@@ -41,9 +41,10 @@ def main() -> int:
     gc.set_threshold(100_000, 50, 100)  # as the server does
     kind = KINDS[options.policy]
     points = [*grid(options.nodes), *growth(options.nodes), *trees(options.nodes)]
+    named = [point for point in points if point.id == options.points]
     chosen = [
         point
-        for point in points
+        for point in named or points
         if options.points in point.id
         and point.queues * point.applications_per_queue <= kind.most_applications
     ]
