@@ -82,7 +82,7 @@ def workload_of(count: int, nodes: int, queues: int, per_job: int, fifo: bool) -
         queue = "default" if fifo else f"root.q{number % queues}"
         submission = SubmitApplication(f"user{number % 50}", queue, f"job{number}", tasks=(group,))
         plan = GroupPlan(tuple(run_s * 1000 for _, run_s in some))
-        arrivals.append(Arrival(some[-1][0] * 1000, submission, {"tasks": plan}))
+        arrivals.append(Arrival(some[-1][0] * 1000, submission, (plan,)))
     return Workload(joined, tuple(arrivals))
 
 
@@ -98,7 +98,7 @@ def main() -> None:
     began_s = time.process_time()
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     settings = msgspec.json.encode(configuration.settings)
-    report = Simulator(manager, settings, workload, ForgetfulJournal()).run()
+    report = Simulator(manager, settings, workload, ForgetfulJournal(), forgets=True).run()
     cpu_s = time.process_time() - began_s
     if report.containers.succeeded != count:
         raise SystemExit(f"{report.containers.succeeded} of {count} tasks succeeded")

@@ -155,7 +155,7 @@ def workload_of(fact: Fact, seed: int = 1) -> Workload:
         tasks = [TaskGroup("map", maps, MAP)]
         if reduces:
             tasks.append(TaskGroup("reduce", reduces, REDUCE, after=("map",), slow_start=0.05))
-        plans = {task.name: GroupPlan(20_000) for task in tasks}
+        plans = (GroupPlan(20_000),) * len(tasks)
         submission = SubmitApplication("user", tasks=tuple(tasks))
         arrivals.append(Arrival(round(at_s * 1000), submission, plans))
         at_s += chance.expovariate(1.0 / fact["gap_s"]) if "gap_s" in fact else 0.0

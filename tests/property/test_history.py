@@ -86,7 +86,7 @@ def recorded(kind, given_arrivals, given_others):
     for at_ms, queue, (count, gigabytes, runs_ms, failing) in sorted(given_arrivals):
         group = TaskGroup("g", count, (gigabytes * 1024, 1))
         plan = GroupPlan(tuple(runs_ms), failing)
-        made.append(Arrival(at_ms, SubmitApplication("ann", queue, tasks=(group,)), {"g": plan}))
+        made.append(Arrival(at_ms, SubmitApplication("ann", queue, tasks=(group,)), (plan,)))
     nodes = (NodeJoined("n1", (6144, 6)), NodeJoined("n2", (6144, 6)))
     journal = MemoryJournal()
     manager = ResourceManager(family_of(kind).create(ResourceTypes()))

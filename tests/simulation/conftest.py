@@ -94,10 +94,10 @@ def workload() -> Workload:
         durations = tuple(
             1_000 + 700 * ((number * 7 + task * 3) % 9) for task in range(first.count)
         )
-        plans = {
-            "first": GroupPlan(durations, 1 if number % 6 == 1 else 0),
-            "last": GroupPlan(800, 9 if number == 7 else 0),
-        }
+        plans = (
+            GroupPlan(durations, 1 if number % 6 == 1 else 0),
+            GroupPlan(800, 9 if number == 7 else 0),
+        )
         arrivals.append(Arrival(number * 1_000, submission, plans))
     return Workload(NODES, tuple(arrivals))
 

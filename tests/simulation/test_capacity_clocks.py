@@ -85,7 +85,7 @@ def simulator_of(given: CapacitySettings, *arrivals: Arrival) -> Simulator:
 
 
 def arrival(at_ms: int, queue: str, count: int, duration_ms: int = 9 * HOUR_MS, **more) -> Arrival:
-    return Arrival(at_ms, submission(queue, count, **more), {"t": GroupPlan(duration_ms, 0)})
+    return Arrival(at_ms, submission(queue, count, **more), (GroupPlan(duration_ms, 0),))
 
 
 def records_of(simulator: Simulator) -> list[Record]:

@@ -49,7 +49,7 @@ def first_ms(records: list[Record], kind: type) -> int | None:
 
 @pytest.mark.parametrize("queue", ["root.b", "root.c"])
 def test_in_a_simulation_a_starved_queue_waits_for_its_timeout_and_not_longer(queue):
-    plans = {"t": GroupPlan(3 * HOUR_MS, 0)}
+    plans = (GroupPlan(3 * HOUR_MS, 0),)
     workload = Workload(
         (NodeJoined("n1", (4096, 4)),),
         (

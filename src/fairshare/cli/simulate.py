@@ -248,6 +248,7 @@ def _simulate(
         nodes=nodes,
         beat_interval_ms=configuration.heartbeat_interval_ms,
         stops=watch,
+        forgets=True,
     )
     # Millions of small objects are created and freed, hardly any in reference cycles.
     gc.set_threshold(100_000, 50, 100)

@@ -159,6 +159,7 @@ def run(
         ForgetfulJournal(),
         nodes=nodes,
         beat_interval_ms=settings.heartbeat_interval_ms,
+        forgets=True,
     )
     return simulator.run(until_ms)
 
@@ -252,8 +253,8 @@ def least_ms(arrival: Arrival) -> int:
     """The time that an application needs when each of its tasks runs at once: the longest chain of
     groups, of which one that waits for whole others begins when they have ended."""
     longest: dict[str, int] = {}
-    for group in arrival.submission.tasks:
-        durations_ms = arrival.plans[group.name].durations_ms
+    for group, plan in zip(arrival.submission.tasks, arrival.plans, strict=True):
+        durations_ms = plan.durations_ms
         own = durations_ms if isinstance(durations_ms, int) else max(durations_ms)
         before = [longest.get(name, 0) for name in group.after] if group.slow_start >= 1 else []
         longest[group.name] = own + max(before, default=0)

@@ -138,6 +138,6 @@ def _applications(
             groups=(short,),
             tasks=(TaskGroup(name="tasks", count=size, resource=container),),
         )
-        plans = {"tasks": GroupPlan(durations_ms)}
+        plans = (GroupPlan(durations_ms),)
         found.append(Arrival(int(start * WINDOW_MS) + at_ms, submission, plans))
     return found

@@ -1,10 +1,12 @@
 """Owns the collection of a report from the records of a simulation, one by one.
 
-Reads the scheduler only between two instants, for the fair shares. Decides nothing.
+Reads the scheduler only between two instants, for the fair shares, and applications before the
+state forgets them. Decides nothing.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -60,6 +62,10 @@ class Collection:
         self._state = scheduler.state
         self._usage = Usage(self._state.none)
         self._tallies: dict[ApplicationId, _Tally] = {}
+        self._settled: list[tuple[ApplicationId, ApplicationReport]] = []
+        self._granted = 0
+        self.ended: deque[ApplicationId] = deque()
+        """The applications that are over and not settled, in the order of their ends."""
         self._ends: Counter[str] = Counter()
         self._last_end_ms = 0
 
@@ -75,6 +81,7 @@ class Collection:
             if type(event) is ContainerAllocated:
                 tally = self._tallies[event.application]
                 tally.granted += 1
+                self._granted += 1
                 tally.live[event.container] = event.resource
                 if tally.first_ms is None:
                     tally.first_ms = now_ms
@@ -85,7 +92,9 @@ class Collection:
                 self._tallies[event.application] = _Tally(event.queue)
             elif type(event) is ApplicationRejected:
                 self._tallies[event.application] = _Tally("")
+                self.ended.append(event.application)
             elif type(event) is ApplicationEnded:
+                self.ended.append(event.application)
                 self._last_end_ms = now_ms
             elif type(event) is ApplicationMoved:
                 self._moved(now_ms, event)
@@ -115,13 +124,27 @@ class Collection:
     def _shares(self) -> dict[str, Resource]:
         return self._scheduler.leaf_shares()
 
+    def settle(self, count: int) -> tuple[ApplicationId, ...]:
+        """Report on the `count` applications that ended first, as they are now: the state may
+        forget them. Returns them."""
+        chosen = [self.ended.popleft() for _ in range(min(count, len(self.ended)))]
+        settled = []
+        for number in chosen:
+            if self._tallies[number].live:  # containers that are still being stopped
+                self.ended.append(number)
+                continue
+            self._settled.append((number, self._application(self._state.applications[number])))
+            del self._tallies[number]
+            settled.append(number)
+        return tuple(settled)
+
     # The report.
 
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
         self._usage.advance(now_ms, self._shares(), self._state.total)
         self._usage.finish(self._state.total)
-        applications = tuple(self._application(a) for a in self._state.applications.values())
+        applications = self._applications()
         admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
         first_ms = min((one.submitted_ms for one in admitted), default=0)
         makespan_ms = max(0, self._last_end_ms - first_ms)
@@ -131,9 +154,7 @@ class Collection:
             end_ms=now_ms,
             makespan_ms=makespan_ms,
             applications_by_state={state.value: states[state.value] for state in ApplicationState},
-            containers=Containers(
-                granted=sum(tally.granted for tally in self._tallies.values()), **self._ends
-            ),
+            containers=Containers(granted=self._granted, **self._ends),
             waiting=_waiting(admitted),
             turnaround=_turnaround(admitted),
             utilization=self._utilization(first_ms, self._last_end_ms),
@@ -143,6 +164,12 @@ class Collection:
             timeline=tuple(self._sample(interval) for interval in self._usage.intervals),
             notes=notes,
         )
+
+    def _applications(self) -> tuple[ApplicationReport, ...]:
+        """Those that are settled, and those that are not, in the order of their submissions."""
+        state = self._state.applications
+        unsettled = [(number, self._application(state[number])) for number in self._tallies]
+        return tuple(one for _, one in sorted(self._settled + unsettled, key=itemgetter(0)))
 
     def _application(self, application: Application) -> ApplicationReport:
         tally = self._tallies[application.id]

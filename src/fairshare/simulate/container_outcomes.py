@@ -10,7 +10,7 @@ from fairshare.engines.protocol import LaunchOrder
 from fairshare.engines.simulated import Fate
 from fairshare.journal.record import Record
 from fairshare.model.events import ApplicationEnded, ApplicationSubmitted
-from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival, GroupPlan
 
@@ -20,7 +20,7 @@ class ContainerOutcomes:
 
     def __init__(self) -> None:
         self._expected: deque[Arrival] = deque()
-        self._plans: dict[ApplicationId, dict[str, GroupPlan]] = {}
+        self._arrivals: dict[ApplicationId, Arrival] = {}
 
     def expect(self, arrival: Arrival) -> None:
         """Announce the arrival whose submission will be handled next."""
@@ -32,17 +32,24 @@ class ContainerOutcomes:
         arrival = self._expected.popleft() if submitted and self._expected else None
         for event in record.events:
             if type(event) is ApplicationEnded:
-                self._plans.pop(event.application, None)
+                self._arrivals.pop(event.application, None)
             elif type(event) is ApplicationSubmitted and arrival is not None:
-                self._plans[event.application] = arrival.plans
+                self._arrivals[event.application] = arrival
 
     def __call__(self, order: LaunchOrder) -> Fate:
         """The fate of one container, by its task and its attempt; 0 ms without a plan."""
-        plans = self._plans.get(application_of(order.container), {})
         environment = order.environment
-        plan = plans.get(environment.get("FAIRSHARE_TASK_GROUP", ""))
+        plan = self._plan(order.container, environment.get("FAIRSHARE_TASK_GROUP", ""))
         if plan is None:
             return Fate(0)
         task = int(environment["FAIRSHARE_TASK_INDEX"])
         attempt = int(environment["FAIRSHARE_TASK_ATTEMPT"])
         return Fate(plan.duration_ms(task), 1 if plan.fails(task, attempt) else 0)
+
+    def _plan(self, container: ContainerId, name: str) -> GroupPlan | None:
+        arrival = self._arrivals.get(application_of(container))
+        if arrival is not None:
+            for group, plan in zip(arrival.submission.tasks, arrival.plans, strict=True):
+                if group.name == name:
+                    return plan
+        return None

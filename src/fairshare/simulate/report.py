@@ -22,7 +22,7 @@ class Spread(msgspec.Struct, frozen=True):
     max: int
 
 
-class ApplicationReport(msgspec.Struct, frozen=True):
+class ApplicationReport(msgspec.Struct, frozen=True, gc=False):
     """One application. The waiting time is from submission to the first container, the turnaround
     from submission to the end; None if that did not happen."""
 

@@ -9,7 +9,14 @@ from fairshare.engines.simulated import SimulatedEngine
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Event
-from fairshare.model.inputs import ContainerExited, Input, LoadConfiguration, NodeJoined
+from fairshare.model.identifiers import ApplicationId
+from fairshare.model.inputs import (
+    ContainerExited,
+    ForgetApplications,
+    Input,
+    LoadConfiguration,
+    NodeJoined,
+)
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.runtime import Observer, Runtime
 from fairshare.simulate.agenda import Agenda
@@ -21,6 +28,9 @@ from fairshare.simulate.workload import Arrival, Workload
 EPOCH_MS = 1_000_000_000_000
 """The epoch in the names of simulated applications."""
 
+FINISHED_KEPT = 1_000
+"""How many applications that are over the state keeps, if it forgets any."""
+
 PATIENCE_MS = 3_600_000
 """How long a simulation continues with only the scheduler's timers, while no container runs, no
 input arrives and no container is allocated."""
@@ -31,6 +41,8 @@ class Simulator:
 
     `settings` are the scheduler's, encoded for LoadConfiguration. Nodes join at 0 ms, in their
     order, before the first submission. `stops` is asked after each instant, whether to end there.
+    With `forgets` the state forgets most applications that are over, as a server's does; the
+    report has all of them. It keeps them where the workload's submissions name others to wait for.
     """
 
     def __init__(
@@ -44,6 +56,7 @@ class Simulator:
         observers: Sequence[Observer] = (),
         beat_interval_ms: int = 1_000,
         stops: Callable[[int], bool] | None = None,
+        forgets: bool = False,
     ) -> None:
         self.agenda = Agenda()
         self.clock = VirtualClock()
@@ -64,9 +77,11 @@ class Simulator:
         self.agenda.at(0, LoadConfiguration(settings, EPOCH_MS))
         for node in workload.nodes if nodes is None else nodes:
             self.agenda.at(0, node)
-        for arrival in workload.arrivals:
-            self._fates.expect(arrival)
         self._arrived = 0
+        self._forgets = forgets and not any(
+            arrival.submission.start.after for arrival in workload.arrivals
+        )
+        self._unforgotten: tuple[ApplicationId, ...] = ()
         self._stops = stops
 
     def run(self, until_ms: int | None = None) -> Report:
@@ -132,7 +147,9 @@ class Simulator:
                 self.engine.ended(given.container)
         arrivals = self._workload.arrivals
         while self._arrivals_left and arrivals[self._arrived].at_ms <= now_ms:
-            inputs.append(arrivals[self._arrived].submission)
+            arrival = arrivals[self._arrived]
+            self._fates.expect(arrival)
+            inputs.append(arrival.submission)
             self._arrived += 1
         while True:
             self._reported = []
@@ -140,6 +157,16 @@ class Simulator:
             if not self._reported:
                 break
             inputs = self._reported
+        if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:
+            self._forget()
+
+    def _forget(self) -> None:
+        settled = self._collection.settle(FINISHED_KEPT)
+        chosen = self._unforgotten + settled
+        self.tell(ForgetApplications(chosen))
+        # Nodes may still keep room for some.
+        applications = self.manager.state.applications
+        self._unforgotten = tuple(number for number in chosen if number in applications)
 
     def _move(self, now_ms: int) -> None:
         self._collection.advance(now_ms)

@@ -8,7 +8,7 @@ import msgspec
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 
 
-class GroupPlan(msgspec.Struct, frozen=True):
+class GroupPlan(msgspec.Struct, frozen=True, gc=False):
     """The durations and failures of the tasks of one group, one value for all or one per task.
 
     The first `fail_attempts` attempts of a task run for its duration and then exit with 1.
@@ -28,12 +28,12 @@ class GroupPlan(msgspec.Struct, frozen=True):
         return attempt <= (failing if isinstance(failing, int) else failing[task])
 
 
-class Arrival(msgspec.Struct, frozen=True):
-    """One application, its instant of arrival, and the plans of its groups by name."""
+class Arrival(msgspec.Struct, frozen=True, gc=False):
+    """One application, its instant of arrival, and the plans of its groups, in their order."""
 
     at_ms: int
     submission: SubmitApplication
-    plans: dict[str, GroupPlan]
+    plans: tuple[GroupPlan, ...]
 
 
 class Workload(msgspec.Struct, frozen=True):

@@ -127,7 +127,7 @@ class FairshareCluster:
         )
         duration_ms = FOR_EVER_MS if duration_s is None else round(duration_s * 1000)
         now_ms = self._simulator.clock.now_ms()
-        plans = {"task": GroupPlan(duration_ms)}
+        plans = (GroupPlan(duration_ms),)
         events = _taken(self._simulator.arrive(Arrival(now_ms, submission, plans)))
         known = ApplicationSubmitted | ApplicationRejected
         return next(event.application for event in events if isinstance(event, known))

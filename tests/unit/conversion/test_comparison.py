@@ -42,7 +42,7 @@ def arrival(at_ms: int, queue: str, count: int, duration_ms: int = 10_000) -> Ar
         queue=queue,
         tasks=(TaskGroup(name="tasks", count=count, resource=(1024, 1)),),
     )
-    return Arrival(at_ms, submission, {"tasks": GroupPlan(duration_ms)})
+    return Arrival(at_ms, submission, (GroupPlan(duration_ms),))
 
 
 def compared(queues: str, *arrivals: Arrival, mode: str = "weights") -> Comparison:
@@ -125,7 +125,7 @@ def test_the_least_time_follows_the_chain_of_groups() -> None:
         TaskGroup(name="reduce", count=1, resource=(1024, 1), after=("map",)),
         TaskGroup(name="early", count=1, resource=(1024, 1), after=("map",), slow_start=0.1),
     )
-    plans = {"map": GroupPlan((30, 10)), "reduce": GroupPlan(5), "early": GroupPlan(20)}
+    plans = (GroupPlan((30, 10)), GroupPlan(5), GroupPlan(20))
     one = Arrival(0, SubmitApplication(user="ann", tasks=groups), plans)
     assert least_ms(one) == 35
 

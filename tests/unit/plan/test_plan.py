@@ -52,7 +52,7 @@ def history(tmp_path):
         Arrival(
             0,
             SubmitApplication(user, queue, tasks=(TaskGroup("g", 12, (1024, 1)),)),
-            {"g": GroupPlan(10_000)},
+            (GroupPlan(10_000),),
         )
         for user, queue in (("ann", "root.a"), ("bob", "root.b"))
     )

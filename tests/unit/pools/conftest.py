@@ -142,7 +142,7 @@ def arrival(
 ) -> Arrival:
     """A job of maps that all take as long."""
     submission = SubmitApplication("ann", pool, name=name, tasks=(maps(count),), **fields)
-    return Arrival(int(at_s * 1000), submission, {"map": GroupPlan(int(task_s * 1000))})
+    return Arrival(int(at_s * 1000), submission, (GroupPlan(int(task_s * 1000)),))
 
 
 def simulated(

@@ -64,7 +64,7 @@ def test_everything_that_a_workload_can_say(tmp_path):
     first, second = workload.arrivals
     assert (first.at_ms, first.submission.user, first.submission.queue) == (0, "bob", "default")
     assert first.submission.tasks == (TaskGroup("tasks", 1, (1, 0)),)
-    assert first.plans == {"tasks": GroupPlan(1_000)}
+    assert first.plans == (GroupPlan(1_000),)
     assert second.at_ms == 90_000
     assert second.submission == SubmitApplication(
         user="ann",
@@ -88,10 +88,7 @@ def test_everything_that_a_workload_can_say(tmp_path):
             TaskGroup("reduce", 3, (0, 1), after=("map",), slow_start=0.5),
         ),
     )
-    assert second.plans == {
-        "map": GroupPlan((10_000, 20_000), (0, 1)),
-        "reduce": GroupPlan(500, 1),
-    }
+    assert second.plans == (GroupPlan((10_000, 20_000), (0, 1)), GroupPlan(500, 1))
     assert workload.tasks == 6
 
 

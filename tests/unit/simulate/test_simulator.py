@@ -22,12 +22,12 @@ ONE_NODE = (NodeJoined("n1", (4096, 4)),)
 
 def arrival(at_ms, user, *groups, queue="default"):
     """Groups are (name, count, durations, further fields of the group, failing attempts)."""
-    specs, plans = [], {}
+    specs, plans = [], []
     for name, count, durations_ms, *more in groups:
         fields = more[0] if more else {}
         specs.append(TaskGroup(name, count, fields.pop("resource", (1024, 1)), **fields))
-        plans[name] = GroupPlan(durations_ms, more[1] if len(more) > 1 else 0)
-    return Arrival(at_ms, SubmitApplication(user, queue, tasks=tuple(specs)), plans)
+        plans.append(GroupPlan(durations_ms, more[1] if len(more) > 1 else 0))
+    return Arrival(at_ms, SubmitApplication(user, queue, tasks=tuple(specs)), tuple(plans))
 
 
 def simulator(arrivals, kind="fair", settings=None, nodes=ONE_NODE, **options):
@@ -159,7 +159,7 @@ def test_preemption_takes_and_the_taken_runs_again():
 
 def test_containers_without_a_plan_end_at_once_and_do_not_stop_the_rest():
     outside = SubmitApplication("eve", requests=(ContainerRequest(1, (1024, 1)),))
-    run = simulator([Arrival(0, outside, {}), arrival(0, "ann", ("t", 1, 1_000))])
+    run = simulator([Arrival(0, outside, ()), arrival(0, "ann", ("t", 1, 1_000))])
     report = run.run()
     assert turnarounds(report)["ann"] == 1_000
 

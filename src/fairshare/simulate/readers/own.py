@@ -147,8 +147,8 @@ class _Content:
             tags=tags,
             tasks=tuple(spec for spec, _ in groups),
         )
-        plans = {spec.name: plan for spec, plan in groups}
-        if len(plans) < len(groups):
+        plans = tuple(plan for _, plan in groups)
+        if len({spec.name for spec, _ in groups}) < len(groups):
             fields.wrong(node.place, "two groups of tasks have the same name")
         for number in range(repeat):
             self._arrivals.append(Arrival(at_ms + number * every_ms, submission, plans))

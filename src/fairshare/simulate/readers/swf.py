@@ -78,7 +78,7 @@ def _arrivals(
             )
             plan = GroupPlan(round(job.run_s * 1000))
             at_ms = round((job.submit_s - first_s) * 1000)
-            arrivals.append(Arrival(at_ms, submission, {group.name: plan for group in groups}))
+            arrivals.append(Arrival(at_ms, submission, (plan,) * len(groups)))
     return tuple(arrivals)
 
 

@@ -64,13 +64,10 @@ class _Fitter:
         return self.fitting.types.vector(known)
 
     def arrival(self, job: TraceJob, queue: str) -> Arrival:
-        groups, plans = [], {}
-        for group in job.groups:
-            task_group, plan = self._group(group)
-            groups.append(task_group)
-            plans[group.name] = plan
-        submission = SubmitApplication(job.user, queue, job.name, tasks=tuple(groups))
-        return Arrival(job.at_ms, submission, plans)
+        groups = [self._group(group) for group in job.groups]
+        tasks = tuple(group for group, _ in groups)
+        submission = SubmitApplication(job.user, queue, job.name, tasks=tasks)
+        return Arrival(job.at_ms, submission, tuple(plan for _, plan in groups))
 
     def _group(self, group: TraceGroup) -> tuple[TaskGroup, GroupPlan]:
         wanted = self.vector(group.amounts)

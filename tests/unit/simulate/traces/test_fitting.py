@@ -69,7 +69,7 @@ def test_jobs_arrive_as_in_the_trace():
 def test_a_task_larger_than_a_container_may_be_is_divided():
     workload = fit(job(group(count=2, memory_mb=10_000, vcores=2, durations_ms=(5, 7))))
     assert tasks_of(workload) == [(6, (3334, 1))]
-    plan = workload.arrivals[0].plans["tasks"]
+    (plan,) = workload.arrivals[0].plans
     assert plan.durations_ms == (5, 5, 5, 7, 7, 7)
     assert said(workload, "Tasks larger than a container may be (memory-mb=4096, vcores=4)")
 
