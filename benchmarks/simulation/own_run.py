@@ -76,12 +76,16 @@ def workload_of(count: int, nodes: int, queues: int, per_job: int, fifo: bool) -
     )
     arrivals = []
     load = tasks(count, nodes)
+    groups: dict[int, tuple[TaskGroup]] = {}
+    names = ["default"] if fifo else [f"root.q{number}" for number in range(queues)]
+    users = [f"user{number}" for number in range(50)]
     for number in range(-(-count // per_job)):
         some = list(itertools.islice(load, per_job))
-        group = TaskGroup("tasks", len(some), TASK)
-        queue = "default" if fifo else f"root.q{number % queues}"
-        submission = SubmitApplication(f"user{number % 50}", queue, f"job{number}", tasks=(group,))
-        plan = GroupPlan(tuple(run_s * 1000 for _, run_s in some))
+        of_job = groups.setdefault(len(some), (TaskGroup("tasks", len(some), TASK),))
+        queue = names[number % len(names)]
+        submission = SubmitApplication(users[number % 50], queue, f"job{number}", tasks=of_job)
+        durations_ms = tuple(run_s * 1000 for _, run_s in some)
+        plan = GroupPlan(durations_ms if per_job > 1 else durations_ms[0])
         arrivals.append(Arrival(some[-1][0] * 1000, submission, (plan,)))
     return Workload(joined, tuple(arrivals))
 

@@ -7,6 +7,7 @@ counted. Times are relative to the first submission.
 """
 
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def _arrivals(
             left_out["were cancelled before they began"] += 1
         else:
             groups = _groups(job, options)
-            user = f"user{job.user}" if job.user >= 0 else "unknown"
+            user = sys.intern(f"user{job.user}") if job.user >= 0 else "unknown"
             submission = SubmitApplication(
                 user=user,
                 queue=_queue(job, user, header, options),

@@ -6,6 +6,7 @@ trace without nodes gets as many as its work keeps busy.
 """
 
 import itertools
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -66,7 +67,7 @@ class _Fitter:
     def arrival(self, job: TraceJob, queue: str) -> Arrival:
         groups = [self._group(group) for group in job.groups]
         tasks = tuple(group for group, _ in groups)
-        submission = SubmitApplication(job.user, queue, job.name, tasks=tasks)
+        submission = SubmitApplication(sys.intern(job.user), queue, job.name, tasks=tasks)
         return Arrival(job.at_ms, submission, tuple(plan for _, plan in groups))
 
     def _group(self, group: TraceGroup) -> tuple[TaskGroup, GroupPlan]:
