@@ -11,8 +11,8 @@ The module is imported when the verb is used, so that `fairshare --help` is fast
 module is not installed is not available.
 """
 
-import difflib
 import errno
+import gc
 import os
 from importlib import import_module
 from importlib.util import find_spec
@@ -91,6 +91,9 @@ class Verbs(click.Group):
         if not module or not find_spec(module):
             return None
         command: click.Command = import_module(module).command
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         if COMPLETION_VARIABLE in os.environ:
             from fairshare.cli.completion_values import add_completions
 
@@ -102,6 +105,8 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         verb = args[0]
         if not verb.startswith("-") and self.get_command(ctx, verb) is None:
+            import difflib  # only a wrong verb waits for its import
+
             near = difflib.get_close_matches(verb, self.list_commands(ctx), 1)
             advice = f"did you mean {near[0]}?" if near else "`fairshare --help` lists them."
             ctx.fail(f"there is no verb {verb!r}; {advice}")

@@ -5,7 +5,6 @@ engine's, and modules beside the program's script travel by value.
 """
 
 import contextlib
-import subprocess
 import sys
 import sysconfig
 import threading
@@ -13,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-import cloudpickle
 import msgspec
 
 from fairshare.api.cluster import Cluster
@@ -51,6 +49,8 @@ class Interpreter(msgspec.Struct, frozen=True):
         if not self.by_value:
             yield
             return
+        import cloudpickle  # only what sends calls waits for its import
+
         with _turn:
             known = cloudpickle.list_registry_pickle_by_value()
             modules = [one for one in modules_beside_script() if one.__name__ not in known]
@@ -78,6 +78,8 @@ def choose_interpreter(cluster: Cluster, python: str | None = None) -> Interpret
 def check_interpreter(python: str) -> None:
     """Raise InterpreterUnusable unless a Python of this machine can run pickled calls: it has
     cloudpickle, and the same minor version, as functions travel in its byte code."""
+    import subprocess  # only a wish for another interpreter waits for its import
+
     if not Path(python).is_absolute():
         raise InterpreterUnusable(f"{python!r} is not an absolute path of a Python interpreter")
     try:

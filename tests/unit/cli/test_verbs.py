@@ -69,6 +69,24 @@ def test_the_help_loads_nothing_that_is_slow():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_question_loads_nothing_that_only_calls_need():
+    script = (
+        "import sys\n"
+        "sys.argv = ['fairshare', 'apps', '--url', 'http://127.0.0.1:1']\n"
+        "from fairshare.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "slow = {'httpx', 'yaml', 'cloudpickle', 'logging', 'subprocess', 'sqlite3',"
+        " 'asyncio'}\n"
+        "print(sorted(slow & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "127.0.0.1:1" in done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_verb_whose_module_is_missing_is_not_there(run, monkeypatch):
     monkeypatch.setitem(VERBS, "dance", ("fairshare.cli.dance", "Dance."))
     assert "dance" not in run("--help").output
