@@ -10,11 +10,10 @@ from fairshare.model.resources import Resource, add, smallest, subtract
 from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.user_bounds import bounds_of, surely_below
 from fairshare.schedulers.capacity.users import (
-    DEFAULT_LIMIT,
     NO_FACTOR,
     User,
-    Users,
     base_limit,
     weighted,
 )
@@ -53,16 +52,15 @@ def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> 
     """Whether a user is within its limit on the default partition
     (Hadoop: LeafQueue.canAssignToUser).
 
-    By memory alone a limit only grows with what is used. So nearly always the limit that would hold
-    if nothing were used is enough to decide.
+    Nearly always the bounds of the limit are enough to decide.
     """
     c = state.calculator
     used = record.used.get("", state.none)
-    if record.weight == 1.0 and c.name == "memory":
-        sure = leaf.sure_limit
-        if sure is None:
-            sure = leaf.sure_limit = _base(state, leaf, DEFAULT_LIMIT, 0.0, Users(state.none))
-        if used[0] <= sure[0]:
+    if record.weight == 1.0:
+        bounds = leaf.user_bounds
+        if bounds is None:
+            bounds = leaf.user_bounds = bounds_of(state, leaf)
+        if surely_below(used, state.totals[""], bounds, leaf.users, c.name):
             return True
     return c.compare(state.total, used, user_limit(state, leaf, record.name, "")) <= 0
 
@@ -121,12 +119,11 @@ def _base(
     leaf: CapacityQueue,
     kind: tuple[str, bool, bool],
     weight: float,
-    users: Users | None = None,
 ) -> Resource:
     label, everyone, ignore = kind
     share = leaf.shares[label]
     return base_limit(
-        leaf.users if users is None else users,
+        leaf.users,
         state.calculator,
         label,
         total=state.total_of(label),

@@ -11,6 +11,7 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
 from fairshare.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
+from fairshare.schedulers.capacity.user_bounds import Bounds
 from fairshare.schedulers.capacity.users import Users
 
 RUNNING = "RUNNING"
@@ -113,8 +114,8 @@ class CapacityQueue(Queue[CapacityApplication]):
     have no headroom yet, `unsorted` the previous values of applications that have changed since the
     fair order was last applied, `waiting` the keys of applications that wait for room for their
     master, `held` the applications that max-parallel-apps holds back, `limit` what the leaf can
-    reach according to the last heartbeat, `sure_limit` the smallest possible limit of a user of
-    weight 1 (None: to be recomputed), `accepted` the applications that count for the leaf.
+    reach according to the last heartbeat, `user_bounds` those of the limits of users of weight 1
+    (None: to be recomputed), `accepted` the applications that count for the leaf.
 
     `reserved_now` is what applications here or below have reserved on the default partition. A
     share's `reserved` is Hadoop's own count, which a move of an application does not change.
@@ -165,9 +166,9 @@ class CapacityQueue(Queue[CapacityApplication]):
         "shares",
         "size_based",
         "state",
-        "sure_limit",
         "template_worth",
         "unsorted",
+        "user_bounds",
         "user_limit_factor",
         "user_limit_percent",
         "users",
@@ -226,7 +227,7 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.expiring_ms: int | None = None  # when a round found it empty
         self.users = Users(none)
         self.limit = none
-        self.sure_limit: Resource | None = None
+        self.user_bounds: Bounds | None = None
         self.order: list[Entry] = []
         self.resting: list[Entry] = []
         self.fresh: list[Entry] = []
@@ -250,7 +251,7 @@ class CapacityQueue(Queue[CapacityApplication]):
 
     def reconsider(self) -> None:
         """Drop cached values after a change of capacities or settings."""
-        self.sure_limit = None
+        self.user_bounds = None
         for share in self.shares.values():
             share.standing = None
 

@@ -353,11 +353,27 @@ def base_limit(
     wanted = larger(c, total, share, least)
     if ignore:
         ceiling = total
-    elif factor == NO_FACTOR or not any(guarantee):
-        ceiling = c.round_down(maximum, minimum)
     else:
-        ceiling = truncate(cap, factor)
+        ceiling = ceiling_of(
+            c, cap, minimum=minimum, guarantee=guarantee, maximum=maximum, factor=factor
+        )
     return c.round_up(smaller(c, total, wanted, ceiling), minimum)
+
+
+def ceiling_of(
+    c: ResourceCalculator,
+    cap: Resource,
+    *,
+    minimum: Resource,
+    guarantee: Resource,
+    maximum: Resource,
+    factor: float,
+) -> Resource:
+    """What no limit of a user exceeds: its part of the guarantee, or without a factor all that the
+    leaf may use. `cap` is the guarantee, at least the minimum allocation."""
+    if factor == NO_FACTOR or not any(guarantee):
+        return c.round_down(maximum, minimum)
+    return truncate(cap, factor)
 
 
 def weighted(c: ResourceCalculator, base: Resource, weight: float, minimum: Resource) -> Resource:
