@@ -5,7 +5,7 @@ A refused input changes nothing and has no record. Must not know what an input m
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -69,9 +69,9 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
             if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
                 return _within(f"[{key}]", found)
     else:
-        for name, limit in _numbered_fields(kind):
+        for name, default, limit in _numbered_fields(kind):
             one = getattr(value, name)
-            if type(one) not in _WITHOUT_NUMBERS:
+            if one is not default and type(one) not in _WITHOUT_NUMBERS:
                 found = _out_of_range(one, limit)
                 if found is not None:
                     return _within(name, found)
@@ -79,13 +79,22 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
 
 
 @cache
-def _numbered_fields(kind: type) -> tuple[tuple[str, int], ...]:
-    """The fields of a record that may have numbers, and the greatest number of each; none of
-    another class."""
+def _numbered_fields(kind: type) -> tuple[tuple[str, object, int], ...]:
+    """The fields of a record that may have numbers, with the default, which is in range, and the
+    greatest number of each; none of another class."""
     if not issubclass(kind, msgspec.Struct):
         return ()
-    names = kind.__struct_fields__
-    return tuple((one, _MOST_OF.get(one, GREATEST)) for one in names if one not in _IDENTIFIERS)
+    return tuple(
+        (one.name, one.default, _MOST_OF.get(one.name, GREATEST))
+        for one in msgspec.structs.fields(kind)
+        if one.name not in _IDENTIFIERS and not _is_text(one.type)
+    )
+
+
+def _is_text(declared: object) -> bool:
+    """Whether all values of a declared type are texts: `str | None`, `tuple[str, ...]`."""
+    parts = get_args(declared) or (declared,)
+    return all(one in {str, bytes, bool, type(None), ...} for one in parts)
 
 
 def _within(outer: str, found: tuple[str, str]) -> tuple[str, str]:
