@@ -12,8 +12,9 @@ from fairshare.runtime.node_groups import Group, NodeGroups
 from fairshare.runtime.pending_sizes import PendingSizes
 from fairshare.schedulers.protocol import State
 
-Heap = list[tuple[int, Group | None]]
-"""Numbers of nodes to ask, not yet in order; with a group, its next node follows."""
+Heap = list[tuple[int, Group | None, bool]]
+"""Numbers of nodes to ask, not yet in order. With a group a node is like all others there: if it is
+of no use, so are they. With True the next node of the group follows."""
 
 
 class Candidates:
@@ -129,18 +130,18 @@ class Candidates:
         if self.touched and self.wishes.sizes:
             self._enter_left_overs(heap, useful)
         if self._reserved_due or self.rooms.promised:
-            heap += [(number, None) for number in self._apart()]
+            heap += [(number, None, False) for number in self._apart()]
         return heap
 
     def _enter(self, heap: Heap, group: Group, *, alike: bool, everywhere: bool) -> None:
         members = self.rooms.groups[group]
         if alike:
-            heap.append((members[0], group))
+            heap.append((members[0], group, True))
         elif everywhere:
-            heap += [(number, None) for number in members]
+            heap += [(number, None, False) for number in members]
         else:
             names = self.rooms.names
-            heap += [(number, None) for number in members if names[number] in self.touched]
+            heap += [(number, None, False) for number in members if names[number] in self.touched]
 
     def _useful_groups(self) -> dict[Group, None]:
         """The groups on whose nodes some wanted size fits; kept from one time to the next."""
@@ -159,6 +160,7 @@ class Candidates:
         return self._useful
 
     def _enter_left_overs(self, heap: Heap, useful: dict[Group, None]) -> None:
+        alike = not self.wishes.picky
         for name in self.touched:
             number = self.rooms.numbers.get(name)
             if number is not None:
@@ -166,7 +168,7 @@ class Candidates:
                 if group is not None and group not in useful:
                     memory, vcores = group[0][:2]
                     if memory > 0 and (vcores > 0 or self._state.counts_memory_alone):
-                        heap.append((number, None))
+                        heap.append((number, group if alike else None, False))
 
     def _apart(self) -> Iterator[int]:
         """What still fits and is not granted is held back by a limit, and stays due."""

@@ -56,7 +56,7 @@ from fairshare.model.events import (
     SharesUpdated,
 )
 from fairshare.model.identifiers import ContainerId
-from fairshare.runtime.candidates import Candidates
+from fairshare.runtime.candidates import Candidates, Heap
 from fairshare.runtime.node_groups import Group
 from fairshare.schedulers.protocol import State
 
@@ -218,15 +218,13 @@ class HeartbeatRounds:
             candidates.touched.clear()
             self._grew = False
 
-    def _round(
-        self, heap: list[tuple[int, Group | None]], beat: Beat
-    ) -> Generator[None, None, tuple[bool, bool]]:
+    def _round(self, heap: Heap, beat: Beat) -> Generator[None, None, tuple[bool, bool]]:
         """One round; whether it changed anything, and whether it granted containers."""
         rooms = self._candidates.rooms
         heapify(heap)
         changed = granted = False
         while heap:
-            number, group = heappop(heap)
+            number, group, chained = heappop(heap)
             proof = number if group is None else group
             if proof in self._fruitless:
                 continue
@@ -243,7 +241,9 @@ class HeartbeatRounds:
             self._candidates.refresh_applications()
             if self._candidates.none:
                 break
-            if group is not None and (following := rooms.after(group, number)) is not None:
-                heappush(heap, (following, group))
+            if chained and group is not None:
+                following = rooms.after(group, number)
+                if following is not None:
+                    heappush(heap, (following, group, True))
             yield
         return changed, granted
