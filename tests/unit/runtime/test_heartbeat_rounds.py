@@ -25,6 +25,7 @@ from fairshare.model.work import ContainerRequest, TaskGroup
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.schedulers.fair.assignment import Heartbeat
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -91,6 +92,49 @@ def test_one_of_many_equal_nodes_stands_for_all(make_bench, monkeypatch):
     bench.runtime.turn(1, [SubmitApplication("ann", "root.small", tasks=tasks)])
     assert len(bench.engine.launched) == 6  # the queue's maximum
     assert asked.count(NodeBeat) < 12
+
+
+def left_over_everywhere(make_bench, submit, **settings):
+    """A bench whose 50 nodes have 1024 MB left, while 20 applications want 2048: what the next turn
+    has to take, that ends a container on each node."""
+    bench = make_bench(FairSettings(maximum_allocation=(4096, 4), **settings))
+    bench.join(*(f"n{number}" for number in range(50)))
+    bench.runtime.turn(1, [submit(50, memory_mb=3072)])
+    bench.runtime.turn(2, [submit(50)])
+    bench.runtime.turn(3, [submit(1, memory_mb=2048, user=f"u{n}") for n in range(20)])
+    assert len(bench.engine.launched) == 100
+    return bench, [ContainerExited(order.container, 0) for order in bench.engine.launched[50:]]
+
+
+def test_a_node_that_nobody_can_use_speaks_for_all_alike(make_bench, submit, monkeypatch):
+    bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.0)
+    handle = bench.manager.handle
+    asked = []
+    monkeypatch.setattr(
+        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
+    )
+    bench.runtime.turn(10_000, ends)
+    assert asked.count(NodeBeat) == 1
+
+
+def test_applications_that_may_not_reserve_are_passed_over_as_a_whole(
+    make_bench, submit, monkeypatch
+):
+    bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.0)
+    offer = Heartbeat._offer
+    offered = []
+    monkeypatch.setattr(
+        Heartbeat, "_offer", lambda self, one, *more: offered.append(one) or offer(self, one, *more)
+    )
+    bench.runtime.turn(10_000, ends)
+    assert offered == []
+
+
+def test_applications_below_their_share_reserve_what_is_left(make_bench, submit):
+    bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.02)
+    bench.runtime.turn(10_000, ends)
+    reserved = [node.reservation for node in bench.state.nodes.values() if node.reservation]
+    assert len({one.application for one in reserved}) == len(reserved) == 20
 
 
 def test_offers_are_counted_once_in_an_interval_while_somebody_waits(make_bench):

@@ -106,8 +106,10 @@ class Heartbeat:
     def _below_share(self, application: FairApplication) -> bool:
         leaf = application.leaf
         assert leaf is not None
-        compare = leaf.policy.calculator
-        return compare(self.state.total, application.used, application.fair_share, True) < 0
+        used, share = application.used, application.fair_share
+        if used[0] >= share[0] and fits(share, used):  # then by any calculator
+            return False
+        return leaf.policy.calculator(self.state.total, used, share, True) < 0
 
     def _serve_reservation(self) -> bool:
         """Fulfil or keep a valid reservation; returns whether there was one
@@ -188,12 +190,32 @@ class Heartbeat:
                 if granted is not None:
                     return granted
                 self._put_aside(child)
-            elif (child.bounded and not fits(child.used, child.max_share)) or not (
-                anybody or child.might_take(available, self.state.reservable)
+            elif (
+                (child.bounded and not fits(child.used, child.max_share))
+                or not (anybody or child.might_take(available, self.state.reservable))
+                or (not anybody and child.leaf and not self._might_use(child, available))
             ):
                 self._put_aside(child)
             else:
                 queue = child
+
+    def _might_use(self, leaf: FairQueue, available: Resource) -> bool:
+        """Whether an ask of a leaf might fit, or an application there may reserve the node.
+
+        False is certain: without room for the smallest amounts, only an application that may have
+        one more reservation and is below its share can do anything here (see `_reserve`).
+        """
+        least = leaf.smallest_size
+        if least is None or fits(least, available):
+            return True
+        most = self._most_reservations(len(self.state.nodes))
+        return any(
+            application is not None
+            and application.entry is not None
+            and (len(application.reservations) < most or _names_places(application))
+            and (self._below_share(application) or any(application.min_starvation))
+            for application in leaf.order.members
+        )
 
     def _put_aside(self, sibling: FairQueue | FairApplication) -> None:
         assert sibling.entry is not None
@@ -395,8 +417,15 @@ class Heartbeat:
             rack = self.state.racks[self.node.rack]
             nodes = len(rack)
             reserved = sum(1 for name in application.reservations if name in rack)
-        part = self.state.settings.reservable_nodes
-        return reserved >= math.ceil(single(nodes * part))
+        return reserved >= self._most_reservations(nodes)
+
+    def _most_reservations(self, nodes: int) -> int:
+        """How many of so many nodes one application may reserve."""
+        return math.ceil(single(nodes * self.state.settings.reservable_nodes))
+
+
+def _names_places(application: FairApplication) -> bool:
+    return any(key.places for key in application.asks.wanting)
 
 
 def _order_of(sibling: FairQueue | FairApplication) -> Order[Any]:
