@@ -1,17 +1,15 @@
 """Owns the document of the Fair Scheduler's queues (Hadoop: FairSchedulerInfo)."""
 
-from collections.abc import Iterator
-
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.queue_documents import NO_LIMIT, TYPED
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
-from fairshare.model.resources import Resource, smallest, total
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.model.resources import Resource, smallest
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fair.views import sums_of_queues
 from fairshare.schedulers.views import QueueView
 
 _TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
@@ -72,6 +70,7 @@ class _Queues:
         self.context = context
         self.state = state
         self.views = views
+        self.sums = sums_of_queues(state)
         self.most = most
 
     def resource(self, amounts: Resource) -> ResourceInfo:
@@ -79,15 +78,11 @@ class _Queues:
 
     def info(self, queue: FairQueue) -> FairQueueInfo:
         state, view = self.state, self.views[queue.name]
-        below = list(_applications(queue))
-        pending = sum(
-            key.anywhere.count for a in below for key in a.asks.wanting if key.anywhere is not None
-        )
+        sums = self.sums[queue.name]
         none = state.none
         masters = queue.master_used if queue.leaf else none
         tested = self.context.master_limits.of_leaf(queue.name)
-        reserved = total((r.resource for a in below for r in a.reservations.values()), len(none))
-        fresh = sum(a.runnable and not a.peak_containers for a in below) if queue.leaf else 0
+        fresh = sums.runnable - sums.active
         minimum = queue.min_share
         limits = None if any(minimum) else (state.settings.minimum_allocation, self.most_allowed())
         return FairQueueInfo(
@@ -102,9 +97,9 @@ class _Queues:
             steadyFairResources=self.resource(view.steady_fair_share),
             fairResources=self.resource(queue.fair_share),
             clusterResources=self.resource(state.total),
-            reservedResources=self.resource(reserved),
+            reservedResources=self.resource(sums.reserved),
             maxContainerAllocation=self.resource(view.max_container or self.most),
-            pendingContainers=pending,
+            pendingContainers=sums.pending_containers,
             allocatedContainers=view.containers,
             reservedContainers=view.reserved_containers,
             queueName=queue.name,
@@ -121,9 +116,3 @@ class _Queues:
 
     def most_allowed(self) -> Resource:
         return self.state.settings.maximum_allocation
-
-
-def _applications(queue: FairQueue) -> Iterator[FairApplication]:
-    yield from queue.applications.values()
-    for child in queue.children.values():
-        yield from _applications(child)

@@ -1,11 +1,10 @@
 """Owns the views of the Fair Scheduler's queues and applications. Changes nothing."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairshare.model.applications import Application
-from fairshare.model.nodes import Reservation
-from fairshare.model.resources import Resource, positive, subtract, total
+from fairshare.model.resources import Resource, positive, scale, subtract, total
 from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.headroom import headroom
 from fairshare.schedulers.fair.limits import master_fits, master_limit
@@ -19,36 +18,86 @@ if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
 
 
-def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
-    """All queues, root first, parents before children, children by name."""
-    found: list[QueueView | None] = []
-    steady = steady_shares(state)
+class Sums(NamedTuple):
+    """What the applications of a queue and of all below it have together."""
 
-    def visit(queue: FairQueue) -> list[FairApplication]:
-        place = len(found)
-        found.append(None)  # its place, before those below
-        below = list(queue.applications.values())
-        for name in sorted(queue.children):
-            below.extend(visit(queue.children[name]))
-        found[place] = _queue_view(
-            state, queue, below, steady[queue.name], max_container(queue.name)
-        )
-        return below
+    applications: int
+    runnable: int
+    active: int
+    """Runnable ones that have had a container."""
+    pending: Resource
+    pending_containers: int
+    containers: int
+    reserved: Resource
+    reserved_containers: int
+
+
+def sums_of_queues(state: "FairState") -> dict[str, Sums]:
+    """The sums of all queues. Each application is looked at once, whatever the tree's depth."""
+    found: dict[str, Sums] = {}
+
+    def visit(queue: FairQueue) -> Sums:
+        parts = [_sums_of(queue, len(state.none)), *map(visit, queue.children.values())]
+        sums = parts[0] if len(parts) == 1 else _added(parts, len(state.none))
+        found[queue.name] = sums
+        return sums
 
     visit(state.root)
-    return [view for view in found if view is not None]
+    return found
+
+
+def _sums_of(queue: FairQueue, size: int) -> Sums:
+    own = queue.applications.values()
+    keys = [key.anywhere for a in own for key in a.asks.wanting if key.anywhere is not None]
+    reserved = [r.resource for a in own if a.reservations for r in a.reservations.values()]
+    return Sums(
+        applications=len(own),
+        runnable=sum(1 for a in own if a.runnable),
+        active=sum(1 for a in own if a.runnable and a.peak_containers),
+        pending=total((scale(ask.resource, ask.count) for ask in keys), size),
+        pending_containers=sum(ask.count for ask in keys),
+        containers=sum(len(a.containers) for a in own),
+        reserved=total(reserved, size),
+        reserved_containers=len(reserved),
+    )
+
+
+def _added(parts: Sequence[Sums], size: int) -> Sums:
+    return Sums(
+        applications=sum(part.applications for part in parts),
+        runnable=sum(part.runnable for part in parts),
+        active=sum(part.active for part in parts),
+        pending=total((part.pending for part in parts), size),
+        pending_containers=sum(part.pending_containers for part in parts),
+        containers=sum(part.containers for part in parts),
+        reserved=total((part.reserved for part in parts), size),
+        reserved_containers=sum(part.reserved_containers for part in parts),
+    )
+
+
+def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
+    """All queues, root first, parents before children, children by name."""
+    found: list[QueueView] = []
+    steady = steady_shares(state)
+    sums = sums_of_queues(state)
+
+    def visit(queue: FairQueue) -> None:
+        name = queue.name
+        found.append(_queue_view(state, queue, sums[name], steady[name], max_container(name)))
+        for child in sorted(queue.children):
+            visit(queue.children[child])
+
+    visit(state.root)
+    return found
 
 
 def _queue_view(
     state: "FairState",
     queue: FairQueue,
-    below: list[FairApplication],
+    sums: Sums,
     steady: Resource,
     max_container: Resource,
 ) -> QueueView:
-    size = len(state.none)
-    reserved = [r for a in below for r in a.reservations.values()]
-    active = sum(1 for a in below if a.runnable and a.peak_containers)
     return QueueView(
         name=queue.name,
         leaf=queue.leaf,
@@ -57,19 +106,19 @@ def _queue_view(
         children=tuple(sorted(queue.children)),
         policy=queue.policy.name,
         used=queue.used,
-        reserved=_reserved(reserved, size),
+        reserved=_shown_reserved(sums.reserved),
         demand=queue.demand,
-        pending=total((a.asks.pending for a in below), size),
+        pending=sums.pending,
         min_share=queue.min_share,
         max_share=queue.max_share,
         fair_share=queue.fair_share,
         steady_fair_share=steady,
         weight=queue.weight,
         running_applications=queue.running,
-        pending_applications=sum(1 for a in below if not a.runnable),
+        pending_applications=sums.applications - sums.runnable,
         max_running_applications=None if queue.max_running == NO_LIMIT else queue.max_running,
-        containers=sum(len(a.containers) for a in below),
-        reserved_containers=len(reserved),
+        containers=sums.containers,
+        reserved_containers=sums.reserved_containers,
         preempted=queue.preempted,
         preemptable=queue.allow_preemption,
         master_used=queue.master_used if queue.leaf else None,
@@ -79,15 +128,14 @@ def _queue_view(
         min_share_timeout_ms=queue.min_share_timeout_ms,
         fair_share_timeout_ms=queue.fair_share_timeout_ms,
         fair_share_threshold=queue.fair_share_threshold,
-        active_applications=active if queue.leaf else None,
-        waiting_applications=len(below) - active if queue.leaf else None,
+        active_applications=sums.active if queue.leaf else None,
+        waiting_applications=sums.applications - sums.active if queue.leaf else None,
     )
 
 
-def _reserved(reservations: list[Reservation], size: int) -> Resource:
+def _shown_reserved(amount: Resource) -> Resource:
     """What is reserved in a queue; Hadoop counts only memory and vcores."""
-    amount = total((reservation.resource for reservation in reservations), size)
-    return amount[:2] + (0,) * (size - 2)
+    return amount[:2] + (0,) * (len(amount) - 2)
 
 
 def application_view(state: "FairState", application: FairApplication) -> ApplicationView:
