@@ -30,7 +30,9 @@ def test_tasks_are_measured(options, capsys):
     assert tasks.main() == 0
     rows = {row["way"]: row for row in rows_of(capsys)}
     assert {"fairshare submit --count", "xargs -P 2"} <= set(rows)
-    assert all(row["tasks_per_s"][0] > 0 < row["processor_ms"][0] for row in rows.values())
+    assert all(row["tasks_per_s"][0] > 0 for row in rows.values())
+    # Four times `true` may take less than one tick of the clock of processor time.
+    assert all(row["processor_ms"][0] >= 0 for row in rows.values())
 
 
 def test_calls_are_measured(options, capsys):
