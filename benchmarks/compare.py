@@ -157,7 +157,7 @@ def main() -> int:
     return int(limit is not None and any(row.ratio.median < 1 - limit / 100 for row in rows))
 
 
-def record(history: Path, base: str, rows: Sequence[msgspec.Struct]) -> None:
+def record(history: Path, base: str, rows: Sequence[Row]) -> None:
     """Add a line for each row to a file, with the commits and the instant."""
     own = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True

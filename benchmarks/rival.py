@@ -19,10 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-
-from benchmarks.compare import FIGURES, ROOT, record, sample
-from benchmarks.processes import Spread, spread_of
+from benchmarks.compare import FIGURES, ROOT, Row, record, row_of, sample
 
 RIVALS = {
     "fair": "fair:fair",
@@ -46,27 +43,20 @@ Rates = dict[str, float]
 """A rate by the name of its figure: `fill`, `churn`."""
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One figure of one point: the ratios of the rounds, and the median rates of both."""
+def goal_of(row: Row) -> float | None:
+    """The ratio that is wanted at a point, if one is."""
+    return GOALS[row.policy].get(row.point.removeprefix("grid-n1000-"))
 
-    policy: str
-    point: str
-    figure: str
-    ratio: Spread
-    yarn_per_s: float
-    own_per_s: float
-    goal: float | None
 
-    @property
-    def line(self) -> str:
-        """The row as it is printed."""
-        goal = "" if self.goal is None else f"{self.goal:7g}"
-        missed = "" if self.goal is None or self.ratio.median >= self.goal else "  missed"
-        return (
-            f"{self.policy:13} {self.point:20} {self.figure:5} {self.yarn_per_s:9,.0f} "
-            f"{self.own_per_s:9,.0f}  {_shown(self.ratio.median)} {_shown(self.ratio.least)} "
-            f"{_shown(self.ratio.most)}{goal}{missed}"
-        )
+def line_of(row: Row) -> str:
+    """A row as it is printed; its base is YARN."""
+    ratio, goal = row.ratio, goal_of(row)
+    wanted = "" if goal is None else f"{goal:7g}{'  missed' if ratio.median < goal else ''}"
+    return (
+        f"{row.policy:13} {row.point:20} {row.figure:5} {row.base_per_s:9,.0f} "
+        f"{row.own_per_s:9,.0f}  {_shown(ratio.median)} {_shown(ratio.least)} "
+        f"{_shown(ratio.most)}{wanted}"
+    )
 
 
 def _shown(ratio: float) -> str:
@@ -118,20 +108,6 @@ def rates_of(lines: Iterable[str]) -> dict[str, Rates]:
     }
 
 
-def row_of(
-    policy: str, point: str, figure: str, yarn: Sequence[float], own: Sequence[float]
-) -> Row:
-    """The row of a figure, of the rates of the rounds.
-
-    >>> row_of("fair", "grid-n1000-q1-a1", "fill", [100.0, 200.0], [300.0, 400.0]).ratio
-    Spread(median=2.5, least=2.0, most=3.0)
-    """
-    ratios = [mine / theirs for mine, theirs in zip(own, yarn, strict=True)]
-    goal = GOALS[policy].get(point.removeprefix("grid-n1000-"))
-    medians = spread_of(yarn).median, spread_of(own).median
-    return Row(policy, point, figure, spread_of(ratios), *medians, goal)
-
-
 def compared(
     yarn: Yarn, policy: str, points: Sequence[str], rounds: int, seconds: float
 ) -> list[Row]:
@@ -180,7 +156,7 @@ def main() -> int:
                 yarn, policy, options.points.split(","), options.rounds, options.seconds
             )
             for row in found:
-                print(row.line, flush=True)
+                print(line_of(row), flush=True)
             rows += found
     except (AbsentError, RuntimeError, KeyError) as error:
         unknown = isinstance(error, KeyError)

@@ -46,7 +46,7 @@ class Leaf:
         used = self.users.users[name].used[""]
         c = self.state.calculator
         bounds = bounds_of(self.state, self)
-        known = bounds != NONE and surely_below(used, self.total, bounds, self.users, c.name)
+        known = surely_below(used, self.total, bounds, self.users, c.name)
         limit = user_limit(self.state, self, name, "")
         return known, c.compare(self.total, used, limit) <= 0
 
@@ -110,3 +110,5 @@ def test_a_user_within_its_percentage_of_the_guarantee_is_known_to_be_below(domi
 def test_without_a_total_nothing_is_known():
     leaf = Leaf(True, 2, (65_536, 0), GB, GB, BIG, 100.0, 1.0)
     assert bounds_of(leaf.state, leaf) == NONE
+    leaf.charge("ann", GB)
+    assert leaf.below("ann")[0] is False

@@ -91,8 +91,8 @@ class Verbs(click.Group):
         if not module or not find_spec(module):
             return None
         command: click.Command = import_module(module).command
-        if not gc.isenabled():
-            gc.freeze()
+        if not gc.isenabled():  # `main` left it to this place
+            gc.freeze()  # what is imported stays to the end
             gc.enable()
         if COMPLETION_VARIABLE in os.environ:
             from fairshare.cli.completion_values import add_completions

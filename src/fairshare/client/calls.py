@@ -3,6 +3,7 @@
 `Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -224,8 +225,6 @@ class CallTable(AccountingCalls, CronCalls):
     def upload(self, call: bytes) -> Call[str]:
         """Upload a pickled call that is too large for a submission; the digest by which a command
         names it as its `payload`, within ten minutes."""
-        import hashlib  # only large calls wait for its import
-
         digest = hashlib.sha256(call).hexdigest()
         wait_s = len(call) / SLOWEST_UPLOAD
         understand = Decoded(Uploaded, lambda answer: answer.digest)

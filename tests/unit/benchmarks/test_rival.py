@@ -4,10 +4,11 @@ import json
 
 import pytest
 from benchmarks import rival
-from benchmarks.rival import AbsentError, Yarn, main, rates_of, row_of
+from benchmarks.compare import row_of
+from benchmarks.rival import AbsentError, Yarn, goal_of, line_of, main, rates_of
 
 
-def line_of(point, fill, churn):
+def result_of(point, fill, churn):
     return json.dumps(
         {"point": point, "containers_per_s_fill_cpu": fill, "containers_per_s_churn_cpu": churn}
     )
@@ -23,7 +24,7 @@ def folder(tmp_path):
         "out.write_text(pathlib.Path('yarn/rates').read_text())\n"
     )
     (tmp_path / "yarn" / "pom.xml").write_text("<project/>")
-    (tmp_path / "yarn" / "rates").write_text(line_of("grid-n1000-q1-a1", 1, 1e12) + "\n")
+    (tmp_path / "yarn" / "rates").write_text(result_of("grid-n1000-q1-a1", 1, 1e12) + "\n")
     (tmp_path / "grid.json").write_text("{}")
     return tmp_path
 
@@ -36,19 +37,19 @@ def with_java(monkeypatch):
 def test_a_row_has_the_ratio_of_each_round():
     row = row_of("fair", "grid-n1000-q10-a10", "churn", [100.0, 100.0, 50.0], [250.0, 400.0, 250.0])
     assert (row.ratio.median, row.ratio.least, row.ratio.most) == (4.0, 2.5, 5.0)
-    assert row.goal == 5.0
-    assert row.line.endswith("  4.00   2.50   5.00      5  missed")
-    assert (row.yarn_per_s, row.own_per_s) == (100.0, 250.0)
+    assert goal_of(row) == 5.0
+    assert line_of(row).endswith("  4.00   2.50   5.00      5  missed")
+    assert (row.base_per_s, row.own_per_s) == (100.0, 250.0)
 
 
 def test_a_point_without_a_goal_misses_none():
     row = row_of("fair", "grid-n1000-q10-a1", "fill", [100.0], [10.0])
-    assert row.goal is None
-    assert "missed" not in row.line
+    assert goal_of(row) is None
+    assert "missed" not in line_of(row)
 
 
 def test_rates_are_those_of_processor_time():
-    assert rates_of([line_of("p", 9, 4)]) == {"p": {"fill": 9.0, "churn": 4.0}}
+    assert rates_of([result_of("p", 9, 4)]) == {"p": {"fill": 9.0, "churn": 4.0}}
 
 
 def test_both_are_measured_and_kept(folder, with_java, monkeypatch, tmp_path, capsys):

@@ -52,39 +52,32 @@ def test_the_help_names_every_verb_that_is_installed(run):
     assert set(CALLS) <= set(listed) <= set(VERBS)
 
 
-def test_the_help_loads_nothing_that_is_slow():
+def loaded_by(*arguments, among):
+    """Which of some modules the program has loaded, as text; and what it wrote to stderr."""
     script = (
         "import sys\n"
-        "sys.argv = ['fairshare', '--help']\n"
+        f"sys.argv = {['fairshare', *arguments]!r}\n"
         "from fairshare.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "slow = {'httpx', 'rich', 'msgspec', 'yaml', 'cloudpickle', 'starlette', 'uvicorn',"
-        " 'sqlite3', 'asyncio'}\n"
-        "print(sorted(slow & set(sys.modules)))\n"
+        f"print(sorted({among!r} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    return done.stdout.splitlines()[-1], done.stderr
+
+
+def test_the_help_loads_nothing_that_is_slow():
+    slow = {"httpx", "rich", "msgspec", "yaml", "cloudpickle", "starlette", "uvicorn", "sqlite3"}
+    assert loaded_by("--help", among=slow | {"asyncio"})[0] == "[]"
 
 
 def test_a_question_loads_nothing_that_only_calls_need():
-    script = (
-        "import sys\n"
-        "sys.argv = ['fairshare', 'apps', '--url', 'http://127.0.0.1:1']\n"
-        "from fairshare.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "slow = {'httpx', 'yaml', 'cloudpickle', 'logging', 'subprocess', 'sqlite3',"
-        " 'asyncio'}\n"
-        "print(sorted(slow & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "127.0.0.1:1" in done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
+    slow = {"httpx", "yaml", "cloudpickle", "logging", "subprocess", "sqlite3", "asyncio"}
+    loaded, said = loaded_by("apps", "--url", "http://127.0.0.1:1", among=slow)
+    assert "127.0.0.1:1" in said
+    assert loaded == "[]"
 
 
 def test_a_verb_whose_module_is_missing_is_not_there(run, monkeypatch):

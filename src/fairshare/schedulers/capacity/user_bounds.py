@@ -74,8 +74,10 @@ def bounds_of(state: "CapacityState", leaf: "CapacityQueue") -> Bounds:
 def surely_below(used: Resource, total: Resource, bounds: Bounds, users: Users, name: str) -> bool:
     """Whether a user with this use is below its limit for sure, with the calculator `name`."""
     ceiling, least, guaranteed, part, more, half = bounds
+    if ceiling < 0.0:  # `NONE`: the total may have none of a type
+        return False
     if name == "memory":
-        share = used[0] / total[0] if total[0] else 1.0
+        share = used[0] / total[0]
     elif len(used) == 2:
         share, other = used[0] / total[0], used[1] / total[1]
         if other > share:
