@@ -153,22 +153,28 @@ class ResourceManager:
         """The state of the cluster."""
         return self.scheduler.state
 
-    def handle(self, now_ms: int, given: Input) -> tuple[Event, ...]:
+    def handle(
+        self, now_ms: int, given: Input, following: Input | None = None
+    ) -> tuple[Event, ...]:
         """Decide on one input; the events have been applied to the state when this returns.
 
         Without events the state is unchanged. A client's mistake is an event too (RequestRefused,
         ApplicationRejected). Raises UndecidedError for a defect that occurs before the first
         event; any other exception leaves the state inconsistent.
+
+        `following` is the input that the caller handles next without reading the state before:
+        when a thousand nodes join an empty cluster one after the other, the capacities of its
+        queues are computed once.
         """
         step = Step(now_ms, self.scheduler.state)
         try:
-            return self._decide(step, given)
+            return self._decide(step, given, following)
         except Exception as error:
             if step.events or isinstance(error, InvariantViolation):
                 raise
             raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
 
-    def _decide(self, step: Step, given: Input) -> tuple[Event, ...]:
+    def _decide(self, step: Step, given: Input, following: Input | None) -> tuple[Event, ...]:
         state = self.scheduler.state
         try:
             self._inputs[type(given)](step, given)
@@ -183,7 +189,8 @@ class ResourceManager:
             lives.restart(step)
             starts.resume(step)
             followed = self._follow(step, followed)
-        state.settle()
+        if type(following) is not NodeJoined or type(given) is not NodeJoined or state.applications:
+            state.settle()
         return tuple(step.events)
 
     def _follow(self, step: Step, followed: int) -> int:

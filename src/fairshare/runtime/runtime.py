@@ -4,6 +4,7 @@ Knows no loop, socket or clock: its caller passes the time. One thread at a time
 """
 
 from collections.abc import Callable, Generator, Sequence
+from itertools import zip_longest
 from typing import cast
 
 import msgspec
@@ -191,11 +192,11 @@ class Runtime:
 
     # How.
 
-    def _decide(self, given: Input) -> tuple[Event, ...]:
+    def _decide(self, given: Input, following: Input | None = None) -> tuple[Event, ...]:
         """One input at the present instant: decide it, and record it if something came of it."""
         if type(given) is UpdateShares:
             self._updated_ms = self._now_ms
-        events = self.manager.handle(self._now_ms, given)
+        events = self.manager.handle(self._now_ms, given, following)
         if events:
             self._sequence += 1
             # Schedulers emit events of the classes in AnyEvent alone: a test compares both.
@@ -209,24 +210,26 @@ class Runtime:
         # An instant before the last one counts as the last one: time never goes back.
         self._now_ms = max(now_ms, self._now_ms)
         before = self._bring_clocks_up_to_date(inputs)
-        for given in inputs:
-            events = self._accept(given)
+        for given, following in zip_longest(inputs, inputs[1:]):
+            events = self._accept(given, following)
             self._steps.append((given, events))
             self._note(events)
         self._steps += before  # behind the inputs, whose places callers count on
 
-    def _accept(self, given: Input) -> tuple[Event, ...]:
+    def _accept(self, given: Input, following: Input | None) -> tuple[Event, ...]:
         """Decide an input from outside, or refuse it before anything has changed."""
         if type(given) in _OWN:
             return self._decide(given)
         refusal = refusal_of(given, self._encode)
         if refusal is not None:
+            self.manager.state.settle()  # the input before left that to this one
             return (refusal,)
         try:
-            return self._decide(given)
+            return self._decide(given, following)
         except UndecidedError as error:
             if self._on_undecided is None:
                 raise
+            self.manager.state.settle()
             self._on_undecided(given, error)
             return (failure_of(given, error),)
 

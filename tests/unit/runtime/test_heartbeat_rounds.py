@@ -51,47 +51,48 @@ def test_nodes_are_asked_in_the_order_of_joining_one_container_each(bench, submi
     assert beats(bench) == ["zeta", "alpha", "mid", "zeta", "alpha"]
 
 
+def inputs_handled(bench, monkeypatch):
+    """The inputs that a bench's manager handles from now on."""
+    found = []
+    handle = bench.manager.handle
+    monkeypatch.setattr(
+        bench.manager,
+        "handle",
+        lambda at, given, following=None: found.append(given) or handle(at, given, following),
+    )
+    return found
+
+
+def nodes_asked(inputs):
+    """The nodes whose heartbeats are among some inputs."""
+    return [given.node for given in inputs if type(given) is NodeBeat]
+
+
 def test_only_the_node_with_room_is_asked_when_a_container_ends(bench, submit, monkeypatch):
     bench.join("n1", "n2", "n3")
     bench.runtime.turn(1, [submit(40)])
-    asked = []
-    handle = bench.manager.handle
-
-    def listen(now_ms, given):
-        if isinstance(given, NodeBeat):
-            asked.append(given.node)
-        return handle(now_ms, given)
-
-    monkeypatch.setattr(bench.manager, "handle", listen)
+    asked = inputs_handled(bench, monkeypatch)
     on_n2 = next(o.container for o in bench.engine.launched if o.node == "n2")
     bench.runtime.turn(2, [ContainerExited(on_n2, 0)])
-    assert asked == ["n2"]
+    assert nodes_asked(asked) == ["n2"]
 
 
 def test_nobody_is_asked_when_nobody_wants_anything(bench, submit, monkeypatch):
     bench.join("n1", "n2")
     bench.runtime.turn(1, [submit(1)])
-    handle = bench.manager.handle
-    asked = []
-    monkeypatch.setattr(
-        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
-    )
+    asked = inputs_handled(bench, monkeypatch)
     bench.runtime.turn(2, [ContainerExited(bench.engine.launched[0].container, 0)])
-    assert NodeBeat not in asked
+    assert not nodes_asked(asked)
 
 
 def test_one_of_many_equal_nodes_stands_for_all(make_bench, monkeypatch):
     bench = make_bench(SETTINGS)
     bench.join(*(f"n{number}" for number in range(50)))
     tasks = (TaskGroup("t", 100, (1024, 1)),)
-    handle = bench.manager.handle
-    asked = []
-    monkeypatch.setattr(
-        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
-    )
+    asked = inputs_handled(bench, monkeypatch)
     bench.runtime.turn(1, [SubmitApplication("ann", "root.small", tasks=tasks)])
     assert len(bench.engine.launched) == 6  # the queue's maximum
-    assert asked.count(NodeBeat) < 12
+    assert len(nodes_asked(asked)) < 12
 
 
 def left_over_everywhere(make_bench, submit, **settings):
@@ -108,13 +109,9 @@ def left_over_everywhere(make_bench, submit, **settings):
 
 def test_a_node_that_nobody_can_use_speaks_for_all_alike(make_bench, submit, monkeypatch):
     bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.0)
-    handle = bench.manager.handle
-    asked = []
-    monkeypatch.setattr(
-        bench.manager, "handle", lambda at, given: asked.append(type(given)) or handle(at, given)
-    )
+    asked = inputs_handled(bench, monkeypatch)
     bench.runtime.turn(10_000, ends)
-    assert asked.count(NodeBeat) == 1
+    assert len(nodes_asked(asked)) == 1
 
 
 def test_applications_that_may_not_reserve_are_passed_over_as_a_whole(

@@ -71,6 +71,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         self.starts = 0
         self.user_runnable: dict[str, int] = {}
         self.selected_ms: dict[ContainerId, int] = {}
+        self.resized = False  # and no capacity has been computed since
         self.most_on_node: dict[str, int] = {}  # containers at once, since it joined
         self.departed: dict[str, CapacityQueue] = {}
         self.arrivals = 0  # nodes added so far
@@ -251,6 +252,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         queue.children = {name: queue.children[name] for name in (*named, *others)}
 
     def _recompute(self, top: CapacityQueue | None = None) -> None:
+        self.resized = False
         if ROOT in self.queues:
             capacities.recompute(self, top or self.root)
 
@@ -265,8 +267,10 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         return queue.parent
 
     def settle(self) -> None:
-        """At the end of an input, recompute the limits of leaves whose masters receive a
-        headroom."""
+        """At the end of an input, recompute what follows from a new size of an empty cluster, and
+        the limits of leaves whose masters receive a headroom."""
+        if self.resized:
+            self._recompute()
         for users in self.stirred:
             users.stirs = False
             if users.masters and users.counted != users.version:
@@ -374,7 +378,10 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _total_changed(self) -> None:
         self.count_totals()
-        self._recompute()
+        if self.applications:
+            self._recompute()
+        else:
+            self.resized = True
 
     def count_totals(self) -> None:
         """Sum up the total resources of each partition's nodes."""
