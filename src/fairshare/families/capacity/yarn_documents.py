@@ -60,7 +60,10 @@ class _Queues:
     def __init__(self, context: YarnContext, state: CapacityState) -> None:
         self.context = context
         self.state = state
-        self.properties = context.properties()
+        # Few of a thousand queues' properties are of templates, and each queue looks for its own.
+        self.template_properties = {
+            name: value for name, value in context.properties().items() if "template." in name
+        }
         settings = state.settings
         most = settings.maximum_allocation
         self.bounds = (
@@ -322,7 +325,7 @@ class _Queues:
         start = f"{PREFIX}{queue.name}{part}"
         found = [
             Setting(name.removeprefix(start), value)
-            for name, value in self.properties.items()
+            for name, value in self.template_properties.items()
             if name.startswith(start)
         ]
         return Properties(found or UNSET)
