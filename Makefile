@@ -100,6 +100,8 @@ bench: $(STAMP) ## measure the scheduler, the server, a restart, commands, tasks
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --policy capacity
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.documents
+	$(BIN)/python -m benchmarks.documents --scheduler capacity
 	$(BIN)/python -m benchmarks.recovery --containers 100000
 	$(BIN)/python -m benchmarks.commands
 	$(BIN)/python -m benchmarks.tasks

@@ -11,7 +11,6 @@ import asyncio
 import http.client
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

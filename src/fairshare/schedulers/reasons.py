@@ -1,13 +1,13 @@
 """Owns the reasons for which an application, or one of its asks, waits: causes with numbers.
 
-A scheduler contributes the limits that only it knows (`Limits`); nodes and places are examined
-here, the same for all schedulers. Nothing is stored: each query walks once over what a heartbeat
-would examine. `insight` turns the reasons into sentences.
+A scheduler contributes the limits that only it knows (`Limits`); what nodes offer (`offers.py`) is
+the same for all schedulers. Nothing is stored: each query walks once over what a heartbeat would
+examine. `insight` turns the reasons into sentences.
 """
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -16,8 +16,9 @@ from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
-from fairshare.model.resources import Resource, fits, largest, subtract
+from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS
+from fairshare.schedulers.offers import Offers, Survey
 
 if TYPE_CHECKING:
     from fairshare.schedulers.protocol import State
@@ -132,6 +133,28 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
 
     `state` is the application's cluster, for the administrators' drains and safe mode.
     """
+    return _reasons(application, limits, state, Survey(), ahead=True)
+
+
+def main_cause(
+    application: Application, limits: Limits, state: "State", survey: Survey
+) -> Cause | None:
+    """The cause of the first of the reasons, or None. For questions about many applications at one
+    instant, which share a survey; it leaves out what takes long and decides nothing."""
+    found = _reasons(application, limits, state, survey, ahead=False)
+    return found[0].cause if found else None
+
+
+def _reasons(
+    application: Application,
+    limits: Limits,
+    state: "State | None",
+    survey: Survey,
+    *,
+    ahead: bool,
+) -> list[Reason]:
+    """`ahead`: whether reasons say which applications are served before it although there is no
+    room for any of them."""
     if application.over:
         return []
     drained: Mapping[str, Drain] = {}
@@ -147,20 +170,35 @@ def reasons(application: Application, limits: Limits, state: "State | None" = No
         return found
     if not application.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+    view = _View(application, limits, drained, survey, ahead)
     found = list(limits.of_application())
     if found:
         wanting = application.asks.wanting[:1]
-        asks = [_of_ask(application, key, limits, drained) for key in wanting]
+        asks = [_of_ask(view, key) for key in wanting]
         return _together(found, [one for one in asks if one.cause in _OBSTACLES])
     for key in application.asks.wanting:
-        found.append(_of_ask(application, key, limits, drained))
+        found.append(_of_ask(view, key))
     found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
         found += _of_gangs(application, state)
     if not found and application.managed and not application.registered:
         found.append(Reason(cause=Cause.MASTER_SILENT))
-    order = list(Cause)
-    return sorted(found, key=lambda reason: (order.index(reason.cause), reason.request))
+    if len(found) > 1:
+        found.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
+    return found
+
+
+_RANK: Mapping[Cause, int] = {cause: rank for rank, cause in enumerate(Cause)}
+
+
+class _View(NamedTuple):
+    """What the reasons of one application's asks are found with."""
+
+    application: Application
+    limits: Limits
+    drained: Mapping[str, Drain]
+    survey: Survey
+    ahead: bool
 
 
 _OBSTACLES = frozenset(
@@ -253,9 +291,7 @@ def _of_gangs(application: Application, state: "State") -> Iterator[Reason]:
         )
 
 
-def _of_ask(
-    application: Application, key: AskKey, limits: Limits, drained: Mapping[str, Drain]
-) -> Reason:
+def _of_ask(view: _View, key: AskKey) -> Reason:
     """The most important reason of one ask."""
     ask = key.anywhere
     assert ask is not None
@@ -270,41 +306,25 @@ def _of_ask(
         wanted=size,
         label=key.label,
     )
-    partition = list(limits.partition(key))
-    nodes = [node for node in partition if node.name not in drained]
-    if partition and not nodes:
-        first = min(node.name for node in partition)
+    partition, refused = view.limits.partition, view.application.blacklist
+    offers = view.survey.offers(key, size, partition, view.drained, refused)
+    if offers.partition and not offers.nodes:
+        first = min(node.name for node in offers.partition)
         return msgspec.structs.replace(
-            about, cause=Cause.NODES_DRAINED, count=len(partition), node=first
+            about, cause=Cause.NODES_DRAINED, count=len(offers.partition), node=first
         )
-    if len(nodes) < len(partition):
-        about = msgspec.structs.replace(about, drained=_drained_room(key, size, partition, drained))
-    never = _of_places(application, key, size, nodes, about)
+    if len(offers.nodes) < len(offers.partition):
+        about = msgspec.structs.replace(about, drained=offers.drained_room)
+    never = _of_places(offers, about)
     if never is not None:
         return never
-    obstacles = [_about(about, reason) for reason in limits.of_ask(key, size)]
-    room = _of_room(application, key, size, nodes, limits, about)
+    obstacles = [_about(about, reason) for reason in view.limits.of_ask(key, size)]
+    room = _of_room(view, key, offers, about)
     if not obstacles:
         return room
     if room.cause in _OBSTACLES:
         obstacles.append(room)
     return _together(obstacles)[0]
-
-
-def _drained_room(
-    key: AskKey, size: Resource, partition: Iterable[Node], drained: Mapping[str, Drain]
-) -> str:
-    """The first drained node that has room for one container; empty if none has."""
-    return min(
-        (
-            node.name
-            for node in partition
-            if (drain := drained.get(node.name)) is not None
-            and _accepts(key, node)
-            and fits(size, subtract(drain.total, node.used))
-        ),
-        default="",
-    )
 
 
 def _about(about: Reason, reason: Reason) -> Reason:
@@ -320,56 +340,33 @@ def _about(about: Reason, reason: Reason) -> Reason:
     )
 
 
-def _of_places(
-    application: Application, key: AskKey, size: Resource, nodes: list[Node], about: Reason
-) -> Reason | None:
+def _of_places(offers: Offers, about: Reason) -> Reason | None:
     """Obstacles that no waiting removes, unless nodes are added or the ask changes."""
     replace = msgspec.structs.replace
-    if not nodes:
+    if not offers.nodes:
         return replace(about, cause=Cause.NO_NODES)
-    allowed = [node for node in nodes if _accepts(key, node)]
-    if not allowed:
+    if not offers.accepted:
         return replace(about, cause=Cause.PLACE_UNKNOWN)
-    large = [node for node in allowed if fits(size, node.total)]
-    if not large:
-        most = allowed[0].total
-        for node in allowed:
-            most = largest(most, node.total)
-        return replace(about, cause=Cause.TOO_LARGE, available=most, count=len(allowed))
-    refused = application.blacklist
-    if refused and all(node.host in refused or node.rack in refused for node in large):
-        return replace(about, cause=Cause.BLACKLISTED, count=len(large))
+    if not offers.large:
+        count = len(offers.accepted)
+        return replace(about, cause=Cause.TOO_LARGE, available=offers.largest, count=count)
+    if not offers.usable:
+        return replace(about, cause=Cause.BLACKLISTED, count=len(offers.large))
     return None
 
 
-def _of_room(
-    application: Application,
-    key: AskKey,
-    size: Resource,
-    nodes: Sequence[Node],
-    limits: Limits,
-    about: Reason,
-) -> Reason:
+def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     """Obstacles that containers ending or the next heartbeats will remove."""
     replace = msgspec.structs.replace
-    refused = application.blacklist
-    usable = [
-        node
-        for node in nodes
-        if _accepts(key, node)
-        and fits(size, node.total)
-        and not (refused and (node.host in refused or node.rack in refused))
-    ]
-    own = [r for r in application.reservations.values() if (r.priority, r.request) == key.order]
+    reservations = view.application.reservations.values()
+    own = [r for r in reservations if (r.priority, r.request) == key.order]
     if own:
-        node = next((n for n in usable if n.name == own[0].node), None)
+        node = next((n for n in offers.usable if n.name == own[0].node), None)
         available = None if node is None else node.available
         return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
-    roomy = [node for node in usable if fits(size, node.available)]
-    count, ahead = limits.ahead(key)
-    if not roomy:
-        nearest = max(usable, key=lambda node: (_nearness(size, node.available), node.name))
-        kills = limits.preempting()
+    if not offers.roomy:
+        nearest, kills = offers.nearest, view.limits.preempting()
+        count, ahead = view.limits.ahead(key) if view.ahead else (0, ())
         return replace(
             about,
             cause=Cause.NO_ROOM,
@@ -380,30 +377,17 @@ def _of_room(
             preempting=len(kills),
             kill_at_ms=min(kills, default=0),
         )
-    free = [node for node in roomy if node.reservation is None and not node.promised]
+    free = offers.free
     if not free:
-        only = roomy[0].name if len(nodes) == 1 else ""
-        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=len(roomy), node=only)
+        only = offers.roomy[0].name if len(offers.nodes) == 1 else ""
+        count = len(offers.roomy)
+        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=count, node=only)
     if key.places and not any(n.host in key.places for n in free) and key.opportunities:
         return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
+    count, ahead = view.limits.ahead(key)
     if count:
         return replace(about, cause=Cause.OTHERS_FIRST, count=count, ahead=ahead)
     return replace(about, available=free[0].available, node=free[0].name)
-
-
-def _accepts(key: AskKey, node: Node) -> bool:
-    """Whether an ask would accept a node after waiting long enough."""
-    ask = key.anywhere
-    assert ask is not None
-    rack = key.places.get(node.rack)
-    if rack is not None and not rack.relax:
-        return node.host in key.places
-    return ask.relax or rack is not None
-
-
-def _nearness(size: Resource, available: Resource) -> float:
-    """The available part of the scarcest type: 1 or more is room for one container."""
-    return min((a / s for s, a in zip(size, available, strict=True) if s), default=1.0)
 
 
 FEW = 5

@@ -4,21 +4,21 @@ Computed on request, and then cached for a time proportional to the cost, so tha
 requests takes a small part of the server's time.
 """
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
+from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from fairshare.model.resources import Resource
 from fairshare.schedulers.views import QueueView
 from fairshare.server.service import Service
-
-LEAST_AGE_S = 2.0
-REST_PER_COST = 20
-"""Metrics that took t seconds are cached for 20 t: they take at most 5 % of a core."""
+from fairshare.server.waiting_causes import LEAST_AGE_S, REST_PER_COST, WaitingCauses
 
 _VECTORS: Final = {
     "used": "What containers have",
@@ -47,26 +47,51 @@ _CAPACITIES: Final = (
 )
 
 
-class StateCollector(Collector):
-    """The metrics of one service's state; used in its loop."""
+class _One(Collector):
+    """A registry of one family."""
+
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> Iterable[Metric]:
+        """The family."""
+        return (self._family,)
+
+
+def _text_of(family: Metric) -> bytes:
+    """One family in the text format of Prometheus."""
+    return generate_latest(_One(family))
+
+
+class StateMetrics:
+    """The metrics of one service's state as text for Prometheus; used in its loop."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._families: list[Metric] = []
+        self._causes = WaitingCauses(service)
+        self._written = b""
         self._fresh_until_s = 0.0
+        self._writing = asyncio.Lock()
 
-    def describe(self) -> Iterable[Metric]:
-        """Empty, so that registering the collector computes nothing."""
-        return ()
+    async def text(self) -> bytes:
+        """The metrics, computed and written now, in slices, or from the cache."""
+        await self._causes.refresh()
+        async with self._writing:
+            if time.monotonic() >= self._fresh_until_s:
+                await self._write()
+        return self._written + _text_of(self._waiting())
 
-    def collect(self) -> Iterable[Metric]:
-        """The metrics, computed now or from the cache."""
-        before_s = time.monotonic()
-        if before_s >= self._fresh_until_s:
-            self._families = [*self._cluster(), *self._queues(), self._waiting()]
-            now_s = time.monotonic()
-            self._fresh_until_s = now_s + max(LEAST_AGE_S, REST_PER_COST * (now_s - before_s))
-        return self._families
+    async def _write(self) -> None:
+        """The views of the queues are of one instant; they are written family by family."""
+        cost_s, pieces = 0.0, []
+        began_s = time.perf_counter()
+        for family in chain(self._cluster(), self._queues(self._service.views.queues)):
+            pieces.append(_text_of(family))
+            cost_s += time.perf_counter() - began_s
+            await asyncio.sleep(0)
+            began_s = time.perf_counter()
+        self._written = b"".join(pieces)
+        self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)
 
     def _cluster(self) -> Iterator[Metric]:
         service = self._service
@@ -104,8 +129,7 @@ class StateCollector(Collector):
             "fairshare_journal_sequence", "The number of the last record.", value=service.version
         )
 
-    def _queues(self) -> Iterator[Metric]:
-        queues = self._service.views.queues
+    def _queues(self, queues: Sequence[QueueView]) -> Iterator[Metric]:
         for name, text in _VECTORS.items():
             family = GaugeMetricFamily(
                 f"fairshare_queue_{name}", f"{text}, by queue.", labels=["queue", "resource"]
@@ -130,19 +154,12 @@ class StateCollector(Collector):
 
     def _waiting(self) -> Metric:
         """The number of waiting applications by their most important reason; each counts once."""
-        service = self._service
-        counts: Counter[str] = Counter()
-        for application in service.state.applications.values():
-            if application.over or not (application.asks.wanting or not application.active):
-                continue
-            found = service.reasons(application.id)
-            counts[found[0].cause if found else "next-beat"] += 1
         family = GaugeMetricFamily(
             "fairshare_pending_by_reason",
             "Applications that wait for containers, by the weightiest reason.",
             labels=["reason"],
         )
-        for reason, count in sorted(counts.items()):
+        for reason, count in sorted(self._causes.counts.items()):
             family.add_metric([reason], count)
         return family
 

@@ -52,7 +52,7 @@ from fairshare.server.journal_epochs import is_new, launches, numbers_given_away
 from fairshare.server.list_rows import ListRows
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics
-from fairshare.server.metrics_of_state import StateCollector
+from fairshare.server.metrics_of_state import StateMetrics
 from fairshare.server.notices.delivery import COMMANDS_REFUSED, Delivery
 from fairshare.server.notices.notices import Notices
 from fairshare.server.packages import Packages
@@ -181,7 +181,7 @@ class LiveServer:
 
     def _connect(self) -> None:
         """Connect the callbacks of the parts."""
-        self.metrics.registry.register(StateCollector(self.service))
+        self.state_metrics = StateMetrics(self.service)
         self.metrics.registry.register(GpuCollector(self.engine))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn

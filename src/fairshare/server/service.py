@@ -25,8 +25,9 @@ from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime
+from fairshare.schedulers.offers import Survey
 from fairshare.schedulers.protocol import State
-from fairshare.schedulers.reasons import Reason, reasons
+from fairshare.schedulers.reasons import Cause, Reason, main_cause, reasons
 from fairshare.server.views import Views
 
 MAX_WAITING = 10_000
@@ -142,6 +143,13 @@ class Service:
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
         return reasons(known, scheduler.limits_of(application), self.state)
+
+    def main_cause(self, application: ApplicationId, survey: Survey) -> Cause | None:
+        """The cause of the first of an application's reasons, None without any; raises KeyError.
+        `survey` must be of the present version."""
+        scheduler = self._runtime.manager.scheduler
+        known = self.state.applications[application]
+        return main_cause(known, scheduler.limits_of(application), self.state, survey)
 
     @property
     def stopping(self) -> bool:

@@ -19,9 +19,9 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}
 
 async def show_metrics(request: Request) -> Response:
     """GET /metrics: in the text format of Prometheus, whatever the query parameters."""
-    return Response(
-        server_of(request).metrics.exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST}
-    )
+    server = server_of(request)
+    content = server.metrics.exposition() + await server.state_metrics.text()
+    return Response(content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 class Meter:

@@ -16,7 +16,8 @@ from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings
-from fairshare.schedulers.reasons import reasons
+from fairshare.schedulers.offers import Survey
+from fairshare.schedulers.reasons import main_cause, reasons
 
 
 class Cluster:
@@ -42,9 +43,21 @@ class Cluster:
                 self.feed(NodeBeat(node))
 
     def why(self, application):
+        """The reasons; counts of applications by cause must agree with the first of them."""
         known = self.manager.state.applications[application]
         scheduler = self.manager.scheduler
-        return reasons(known, scheduler.limits_of(application), scheduler.state)
+        limits, state = scheduler.limits_of(application), scheduler.state
+        found = reasons(known, limits, state)
+        main = main_cause(known, limits, state, self.survey_of_all())
+        assert main == (found[0].cause if found else None)
+        return found
+
+    def survey_of_all(self):
+        """A survey that has answered for all other applications before."""
+        survey, scheduler = Survey(), self.manager.scheduler
+        for number, one in scheduler.state.applications.items():
+            main_cause(one, scheduler.limits_of(number), scheduler.state, survey)
+        return survey
 
     def containers(self, application):
         return len(self.manager.state.applications[application].containers)

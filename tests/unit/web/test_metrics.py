@@ -1,10 +1,12 @@
 """Figures for Prometheus, health and readiness."""
 
+import asyncio
 import re
 
 import pytest
 
 from fairshare.errors import JournalError
+from fairshare.server import waiting_causes
 
 pytestmark = pytest.mark.anyio
 
@@ -49,10 +51,37 @@ async def test_the_figures_tell_what_happened_and_how_it_stands(page):
     assert found['fairshare_http_requests_total{method="GET",path="(none)",status="404"}'] == 1
 
 
+async def test_waiting_applications_are_counted_in_slices_and_once_for_all_readers(
+    page, monkeypatch
+):
+    monkeypatch.setattr(waiting_causes, "SLICE_S", 0.0)
+    for _ in range(5):
+        await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
+    looked_at = []
+    slept = asyncio.sleep
+    service = type(page.server.service)
+    main_cause = service.main_cause
+    monkeypatch.setattr(
+        service, "main_cause", lambda *given: looked_at.append(1) or main_cause(*given)
+    )
+    between = []
+
+    async def sleep(delay_s):
+        between.append(len(looked_at))
+        await slept(delay_s)
+
+    monkeypatch.setattr(waiting_causes.asyncio, "sleep", sleep)
+    readings = await asyncio.gather(figures(page), figures(page), figures(page))
+    counted = [found['fairshare_pending_by_reason{reason="no-room"}'] for found in readings]
+    assert counted == [5, 5, 5]
+    assert len(looked_at) == 5
+    assert {1, 2, 3, 4} <= set(between)
+
+
 async def test_what_is_shown_of_the_state_is_computed_once_in_a_while(page, monkeypatch):
     await figures(page)
     service = page.server.service
-    monkeypatch.setattr(type(service), "reasons", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(type(service), "main_cause", lambda *_: pytest.fail("computed again"))
     await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
     assert (await figures(page))["fairshare_containers"] == 0
     assert (await figures(page))["fairshare_applications_submitted_total"] == 1

@@ -4,8 +4,6 @@ Leaves come before parents, as Hadoop sends them; readers rely on it
 (Hadoop: CapacitySchedulerInfo).
 """
 
-from collections.abc import Iterator
-
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.capacity.names import PREFIX
@@ -35,7 +33,7 @@ from fairshare.families.yarn.resources import ResourceInfo, percent, resource_in
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import Unit, Vector
 from fairshare.schedulers.capacity.state import CapacityState
@@ -64,6 +62,7 @@ class _Queues:
         self.template_properties = {
             name: value for name, value in context.properties().items() if "template." in name
         }
+        self.counts = counts_of_queues(state)
         settings = state.settings
         most = settings.maximum_allocation
         self.bounds = (
@@ -111,7 +110,7 @@ class _Queues:
 
     def queue(self, queue: CapacityQueue) -> CapacityQueueInfo:
         share = queue.share
-        below = list(_applications(queue))
+        counts = self.counts[queue.name]
         info = CapacityQueueInfo(
             type_="capacitySchedulerLeafQueueInfo" if queue.leaf else UNSET,
             queuePath=queue.name,
@@ -132,11 +131,9 @@ class _Queues:
             resourcesUsed=self.resource(share.used),
             hideReservationQueues=False,
             nodeLabels=self.labels(queue),
-            allocatedContainers=sum(len(a.containers) for a in below),
-            reservedContainers=sum(len(a.reservations) for a in below),
-            pendingContainers=sum(
-                key.anywhere.count for a in below for key in a.asks.wanting if key.anywhere
-            ),
+            allocatedContainers=counts.containers,
+            reservedContainers=counts.reserved_containers,
+            pendingContainers=counts.pending_containers,
             capacities=self.capacities(queue),
             resources=self.usages(queue),
             minEffectiveCapacity=self.resource(share.effective_minimum),
@@ -157,15 +154,13 @@ class _Queues:
             autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
         )
         if queue.leaf:
-            self.add_leaf(info, queue, below)
+            self.add_leaf(info, queue, counts)
         return info
 
-    def add_leaf(
-        self, info: CapacityQueueInfo, leaf: CapacityQueue, below: list[CapacityApplication]
-    ) -> None:
-        info.numActiveApplications = sum(a.stage == Stage.ACTIVE for a in below)
-        info.numPendingApplications = sum(a.stage == Stage.WAITING for a in below)
-        info.numContainers = sum(len(a.containers) + len(a.reservations) for a in below)
+    def add_leaf(self, info: CapacityQueueInfo, leaf: CapacityQueue, counts: Counts) -> None:
+        info.numActiveApplications = counts.active
+        info.numPendingApplications = counts.waiting
+        info.numContainers = counts.containers + counts.reserved_containers
         info.maxApplications = leaf.maximum_applications
         info.maxApplicationsPerUser = leaf.maximum_per_user
         info.userLimit = shortest(leaf.user_limit_percent)
@@ -363,12 +358,6 @@ class _Queues:
         if named and done.container is not None:
             container = container_name(self.state.epoch_ms, done.container)
         return OperationInfo(name, self.context.node_address(done.node), container, done.queue)
-
-
-def _applications(queue: CapacityQueue) -> Iterator[CapacityApplication]:
-    yield from queue.applications.values()
-    for child in queue.children.values():
-        yield from _applications(child)
 
 
 def _clamped(fraction: float) -> float:

@@ -6,6 +6,7 @@ from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.users import User
 from fairshare.schedulers.views import (
@@ -25,22 +26,19 @@ if TYPE_CHECKING:
 def queue_views(state: "CapacityState", now_ms: int) -> list[QueueView]:
     """All queues, root first, parents before children, children in the order of the file."""
     found: list[QueueView] = []
+    counts = counts_of_queues(state)
 
-    def visit(queue: CapacityQueue) -> list[CapacityApplication]:
-        place = len(found)
-        found.append(None)  # type: ignore[arg-type]
-        below = list(queue.applications.values())
+    def visit(queue: CapacityQueue) -> None:
+        found.append(_queue_view(state, queue, counts[queue.name], now_ms))
         for child in queue.children.values():
-            below.extend(visit(child))
-        found[place] = _queue_view(state, queue, below, now_ms)
-        return below
+            visit(child)
 
     visit(state.root)
     return found
 
 
 def _queue_view(
-    state: "CapacityState", queue: CapacityQueue, below: list[CapacityApplication], now_ms: int
+    state: "CapacityState", queue: CapacityQueue, counts: Counts, now_ms: int
 ) -> QueueView:
     size = len(state.none)
     share = queue.share
@@ -64,18 +62,18 @@ def _queue_view(
         fair_share=share.effective_minimum,
         steady_fair_share=share.effective_minimum,
         weight=share.weight,
-        running_applications=sum(a.stage == Stage.ACTIVE for a in below),
-        pending_applications=sum(a.waiting_entry is not None for a in below),
+        running_applications=counts.active,
+        pending_applications=counts.for_masters,
         max_running_applications=queue.maximum_applications if queue.leaf else None,
-        containers=sum(len(a.containers) for a in below),
-        reserved_containers=sum(len(a.reservations) for a in below),
+        containers=counts.containers,
+        reserved_containers=counts.reserved_containers,
         preempted=queue.preempted,
         preemptable=queue.preemptable,
         master_used=share.master_used,
         master_limit=limits.master_limit(state, queue, "") if queue.leaf else None,
         max_master_share=share.master_share if queue.leaf else None,
         max_container=state.largest_container(now_ms, queue),
-        capacity=_capacity_view(state, queue, sum(a.held for a in below)),
+        capacity=_capacity_view(state, queue, counts.held),
     )
 
 

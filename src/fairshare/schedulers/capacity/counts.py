@@ -1,0 +1,60 @@
+"""Owns what is counted of the applications below each queue, for views and documents. Looks at each
+application once, whatever the tree's depth. Changes nothing.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.queues import CapacityQueue
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.capacity.state import CapacityState
+
+
+class Counts(NamedTuple):
+    """What the applications of a queue and of all queues below it come to together.
+
+    `active` ones are served; `waiting` ones are held back by a limit of masters; `for_masters` are
+    those that wait for room for a master, an active one for its second master, too; `held` ones are
+    held back by max-parallel-apps.
+    """
+
+    active: int
+    waiting: int
+    for_masters: int
+    held: int
+    containers: int
+    reserved_containers: int
+    pending_containers: int
+
+
+def counts_of_queues(state: "CapacityState") -> dict[str, Counts]:
+    """The counts of all queues by name."""
+    found: dict[str, Counts] = {}
+
+    def visit(queue: CapacityQueue) -> Counts:
+        parts = [counts_of(queue), *map(visit, queue.children.values())]
+        counts = parts[0] if len(parts) == 1 else Counts(*map(sum, zip(*parts, strict=True)))
+        found[queue.name] = counts
+        return counts
+
+    visit(state.root)
+    return found
+
+
+def counts_of(queue: CapacityQueue) -> Counts:
+    """The counts of a queue's own applications."""
+    active = waiting = for_masters = held = containers = reserved = pending = 0
+    for application in queue.applications.values():
+        if application.stage == Stage.ACTIVE:
+            active += 1
+        elif application.stage == Stage.WAITING:
+            waiting += 1
+        for_masters += application.waiting_entry is not None
+        held += application.held
+        containers += len(application.containers)
+        reserved += len(application.reservations)
+        for key in application.asks.wanting:
+            if key.anywhere is not None:
+                pending += key.anywhere.count
+    return Counts(active, waiting, for_masters, held, containers, reserved, pending)
