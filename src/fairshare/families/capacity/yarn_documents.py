@@ -4,6 +4,9 @@ Leaves come before parents, as Hadoop sends them; readers rely on it
 (Hadoop: CapacitySchedulerInfo).
 """
 
+from typing import cast
+
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.capacity.names import PREFIX
@@ -26,6 +29,7 @@ from fairshare.families.capacity.yarn_queue_documents import (
 )
 from fairshare.families.capacity.yarn_vectors import capacity_vector
 from fairshare.families.yarn.context import Operation, Run, YarnContext
+from fairshare.families.yarn.documents import Steps, Written
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
 from fairshare.families.yarn.queue_documents import NO_LIMIT
@@ -33,7 +37,7 @@ from fairshare.families.yarn.resources import ResourceInfo, percent, resource_in
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
+from fairshare.schedulers.capacity.counts import Counts, counts_with
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import Unit, Vector
 from fairshare.schedulers.capacity.state import CapacityState
@@ -42,9 +46,11 @@ from fairshare.schedulers.capacity.users import User
 _V2 = ".auto-queue-creation-v2."
 
 
-def capacity_scheduler(context: YarnContext, state: CapacityState) -> CapacitySchedulerInfo:
-    """The whole tree in its present state."""
-    return _Queues(context, state).root()
+def capacity_scheduler(
+    context: YarnContext, state: CapacityState, written: Written
+) -> Steps[CapacitySchedulerInfo]:
+    """The whole tree."""
+    return _Queues(context, state, written).root()
 
 
 def _mode(queue: CapacityQueue) -> str:
@@ -55,14 +61,14 @@ def _mode(queue: CapacityQueue) -> str:
 
 
 class _Queues:
-    def __init__(self, context: YarnContext, state: CapacityState) -> None:
+    def __init__(self, context: YarnContext, state: CapacityState, written: Written) -> None:
         self.context = context
+        self.written = written
         self.state = state
         # Few of a thousand queues' properties are of templates, and each queue looks for its own.
         self.template_properties = {
             name: value for name, value in context.properties().items() if "template." in name
         }
-        self.counts = counts_of_queues(state)
         settings = state.settings
         most = settings.maximum_allocation
         self.bounds = (
@@ -73,8 +79,9 @@ class _Queues:
     def resource(self, amounts: Resource) -> ResourceInfo:
         return resource_info(self.state.types, amounts)
 
-    def root(self) -> CapacitySchedulerInfo:
+    def root(self) -> Steps[CapacitySchedulerInfo]:
         queue, share = self.state.root, self.state.root.share
+        children, _ = yield from self.children(queue)
         return CapacitySchedulerInfo(
             type_="capacityScheduler",
             capacity=percent(share.capacity),
@@ -87,7 +94,7 @@ class _Queues:
             queuePath="root",
             maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
             isAbsoluteResource=queue.mode == "absolute",
-            queues=self.children(queue),
+            queues=children,
             capacities=self.capacities(queue),
             health=self.health(),
             maximumAllocation=self.maximum_allocation(queue),
@@ -104,13 +111,22 @@ class _Queues:
             autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
         )
 
-    def children(self, queue: CapacityQueue) -> CapacityQueueInfos:
-        ordered = sorted(queue.children.values(), key=lambda child: not child.leaf)
-        return CapacityQueueInfos([self.queue(child) for child in ordered] or UNSET)
+    def children(self, queue: CapacityQueue) -> Steps[tuple[CapacityQueueInfos, list[Counts]]]:
+        """The documents of a queue's children, and their counts."""
+        infos: list[CapacityQueueInfo | msgspec.Raw] = []
+        below: list[Counts] = []
+        for child in sorted(queue.children.values(), key=lambda child: not child.leaf):
+            info, counts = yield from self.queue(child)
+            infos.append(cast(CapacityQueueInfo | msgspec.Raw, self.written(info)))
+            below.append(counts)
+        return CapacityQueueInfos(infos or UNSET), below
 
-    def queue(self, queue: CapacityQueue) -> CapacityQueueInfo:
+    def queue(self, queue: CapacityQueue) -> Steps[tuple[CapacityQueueInfo, Counts]]:
+        """A queue's document, and its counts for those above it."""
+        children, below = yield from self.children(queue)
+        yield
         share = queue.share
-        counts = self.counts[queue.name]
+        counts = counts_with(queue, below)
         info = CapacityQueueInfo(
             type_="capacitySchedulerLeafQueueInfo" if queue.leaf else UNSET,
             queuePath=queue.name,
@@ -127,7 +143,7 @@ class _Queues:
             queueName=queue.short_name,
             isAbsoluteResource=queue.mode == "absolute",
             state=queue.state,
-            queues=UNSET if queue.leaf else self.children(queue),
+            queues=UNSET if queue.leaf else children,
             resourcesUsed=self.resource(share.used),
             hideReservationQueues=False,
             nodeLabels=self.labels(queue),
@@ -155,7 +171,7 @@ class _Queues:
         )
         if queue.leaf:
             self.add_leaf(info, queue, counts)
-        return info
+        return info, counts
 
     def add_leaf(self, info: CapacityQueueInfo, leaf: CapacityQueue, counts: Counts) -> None:
         info.numActiveApplications = counts.active

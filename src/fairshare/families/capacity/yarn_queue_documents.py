@@ -1,6 +1,7 @@
 """Owns the forms of the Capacity Scheduler's documents: fields in YARN's order
 (Hadoop: CapacitySchedulerInfo)."""
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.documents import Document
@@ -162,7 +163,7 @@ class CapacityQueueInfo(Document, rename=TYPED):
 class CapacityQueueInfos(Document):
     """The queues below a queue: leaves first, then parents."""
 
-    queue: list[CapacityQueueInfo] | UnsetType
+    queue: list[CapacityQueueInfo | msgspec.Raw] | UnsetType
 
 
 class OperationInfo(Document):

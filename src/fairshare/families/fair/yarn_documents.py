@@ -1,16 +1,21 @@
 """Owns the document of the Fair Scheduler's queues (Hadoop: FairSchedulerInfo)."""
 
+from functools import partial
+from typing import cast
+
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.documents import Document, Steps, Written
 from fairshare.families.yarn.queue_documents import NO_LIMIT, TYPED
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.fair.views import sums_of_queues
-from fairshare.schedulers.views import QueueView
+from fairshare.schedulers.fair.views import Sums, sums_with
 
 _TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
 
@@ -46,7 +51,7 @@ class FairQueueInfo(Document, rename=TYPED):
 class FairQueueInfos(Document):
     """The queues below a queue."""
 
-    queue: list[FairQueueInfo]
+    queue: list[FairQueueInfo | msgspec.Raw]
 
 
 class FairSchedulerInfo(Document, rename=TYPED):
@@ -56,36 +61,50 @@ class FairSchedulerInfo(Document, rename=TYPED):
     rootQueue: FairQueueInfo
 
 
-def fair_scheduler(context: YarnContext, state: FairState, most: Resource) -> FairSchedulerInfo:
-    """All queues in their present state; the shares are those of the last update. `most` is the
-    largest container of the cluster."""
-    views = {view.name: view for view in context.scheduler.queue_views(context.now_ms())}
-    return FairSchedulerInfo("fairScheduler", _Queues(context, state, views, most).info(state.root))
+def fair_scheduler(
+    context: YarnContext, state: FairState, most: Resource, written: Written
+) -> Steps[FairSchedulerInfo]:
+    """All queues; the shares are those of the last update. `most` is the largest container of the
+    cluster."""
+    root, _ = yield from _Queues(context, state, most, written).info(state.root)
+    return FairSchedulerInfo("fairScheduler", root)
 
 
 class _Queues:
     def __init__(
-        self, context: YarnContext, state: FairState, views: dict[str, QueueView], most: Resource
+        self, context: YarnContext, state: FairState, most: Resource, written: Written
     ) -> None:
         self.context = context
         self.state = state
-        self.views = views
-        self.sums = sums_of_queues(state)
+        self.steady = steady_shares(state)
         self.most = most
+        scheduler = context.scheduler
+        assert isinstance(scheduler, FairScheduler)
+        self.container_of = partial(scheduler.maximum_allocation, context.now_ms())
+        self.written = written
 
     def resource(self, amounts: Resource) -> ResourceInfo:
         return resource_info(self.state.types, amounts)
 
-    def info(self, queue: FairQueue) -> FairQueueInfo:
-        state, view = self.state, self.views[queue.name]
-        sums = self.sums[queue.name]
+    def info(self, queue: FairQueue) -> Steps[tuple[FairQueueInfo, Sums]]:
+        """A queue's document, and its sums for those above it."""
+        state = self.state
+        below: list[FairQueueInfo | msgspec.Raw] = []
+        sums_below: list[Sums] = []
+        for child in tuple(queue.children.values()):
+            made, sums = yield from self.info(child)
+            below.append(cast(FairQueueInfo | msgspec.Raw, self.written(made)))
+            sums_below.append(sums)
+        yield
+        sums = sums_with(queue, sums_below, len(state.none))
         none = state.none
         masters = queue.master_used if queue.leaf else none
         tested = self.context.master_limits.of_leaf(queue.name)
         fresh = sums.runnable - sums.active
         minimum = queue.min_share
         limits = None if any(minimum) else (state.settings.minimum_allocation, self.most_allowed())
-        return FairQueueInfo(
+        container = self.container_of(queue.name)
+        made = FairQueueInfo(
             type_="fairSchedulerLeafQueueInfo" if queue.leaf else UNSET,
             maxApps=min(queue.max_running, NO_LIMIT),
             minResources=resource_info(state.types, minimum, limits),
@@ -94,25 +113,22 @@ class _Queues:
             amUsedResources=self.resource(masters),
             amMaxResources=self.resource(none if tested is None else tested.masters),
             demandResources=self.resource(queue.demand),
-            steadyFairResources=self.resource(view.steady_fair_share),
+            steadyFairResources=self.resource(self.steady.get(queue.name, none)),
             fairResources=self.resource(queue.fair_share),
             clusterResources=self.resource(state.total),
             reservedResources=self.resource(sums.reserved),
-            maxContainerAllocation=self.resource(view.max_container or self.most),
+            maxContainerAllocation=self.resource(container or self.most),
             pendingContainers=sums.pending_containers,
-            allocatedContainers=view.containers,
-            reservedContainers=view.reserved_containers,
+            allocatedContainers=sums.containers,
+            reservedContainers=sums.reserved_containers,
             queueName=queue.name,
             schedulingPolicy=_TITLES.get(queue.policy.name, queue.policy.name),
             preemptable=queue.allow_preemption,
-            childQueues=(
-                FairQueueInfos([self.info(child) for child in queue.children.values()])
-                if queue.children
-                else UNSET
-            ),
+            childQueues=FairQueueInfos(below) if below else UNSET,
             numPendingApps=fresh + len(queue.waiting) if queue.leaf else UNSET,
             numActiveApps=queue.running - fresh if queue.leaf else UNSET,
         )
+        return made, sums
 
     def most_allowed(self) -> Resource:
         return self.state.settings.maximum_allocation

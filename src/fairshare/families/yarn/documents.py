@@ -2,7 +2,8 @@
 `web.yarn.rendering` writes them as JSON and XML.
 """
 
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,3 +33,34 @@ class Pair(Document):
 
     key: Any
     value: Any
+
+
+Made = TypeVar("Made")
+
+Steps = Generator[None, None, Made]
+"""The making of something, with a pause wherever other work may run, and the state may change."""
+
+Written = Callable[[Document], Document | msgspec.Raw]
+"""What becomes of a part of a document as soon as it is made: JSON, if the whole will be JSON."""
+
+
+def unwritten(part: Document) -> Document:
+    """The part itself, for documents that become XML, or JSON later."""
+    return part
+
+
+def at_once(steps: Steps[Made]) -> Made:
+    """What the steps make, without a pause.
+
+    >>> def three():
+    ...     yield
+    ...     return 3
+    >>> at_once(three())
+    3
+    """
+    while True:
+        try:
+            next(steps)
+        except StopIteration as made:
+            value: Made = made.value
+            return value

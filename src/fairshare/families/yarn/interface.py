@@ -13,7 +13,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.documents import Document, Steps, Written
 from fairshare.families.yarn.labels import NodeLabels
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
@@ -63,6 +63,13 @@ class YarnInterface:
         """The content of `schedulerInfo`. By default all queues, with the fields of
         `QueueView` in the names of the Fair Scheduler's document."""
         return scheduler_document(context)
+
+    def document_in_steps(self, context: YarnContext, written: Written) -> Steps[Document]:
+        """The same with a pause after each queue, where there may be a thousand of them. Queues are
+        shown as they are when their turn comes, as in Hadoop, which locks one queue at a time.
+        `written` takes the document of each queue. By default it is made in one step."""
+        yield from ()
+        return self.document(context)
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
         """The smallest and the largest container. By default nothing, and the whole cluster."""

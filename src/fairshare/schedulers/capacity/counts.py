@@ -2,6 +2,7 @@
 application once, whatever the tree's depth. Changes nothing.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairshare.schedulers.capacity.applications import Stage
@@ -33,16 +34,21 @@ def counts_of_queues(state: "CapacityState") -> dict[str, Counts]:
     found: dict[str, Counts] = {}
 
     def visit(queue: CapacityQueue) -> Counts:
-        parts = [counts_of(queue), *map(visit, queue.children.values())]
-        counts = parts[0] if len(parts) == 1 else Counts(*map(sum, zip(*parts, strict=True)))
-        found[queue.name] = counts
+        below = [visit(child) for child in queue.children.values()]
+        counts = found[queue.name] = counts_with(queue, below)
         return counts
 
     visit(state.root)
     return found
 
 
-def counts_of(queue: CapacityQueue) -> Counts:
+def counts_with(queue: CapacityQueue, below: Sequence[Counts]) -> Counts:
+    """The counts of a queue, whose children have these."""
+    own = _counts_of(queue)
+    return Counts(*map(sum, zip(own, *below, strict=True))) if below else own
+
+
+def _counts_of(queue: CapacityQueue) -> Counts:
     """The counts of a queue's own applications."""
     active = waiting = for_masters = held = containers = reserved = pending = 0
     for application in queue.applications.values():

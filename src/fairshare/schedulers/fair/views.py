@@ -37,13 +37,18 @@ def sums_of_queues(state: "FairState") -> dict[str, Sums]:
     found: dict[str, Sums] = {}
 
     def visit(queue: FairQueue) -> Sums:
-        parts = [_sums_of(queue, len(state.none)), *map(visit, queue.children.values())]
-        sums = parts[0] if len(parts) == 1 else _added(parts, len(state.none))
-        found[queue.name] = sums
+        below = [visit(child) for child in queue.children.values()]
+        sums = found[queue.name] = sums_with(queue, below, len(state.none))
         return sums
 
     visit(state.root)
     return found
+
+
+def sums_with(queue: FairQueue, below: Sequence[Sums], size: int) -> Sums:
+    """The sums of a queue, whose children have these."""
+    own = _sums_of(queue, size)
+    return _added([own, *below], size) if below else own
 
 
 def _sums_of(queue: FairQueue, size: int) -> Sums:

@@ -51,6 +51,11 @@ def _natural_of(value: Any) -> Any:
 encoder = msgspec.json.Encoder(enc_hook=_natural_of)
 
 
+def raw(document: object) -> msgspec.Raw:
+    """JSON of the first dialect as a part of a larger document."""
+    return msgspec.Raw(encoder.encode(document))
+
+
 def mapped(document: object) -> bytes:
     """JSON of the second dialect, without a name around it.
 

@@ -3,10 +3,12 @@
 
 from starlette.requests import Request
 
-from fairshare.families.yarn.documents import Document
-from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.families.yarn.documents import Document, unwritten
+from fairshare.web.slices import made_in_slices
+from fairshare.web.yarn.answering import XML, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import gateway_of
+from fairshare.web.yarn.rendering import raw
 
 
 class SchedulerInfo(Document):
@@ -16,9 +18,11 @@ class SchedulerInfo(Document):
 
 
 async def show_scheduler(request: Request, caller: Caller) -> Answer:
-    """GET /scheduler."""
+    """GET /scheduler: made in slices, queue by queue; as JSON each queue is written at once."""
     gateway = gateway_of(request)
-    return Answer(SchedulerInfo(gateway.yarn.document(gateway)), "scheduler")
+    written = unwritten if accepted_form(request) == XML else raw
+    steps = gateway.yarn.document_in_steps(gateway, written)
+    return Answer(SchedulerInfo(await made_in_slices(steps)), "scheduler")
 
 
 ROUTES = [YarnRoute("/scheduler", get=show_scheduler)]
