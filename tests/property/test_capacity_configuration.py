@@ -7,7 +7,8 @@ from tests.property.effort import examples
 
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.names import LABEL_SUFFIXES, PREFIX, SUFFIXES, TEMPLATES
+from fairshare.families.capacity.known_names import LABEL_SUFFIXES, SUFFIXES, TEMPLATES
+from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.reading import read_capacity
 from fairshare.schedulers.capacity.settings import CapacitySettings
 

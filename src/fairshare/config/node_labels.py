@@ -4,7 +4,7 @@ Which labels there are and where, administrators say while the server runs
 (Hadoop: RMNodeLabelsManager).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
@@ -21,31 +21,26 @@ _DELEGATED: Final = "delegated-centralized"
 _DISTRIBUTED: Final = "distributed"
 
 
-def read_node_labels(site: Site, problems: Problems) -> dict[str, Any]:
-    """The settings of node labels, by the names that they have in CapacitySettings."""
-    label = (site.text(MASTER_DEFAULT, problems) or "").strip()
-    return {
-        "labels_enabled": site.boolean(ENABLED, False, problems),
-        "labels_distributed": _configuration_type(site, problems) == _DISTRIBUTED,
-        "master_default_label": label or None,
-        "master_may_borrow": site.boolean(MASTER_BORROWS, False, problems),
-    }
+def master_label(site: Site, name: str, default: str | None, problems: Problems) -> str | None:
+    """The label of masters."""
+    return (site.text(name, problems) or "").strip() or default
 
 
-def _configuration_type(site: Site, problems: Problems) -> str:
-    kind = (site.text(TYPE, problems) or _CENTRALIZED).strip().lower()
+def are_distributed(site: Site, name: str, default: bool, problems: Problems) -> bool:
+    """Whether nodes report their labels; if not, administrators say what they are."""
+    kind = (site.text(name, problems) or _CENTRALIZED).strip().lower()
     known = (_CENTRALIZED, _DELEGATED, _DISTRIBUTED)
     if kind not in known:
-        message = f"{TYPE}: there is no {kind!r}: it is {', '.join(known)}"
-        problems.error(site.place(TYPE), "property-value", message, "takes it for centralized")
-        return _CENTRALIZED
+        message = f"{name}: there is no {kind!r}: it is {', '.join(known)}"
+        problems.error(site.place(name), "property-value", message, "takes it for centralized")
+        return default
     if kind == _DELEGATED:
         message = (
-            f"{TYPE} is {kind}: no provider is asked here, administrators say it as if it were"
+            f"{name} is {kind}: no provider is asked here, administrators say it as if it were"
             f" {_CENTRALIZED}"
         )
-        problems.warning(site.place(TYPE), "unsupported", message, "asks its provider")
-    return kind
+        problems.warning(site.place(name), "unsupported", message, "asks its provider")
+    return kind == _DISTRIBUTED
 
 
 def read_node_partition(site: Site, problems: Problems) -> str:

@@ -14,7 +14,7 @@ from fairshare.conversion.options import Options
 from fairshare.conversion.source import Source
 from fairshare.conversion.tree import Queue, Tree
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.reading import CALCULATOR
+from fairshare.families.capacity.scheduler_settings import CALCULATOR
 from fairshare.model.queues import ROOT
 
 _JAVA: Final = "org.apache.hadoop.yarn.util.resource."

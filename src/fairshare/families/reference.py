@@ -9,6 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from fairshare.families.capacity import (
+    mappings,
+    monitor,
+    scheduler_settings,
+    store,
+)
+from fairshare.families.capacity import queue_settings as capacity_queues
 from fairshare.families.fair import file_settings, queue_settings, site_settings
 from fairshare.families.pools import pool_settings
 from fairshare.families.setting import Setting, reference
@@ -24,6 +31,26 @@ PAGES: Final[Mapping[str, tuple[str, Sections]]] = {
             "A queue, in fair-scheduler.xml": queue_settings.SETTINGS,
             "All queues, in fair-scheduler.xml": file_settings.SETTINGS,
             "The scheduler, in yarn-site.xml": site_settings.SETTINGS,
+        },
+    ),
+    "capacity-scheduler.md": (
+        "Settings of the Capacity Scheduler",
+        {
+            "A queue: `yarn.scheduler.capacity.QUEUE.SETTING`": capacity_queues.SETTINGS,
+            "A partition of a queue: `QUEUE.accessible-node-labels.LABEL.SETTING`": (
+                capacity_queues.LABEL
+            ),
+            "A user of a queue: `QUEUE.user-settings.USER.SETTING`": (capacity_queues.USER_WEIGHT,),
+            "Queues that submissions create: `QUEUE.TEMPLATE.SETTING`": capacity_queues.TEMPLATE,
+            "The scheduler, in capacity-scheduler.xml": scheduler_settings.SCHEDULER,
+            "Queue mappings": mappings.SETTINGS,
+            "Preemption and other monitors": (
+                monitor.POLICY_NAMES,
+                *monitor.MONITOR,
+                *monitor.INTRA_QUEUE,
+                monitor.AUTO_REFRESH,
+            ),
+            "The scheduler, in yarn-site.xml": (*scheduler_settings.SITE, *store.SETTINGS),
         },
     ),
     "pools.md": (

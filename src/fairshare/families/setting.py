@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
 from fairshare.families.draft import Field
 
 Scope = Literal["cluster", "queue", "leaf", "parent"]
@@ -49,6 +51,26 @@ class Setting(msgspec.Struct, frozen=True):
 def by_name(settings: Iterable[Setting]) -> dict[str, Setting]:
     """The settings by all of their names."""
     return {name: one for one in settings for name in (one.name, *one.aliases)}
+
+
+def of_cluster(
+    name: str, field: str, read: Callable[..., Any], unwritten: str, meaning: str
+) -> Setting:
+    """A property of the whole scheduler, read with `read_fields`."""
+    return Setting(name, field, meaning, unwritten, read, scope="cluster")
+
+
+def read_fields(
+    settings: Iterable[Setting], site: Site, unwritten: msgspec.Struct, problems: Problems
+) -> dict[str, Any]:
+    """The values of properties by their field; `unwritten` has what applies without them.
+
+    Each row's `read` is called with site, name, default and problems, as the getters of `Site`.
+    """
+    return {
+        one.field: one.read(site, one.name, getattr(unwritten, one.field), problems)
+        for one in settings
+    }
 
 
 def form_fields(settings: Iterable[Setting]) -> tuple[Field, ...]:

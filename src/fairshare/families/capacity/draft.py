@@ -12,6 +12,7 @@ from fairshare.config.xml_text import Span, changed, read_spans, with_child, wit
 from fairshare.config.xml_text import without as taken_away
 from fairshare.families.capacity.mutation import apply_update
 from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.queue_settings import FORM
 from fairshare.families.configuration import Configuration
 from fairshare.families.configuration_update import QueueChange, Update
 from fairshare.families.draft import (
@@ -19,38 +20,10 @@ from fairshare.families.draft import (
     DraftForm,
     Edit,
     Entry,
-    Field,
     Part,
     Reading,
 )
 from fairshare.model.queues import LONGEST_NAME, ROOT, parent_name
-
-_SWITCH: Final = ("true", "false")
-_FIELDS = (
-    Field("capacity", "Configured Capacity", "0", "40, 2w or [memory=4096,vcores=4]"),
-    Field("maximum-capacity", "Configured Max Capacity", "100", "60"),
-    Field("state", "State", "RUNNING", choices=("RUNNING", "STOPPED")),
-    Field("user-limit-factor", "User Limit Factor", "1", "2", where="leaf"),
-    Field("minimum-user-limit-percent", "Minimum User Limit Percent", "100", "25",
-          where="leaf"),
-    Field("maximum-am-resource-percent", "Max AM Resource Percent", "0.1", "0.2",
-          where="leaf"),
-    Field("maximum-applications", "Max Applications", "its part of 10000", "500",
-          where="leaf"),
-    Field("max-parallel-apps", "Max Parallel Applications", "no limit", "20"),
-    Field("ordering-policy", "Ordering Policy", "fifo, or utilization",
-          choices=("fifo", "fair", "utilization", "priority-utilization")),
-    Field("priority", "Priority", "0", "5"),
-    Field("disable_preemption", "Preemption Disabled", "its parent's", choices=_SWITCH),
-    Field("default-application-priority", "Default Application Priority", "0", "3",
-          where="leaf"),
-    Field("maximum-application-lifetime", "Max Application Lifetime (s)", "none", "86400",
-          where="leaf"),
-    Field("acl_submit_applications", "Users That May Submit", "the list of its parent",
-          "ann,bob staff"),
-    Field("acl_administer_queue", "Administrators", "the list of its parent",
-          "ann staff"),
-)  # fmt: skip
 
 
 class PropertyDraft(DraftForm):
@@ -92,7 +65,7 @@ class PropertyDraft(DraftForm):
         return text
 
 
-DRAFT: Final = PropertyDraft(EMPTY_PROPERTIES, _FIELDS)
+DRAFT: Final = PropertyDraft(EMPTY_PROPERTIES, FORM)
 
 
 def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:

@@ -22,14 +22,13 @@ from fairshare.families.capacity.monitor import read_auto_refresh
 from fairshare.families.capacity.mutation import apply_update
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.reading import (
-    CALCULATOR,
     CAPACITY_FILE,
-    DOMINANT,
     SHIPPED,
     collect_capacity,
     read_capacity,
 )
 from fairshare.families.capacity.reload import is_refreshed, refreshed_capacity, unreserving
+from fairshare.families.capacity.scheduler_settings import CALCULATOR, DOMINANT
 from fairshare.families.capacity.site_file import (
     MISSING_FILE,
     read_capacity_site,

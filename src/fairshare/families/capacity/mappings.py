@@ -12,6 +12,7 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.rules import read_rules
+from fairshare.families.setting import Setting, of_cluster
 from fairshare.placement.mapping.rule import MappingFallback, MappingRule, Matcher
 
 FORMAT: Final = PREFIX + "mapping-rule-format"
@@ -20,6 +21,21 @@ JSON_FILE: Final = PREFIX + "mapping-rule-json-file"
 MAPPINGS: Final = PREFIX + "queue-mappings"
 ENGINES: Final = "yarn.scheduler.queue-placement-rules"
 APPLICATION_MAPPINGS: Final = ENGINES + ".app-name"
+
+
+def _row(name: str, unwritten: str, meaning: str) -> Setting:
+    return of_cluster(name, "mappings", Site.text, unwritten, meaning)
+
+
+SETTINGS: Final = (
+    _row(MAPPINGS, "none", "`u:USER:QUEUE` and `g:GROUP:QUEUE`, separated by commas."),
+    _row(APPLICATION_MAPPINGS, "none", "`NAME:QUEUE` by names of applications."),
+    _row(ENGINES, "user-group and app-name", "Which of the two lists above apply."),
+    _row(FORMAT, "legacy", "`json`: the rules below apply, and not these lists."),
+    _row(JSON, "none", 'The rules as a document: `{"rules": [...]}`.'),
+    _row(JSON_FILE, "none", "The name of a file with that document."),
+)
+"""The properties that `read_mappings` makes the rules of."""
 
 RULE: Final = "queue-mapping"
 REFUSED: Final = "does not start"

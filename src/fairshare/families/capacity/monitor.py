@@ -7,6 +7,7 @@ from fairshare.config import literals
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
+from fairshare.families.setting import of_cluster, read_fields
 from fairshare.schedulers.capacity.settings import IntraQueuePreemption, MonitorSettings
 
 ENABLE: Final = "yarn.resourcemanager.scheduler.monitor.enable"
@@ -30,58 +31,140 @@ _REFRESH_INTERVAL: Final = PREFIX + "queue.auto.refresh.monitoring-interval"
 _ORDERS: Final = ("userlimit_first", "priority_first")
 
 
+def _positive(site: Site, name: str, default: int, problems: Problems) -> int:
+    return site.long(name, default, problems, minimum=1)
+
+
+def _order(site: Site, name: str, default: str, problems: Problems) -> str:
+    written = site.string(name, default, problems)
+    order = literals.trim(written).lower()
+    if order in _ORDERS:
+        return order
+    message = f"{name}: there is no order {written!r}: it is {' or '.join(_ORDERS)}"
+    problems.error(site.place(name), "property-value", message, "does not start")
+    return default
+
+
+MONITOR: Final = (
+    of_cluster(
+        ENABLE, "monitor_on", Site.boolean, "false", "Whether the monitors run.",
+    ),
+    of_cluster(
+        PREEMPTION + "observe_only", "observe_only", Site.boolean, "false",
+        "Whether the monitor of preemption chooses containers, and preempts none.",
+    ),
+    of_cluster(
+        PREEMPTION + "monitoring_interval", "interval_ms", _positive, "3000",
+        "Milliseconds between two rounds of preemption.",
+    ),
+    of_cluster(
+        PREEMPTION + "max_wait_before_kill", "wait_before_kill_ms", Site.long, "15000",
+        "Milliseconds from the announcement of a preemption to the kill.",
+    ),
+    of_cluster(
+        PREEMPTION + "total_preemption_per_round", "total_per_round", Site.single, "0.1",
+        "The most that one round preempts, as a fraction of the cluster.",
+    ),
+    of_cluster(
+        PREEMPTION + "max_ignored_over_capacity", "max_ignored_over_capacity", Site.double, "0.1",
+        "The fraction above its capacity up to which a queue loses nothing.",
+    ),
+    of_cluster(
+        PREEMPTION + "natural_termination_factor", "natural_termination_factor", Site.double,
+        "0.2", "The fraction of what is to be preempted that one round takes.",
+    ),
+    of_cluster(
+        PREEMPTION + "select_based_on_reserved_containers", "select_reserved", Site.boolean,
+        "false", "Whether containers are preempted on nodes that are reserved.",
+    ),
+    of_cluster(
+        PREEMPTION + "additional_res_balance_based_on_reserved_containers", "balance_reserved",
+        Site.boolean, "false", "Whether more is preempted so that reservations are fulfilled.",
+    ),
+    of_cluster(
+        BALANCE + "enabled", "balance_after_satisfied", Site.boolean, "false",
+        "Whether queues above their capacities are balanced by preemption, too.",
+    ),
+    of_cluster(
+        BALANCE + "max-wait-before-kill", "balance_wait_before_kill_ms", Site.long, "300000",
+        "Milliseconds from the announcement to the kill for this balance.",
+    ),
+    of_cluster(
+        PREEMPTION + "conservative-drf", "conservative_drf", Site.boolean, "false",
+        "Whether a container is kept if a type that is not needed would fall below its share.",
+    ),
+    of_cluster(
+        UNDERUTILIZED + "enabled", "underutilized", Site.boolean, "false",
+        "Whether reservations of a queue with a higher priority lead to preemption.",
+    ),
+    of_cluster(
+        UNDERUTILIZED + "reserved-container-delay-ms", "underutilized_delay_ms", Site.long,
+        "60000", "Milliseconds that such a reservation waits first.",
+    ),
+    of_cluster(
+        UNDERUTILIZED + "allow-move-reservation", "underutilized_move_reservation", Site.boolean,
+        "false", "Whether such a reservation may move to another node.",
+    ),
+    of_cluster(
+        _MANAGEMENT_INTERVAL, "legacy_interval_ms", _positive, "1500",
+        "Milliseconds between two rounds of the management of older created leaf queues.",
+    ),
+)  # fmt: skip
+"""The properties of the monitors, as fields of `MonitorSettings`."""
+
+INTRA_QUEUE: Final = (
+    of_cluster(
+        INTRA + "enabled", "enabled", Site.boolean, "false",
+        "Whether containers are preempted for applications of the same queue.",
+    ),
+    of_cluster(
+        INTRA + "minimum-threshold", "minimum_threshold", Site.single, "0.5",
+        "The used fraction of a queue from which this happens.",
+    ),
+    of_cluster(
+        INTRA + "max-allowable-limit", "max_allowable_limit", Site.single, "0.2",
+        "The most that one round preempts so, as a fraction of the queue.",
+    ),
+    of_cluster(
+        INTRA + "preemption-order-policy", "order", _order, "userlimit_first",
+        "Whether limits of users or priorities come first: `userlimit_first`, `priority_first`.",
+    ),
+    of_cluster(
+        INTRA + "conservative-drf", "conservative_drf", Site.boolean, "true",
+        "As conservative-drf, within a queue.",
+    ),
+)  # fmt: skip
+"""Those of preemption within queues, as fields of `IntraQueuePreemption`."""
+
+POLICY_NAMES: Final = of_cluster(
+    POLICIES, "policies", Site.strings, "ProportionalCapacityPreemptionPolicy",
+    "The classes of the monitors.",
+)  # fmt: skip
+AUTO_REFRESH: Final = of_cluster(
+    _REFRESH_INTERVAL, "auto_refresh_ms", _positive, "5000",
+    "With QueueConfigurationAutoRefreshPolicy: milliseconds between two looks at the file.",
+)  # fmt: skip
+
+
 def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
     """The monitors that run, and all keys of preemption, with Hadoop's defaults."""
-    on = site.boolean(ENABLE, False, problems)
+    own = read_fields(MONITOR, site, MonitorSettings(), problems)
+    on = own["monitor_on"]
     policies = _policies(site, on, problems)
-
-    def single(name: str, default: float) -> float:
-        return site.single(name, default, problems)
-
-    def boolean(name: str) -> bool:
-        return site.boolean(name, False, problems)
-
     return MonitorSettings(
         enabled=on and _PROPORTIONAL in policies,
-        monitor_on=on,
-        observe_only=boolean(PREEMPTION + "observe_only"),
-        interval_ms=site.long(PREEMPTION + "monitoring_interval", 3_000, problems, minimum=1),
-        wait_before_kill_ms=site.long(PREEMPTION + "max_wait_before_kill", 15_000, problems),
-        total_per_round=single(PREEMPTION + "total_preemption_per_round", 0.1),
-        max_ignored_over_capacity=site.double(
-            PREEMPTION + "max_ignored_over_capacity", 0.1, problems
-        ),
-        natural_termination_factor=site.double(
-            PREEMPTION + "natural_termination_factor", 0.2, problems
-        ),
-        select_reserved=boolean(PREEMPTION + "select_based_on_reserved_containers"),
-        balance_reserved=boolean(
-            PREEMPTION + "additional_res_balance_based_on_reserved_containers"
-        ),
-        balance_after_satisfied=boolean(BALANCE + "enabled"),
-        balance_wait_before_kill_ms=site.long(BALANCE + "max-wait-before-kill", 300_000, problems),
-        conservative_drf=boolean(PREEMPTION + "conservative-drf"),
-        intra_queue=IntraQueuePreemption(
-            enabled=boolean(INTRA + "enabled"),
-            minimum_threshold=single(INTRA + "minimum-threshold", 0.5),
-            max_allowable_limit=single(INTRA + "max-allowable-limit", 0.2),
-            order=_order(site, problems),
-            conservative_drf=site.boolean(INTRA + "conservative-drf", True, problems),
-        ),
-        underutilized=boolean(UNDERUTILIZED + "enabled"),
-        underutilized_delay_ms=site.long(
-            UNDERUTILIZED + "reserved-container-delay-ms", 60_000, problems
-        ),
-        underutilized_move_reservation=boolean(UNDERUTILIZED + "allow-move-reservation"),
         auto_removal=on and _REMOVAL in policies,
         legacy_queue_management=on and _MANAGEMENT in policies,
-        legacy_interval_ms=site.long(_MANAGEMENT_INTERVAL, 1_500, problems, minimum=1),
+        intra_queue=IntraQueuePreemption(
+            **read_fields(INTRA_QUEUE, site, IntraQueuePreemption(), problems)
+        ),
+        **own,
     )
 
 
 def read_auto_refresh(site: Site, problems: Problems) -> int | None:
     """How often the file is looked at for changes, in milliseconds; None: only a command counts."""
-    interval_ms = site.long(_REFRESH_INTERVAL, 5_000, problems, minimum=1)
+    interval_ms = _positive(site, _REFRESH_INTERVAL, 5_000, problems)
     on = site.boolean(ENABLE, False, Problems())
     runs = on and _REFRESH in site.strings(POLICIES, Problems())
     if not runs and _REFRESH_INTERVAL in site:
@@ -115,14 +198,3 @@ def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
             "runs no monitor",
         )
     return policies
-
-
-def _order(site: Site, problems: Problems) -> str:
-    name = INTRA + "preemption-order-policy"
-    written = site.string(name, _ORDERS[0], problems)
-    order = literals.trim(written).lower()
-    if order in _ORDERS:
-        return order
-    message = f"{name}: there is no order {written!r}: it is {' or '.join(_ORDERS)}"
-    problems.error(site.place(name), "property-value", message, "does not start")
-    return _ORDERS[0]

@@ -12,7 +12,7 @@ import msgspec
 from fairshare.families.capacity.mappings import ENGINES
 from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.reading import CALCULATOR
+from fairshare.families.capacity.scheduler_settings import CALCULATOR
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 _OF_THE_START: Final = (

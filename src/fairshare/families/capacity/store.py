@@ -8,11 +8,24 @@ from typing import Final, Literal
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.families.setting import of_cluster
 from fairshare.families.store import ConfigurationStore, Entry
 
 PREFIX: Final = "yarn.scheduler.configuration."
 STORE: Final = PREFIX + "store.class"
 ACL_POLICY: Final = PREFIX + "mutation.acl-policy.class"
+
+SETTINGS: Final = (
+    of_cluster(
+        STORE, "kind", Site.string, "file",
+        "Where changed properties are kept: `file` (nothing changes them), `memory`, or a store,"
+        " which here is the state directory.",
+    ),
+    of_cluster(
+        ACL_POLICY, "queue_administrators", Site.string, "DefaultConfigurationMutationACLPolicy",
+        "Whether administrators of queues are allowed to change their queues, too.",
+    ),
+)  # fmt: skip
 
 _ELSEWHERE: Final = {"leveldb": "LevelDB", "zk": "ZooKeeper", "fs": "a file system of Hadoop's"}
 _KINDS: Final = ("file", "memory", *_ELSEWHERE)

@@ -11,15 +11,8 @@ import msgspec
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
-from fairshare.families.capacity.names import (
-    HINTS,
-    LEGACY_TEMPLATE,
-    PREFIX,
-    TEMPLATES,
-    UNSUPPORTED,
-    QueueNames,
-    Scope,
-)
+from fairshare.families.capacity.known_names import HINTS, TEMPLATES, UNSUPPORTED, QueueNames
+from fairshare.families.capacity.names import PREFIX, Scope
 from fairshare.families.capacity.queue import QueueReader
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.capacity.queues import STOPPED
@@ -45,8 +38,9 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
     for (path, template), scope in names.scopes.items():
         if template:
             # Hadoop reads the older templates at its start, the others when a queue is made.
-            used = reader if template == LEGACY_TEMPLATE else reader.forgiving()
-            found = {TEMPLATES[template]: used.read(scope, "either")}
+            field = TEMPLATES[template]
+            used = reader if field == "legacy_leaf" else reader.forgiving()
+            found = {field: used.read(scope, "either")}
             templates[path] = msgspec.structs.replace(templates.get(path, Template()), **found)
         elif path not in queues:
             if _made_on_demand(path, queues):
@@ -54,7 +48,7 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
                 queues[path] = used.read(scope, "either", used.children(scope))
             else:
                 unlisted += 1
-                if reader.forgiving().state(scope) == STOPPED:
+                if reader.forgiving().value(scope, "state") == STOPPED:
                     queues[path] = QueueSettings(state=STOPPED)  # a reload may take it away
                 _report_unlisted(scope, queues if unlisted <= HINTS else {}, site, problems)
         _report_unsupported(scope, site, problems)

@@ -22,6 +22,7 @@ from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE
 from fairshare.families.fair.allocation_file import collect_allocation_file
 from fairshare.families.fair.element_values import ElementValues
 from fairshare.families.fair.site_settings import PREFIX, SETTINGS
+from fairshare.families.setting import read_fields
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
 
@@ -77,11 +78,6 @@ def _settings(
     problems: Problems,
 ) -> FairSettings:
     site.text(ALLOCATION_FILE, problems)  # who gave the text has followed it
-    unwritten = FairSettings()
-    own = {
-        one.field: one.read(site, one.name, getattr(unwritten, one.field), problems)
-        for one in SETTINGS
-    }
     return FairSettings(
         types=manager.types,
         minimum_allocation=manager.minimum_allocation,
@@ -93,7 +89,7 @@ def _settings(
         administrators=manager.administrators,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
-        **own,
+        **read_fields(SETTINGS, site, FairSettings(), problems),
     )
 
 

@@ -4,23 +4,15 @@ from collections.abc import Iterator
 
 from fairshare.config.findings import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
+from fairshare.families.capacity.queue_settings import SETTINGS
 from fairshare.model.queues import ROOT
 
-_OF_LEAVES = (
-    "minimum-user-limit-percent",
-    "user-limit-factor",
-    "maximum-applications",
-    "maximum-am-resource-percent",
-    "default-application-priority",
-    "acl_application_max_priority",
-    "ordering-policy.fair.enable-size-based-weight",
+_OF_LEAVES = tuple(one.name for one in SETTINGS if one.scope == "leaf")
+_OF_MAKERS = tuple(
+    one.name for one in SETTINGS if one.scope == "parent" and one.name.startswith("auto-")
 )
-_OF_PARENTS = ("allow-zero-capacity-sum",)
-_OF_MAKERS = (
-    "auto-queue-creation-v2.max-queues",
-    "auto-queue-creation-v2.maximum-queue-depth",
-    "auto-create-child-queue.max-queues",
-    "auto-create-child-queue.fail-on-exceeding-parent-capacity",
+_OF_PARENTS = tuple(
+    one.name for one in SETTINGS if one.scope == "parent" and one.name not in _OF_MAKERS
 )
 _TEMPLATES = ("auto-queue-creation-v2.", "leaf-queue-template.")
 _STOPPED = "STOPPED"

@@ -1,0 +1,206 @@
+"""Owns the Capacity Scheduler's settings of the whole cluster: one row for each.
+
+`reading.py` reads by this table, and docs/reference/capacity-scheduler.md comes from it. The
+default of a property is that of its field in `CapacitySettings`. To add a setting, add its field
+there and a row here. Those of monitors are in `monitor.py`, queue mappings in `mappings.py`.
+"""
+
+from typing import Final
+
+from fairshare.config import node_labels
+from fairshare.config.problems import Problems
+from fairshare.config.site import Site
+from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.priorities import read_workflow_priorities
+from fairshare.families.setting import of_cluster
+from fairshare.schedulers.capacity.settings import NO_LIMIT, WorkflowPriority
+
+CALCULATOR: Final = PREFIX + "resource-calculator"
+DOMINANT: Final = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+DEFAULT: Final = "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"
+CALCULATORS: Final = {DEFAULT: False, DOMINANT: True}
+
+_HEARTBEAT: Final = PREFIX + "per-node-heartbeat."
+_CREATION: Final = PREFIX + "auto-queue-creation-v2."
+
+
+def _dominant(site: Site, name: str, default: bool, problems: Problems) -> bool:
+    """Whether the calculator looks at all types."""
+    written = site.string(name, "", problems)
+    if written and written not in CALCULATORS:
+        known = " or ".join(CALCULATORS)
+        message = f"{name}: there is no calculator {written!r}: it is {known}"
+        problems.error(site.place(name), "calculator", message, "does not start")
+    return CALCULATORS.get(written, default)
+
+
+def _users_parallel(
+    site: Site, name: str, default: dict[str, int], problems: Problems
+) -> dict[str, int]:
+    """By user; a user's name may have periods."""
+    before, after = name.split("USER")
+    found = {}
+    for one in site.names(before):
+        user = one.removeprefix(before).removesuffix(after)
+        if one == f"{before}{user}{after}":
+            found[user] = site.integer(one, NO_LIMIT, problems)
+    return found or default
+
+
+def _off_switch(site: Site, name: str, default: int, problems: Problems) -> int:
+    most = site.integer(name, default, problems)
+    if most >= 1:
+        return most
+    message = f"{name} is {most}: at least 1 is assigned, so 1 holds"
+    problems.warning(site.place(name), "property-value", message, "takes 1 and warns")
+    return 1
+
+
+def _workflow_priorities(
+    site: Site, name: str, default: tuple[WorkflowPriority, ...], problems: Problems
+) -> tuple[WorkflowPriority, ...]:
+    try:
+        return read_workflow_priorities(site.text(name, problems) or "")
+    except ValueError as error:
+        message = f"{name}: {error}"
+        problems.error(site.place(name), "property-value", message, "does not start")
+        return default
+
+
+def _seconds(site: Site, name: str, default_ms: int, problems: Problems) -> int:
+    return 1_000 * site.long(name, default_ms // 1_000, problems)
+
+
+def _list(site: Site, name: str, default: str, problems: Problems) -> str:
+    return site.text(name, problems) or default
+
+
+SCHEDULER: Final = (
+    of_cluster(
+        CALCULATOR, "dominant", _dominant, "DefaultResourceCalculator",
+        "Whether all resource types count (`DominantResourceCalculator`) or memory alone.",
+    ),
+    of_cluster(
+        PREFIX + "maximum-applications", "maximum_applications", Site.integer, "10000",
+        "The most applications in all queues, pending ones included.",
+    ),
+    of_cluster(
+        PREFIX + "global-queue-max-application", "queue_maximum_applications", Site.integer, "-1",
+        "maximum-applications of leaf queues without one; -1 for a part of the above.",
+    ),
+    of_cluster(
+        PREFIX + "maximum-am-resource-percent", "maximum_master_share", Site.single, "0.1",
+        "maximum-am-resource-percent of queues without one.",
+    ),
+    of_cluster(
+        PREFIX + "max-parallel-apps", "maximum_parallel_applications", Site.integer, "no limit",
+        "max-parallel-apps of queues without one.",
+    ),
+    of_cluster(
+        PREFIX + "user.max-parallel-apps", "user_maximum_parallel_applications", Site.integer,
+        "no limit", "The most applications of a user that run at once.",
+    ),
+    of_cluster(
+        PREFIX + "user.USER.max-parallel-apps", "users_maximum_parallel_applications",
+        _users_parallel, "user.max-parallel-apps", "The same, of one user.",
+    ),
+    of_cluster(
+        PREFIX + "minimum-user-limit-percent", "minimum_user_limit_percent", Site.single, "100",
+        "minimum-user-limit-percent of leaf queues without one.",
+    ),
+    of_cluster(
+        PREFIX + "user-limit-factor", "user_limit_factor", Site.single, "1",
+        "user-limit-factor of leaf queues without one.",
+    ),
+    of_cluster(
+        PREFIX + "node-locality-delay", "node_locality_delay", Site.integer, "40",
+        "Missed scheduling opportunities after which a request takes another node of the rack.",
+    ),
+    of_cluster(
+        PREFIX + "rack-locality-additional-delay", "rack_locality_additional_delay", Site.integer,
+        "-1", "Further opportunities until it takes another rack; -1 for as many as the nodes.",
+    ),
+    of_cluster(
+        PREFIX + "rack-locality-full-reset", "rack_locality_full_reset", Site.boolean, "true",
+        "Whether a container on the rack starts the count of opportunities at 0.",
+    ),
+    of_cluster(
+        PREFIX + "reservations-continue-look-all-nodes", "continue_looking", Site.boolean, "true",
+        "Whether an application with a reservation may still take other nodes.",
+    ),
+    of_cluster(
+        _HEARTBEAT + "multiple-assignments-enabled", "multiple_assignments", Site.boolean, "true",
+        "Whether one heartbeat of a node may grant several containers.",
+    ),
+    of_cluster(
+        _HEARTBEAT + "maximum-container-assignments", "maximum_assignments", Site.integer, "100",
+        "With several: the most containers of a heartbeat; -1 for any number.",
+    ),
+    of_cluster(
+        _HEARTBEAT + "maximum-offswitch-assignments", "maximum_off_switch_assignments",
+        _off_switch, "1", "The most containers of a heartbeat outside of their rack.",
+    ),
+    of_cluster(
+        PREFIX + "queue-mappings-override.enable", "mappings_override", Site.boolean, "false",
+        "Whether queue mappings apply to submissions that name a queue, too.",
+    ),
+    of_cluster(
+        PREFIX + "workflow-priority-mappings", "workflow_priorities", _workflow_priorities, "none",
+        "Priorities of workflows in queues: `workflow:queue:priority`, separated by commas.",
+    ),
+    of_cluster(
+        PREFIX + "workflow-priority-mappings-override.enable", "workflow_priorities_override",
+        Site.boolean, "false", "Whether they apply to submissions that have a priority, too.",
+    ),
+    of_cluster(
+        PREFIX + "legacy-queue-mode.enabled", "legacy_queue_mode", Site.boolean, "true",
+        "Whether all queues are in one mode: percentages, weights or amounts.",
+    ),
+    of_cluster(
+        PREFIX + "lazy-preemption-enabled", "lazy_preemption", Site.boolean, "false",
+        "Whether containers are only killed when another application takes their place.",
+    ),
+    of_cluster(
+        _CREATION + "maximum-queue-depth", "maximum_queue_depth", Site.integer, "2",
+        "auto-queue-creation-v2.maximum-queue-depth of queues without one.",
+    ),
+    of_cluster(
+        _CREATION + "queue-expiration-time", "queue_expiration_ms", _seconds, "300",
+        "Seconds after which an idle queue is removed that a submission created.",
+    ),
+)  # fmt: skip
+"""The properties of capacity-scheduler.xml that belong to no queue."""
+
+SITE: Final = (
+    of_cluster(
+        "yarn.cluster.max-application-priority", "maximum_application_priority", Site.integer, "0",
+        "The highest priority of an application.",
+    ),
+    of_cluster(
+        "yarn.admin.acl", "administrators_acl", _list, "*",
+        "The administrators of the cluster: `user1,user2 group1,group2`.",
+    ),
+    of_cluster(
+        "yarn.workflow-id.tag-prefix", "workflow_tag_prefix", Site.string, "workflowid:",
+        "What a tag begins with that names an application's workflow.",
+    ),
+    of_cluster(
+        node_labels.ENABLED, "labels_enabled", Site.boolean, "false",
+        "Whether there are node labels.",
+    ),
+    of_cluster(
+        node_labels.TYPE, "labels_distributed", node_labels.are_distributed, "centralized",
+        "Whether administrators label nodes (`centralized`) or nodes report it (`distributed`).",
+    ),
+    of_cluster(
+        node_labels.MASTER_DEFAULT, "master_default_label", node_labels.master_label, "none",
+        "The node label of application masters whose application names none.",
+    ),
+    of_cluster(
+        node_labels.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
+        "Whether masters may use nodes of a non-exclusive label that they do not name.",
+    ),
+)  # fmt: skip
+"""The properties of yarn-site.xml; those that all schedulers share are in `config/manager.py`."""
+
+SETTINGS: Final = (*SCHEDULER, *SITE)
