@@ -18,7 +18,6 @@ NAMES = {name for family in FAMILIES.values() for name in (family.name, family.p
 EXCEPTIONS = {
     "families": "defines what the rooms ask",
     "schedulers": "has policies of the same names",
-    "conversion": "converts exactly one scheduler's configuration to another's",
 }
 """The rooms that may name a scheduler, and why."""
 

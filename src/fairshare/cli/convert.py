@@ -20,19 +20,19 @@ from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
-from fairshare.conversion.assumptions import assumptions
 from fairshare.conversion.comparison import Comparison, Figures, compare
-from fairshare.conversion.converting import Conversion, convert
-from fairshare.conversion.files import YARN_SITE, as_text
-from fairshare.conversion.finding import Finding, tally
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
-from fairshare.conversion.options import Calculator, Mode, Options
 from fairshare.conversion.output import write_directory
 from fairshare.conversion.rules import Rules, read_rules
 from fairshare.conversion.sentences import sentence, verdict
-from fairshare.conversion.source import Source, read_source
 from fairshare.families.cluster_size import UnknownResourceType
+from fairshare.families.fair_to_capacity.assumptions import assumptions
+from fairshare.families.fair_to_capacity.converting import Conversion, convert
+from fairshare.families.fair_to_capacity.files import YARN_SITE, as_text
+from fairshare.families.fair_to_capacity.finding import Finding, tally
+from fairshare.families.fair_to_capacity.options import Calculator, Mode, Options
+from fairshare.families.fair_to_capacity.source import Source, read_source
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions

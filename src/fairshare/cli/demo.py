@@ -6,15 +6,14 @@ import click
 
 from fairshare.cli.options import SchedulerChoice
 from fairshare.cli.tables import open_console
-from fairshare.families.fair.family import FairFamily
-from fairshare.families.registry import FAMILIES, family_of
+from fairshare.families.registry import FAMILIES, FILE_DEFAULT, family_of
 
 
 @click.command()
 @click.option(
     "--scheduler",
     type=SchedulerChoice([one.name for one in FAMILIES.values() if one.demonstration]),
-    default=FairFamily.name,
+    default=FILE_DEFAULT,
     show_default=True,
     help="The scheduler, for the same work. fifo shows the problem that the others solve: first"
     " come, first served. With capacity, two users with weights share one queue. mapreduce"
@@ -41,7 +40,7 @@ def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None
     short. Shows the shares and the waiting applications, checks the results, and ends after about
     a minute. It leaves only some measurements in ~/.cache/fairshare, to compare two runs.
     """
-    if crash and family_of(scheduler).schedules_jobs:
+    if crash and family_of(scheduler).jobs:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
     if keep is not None and keep.is_dir() and any(keep.iterdir()):
         raise click.UsageError(f"--keep {keep}: the directory is not empty")

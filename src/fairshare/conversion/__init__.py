@@ -1,1 +1,1 @@
-"""A Fair Scheduler configuration as a Capacity Scheduler one: what becomes of what."""
+"""What a conversion does to a workload: both configurations, simulated and compared."""

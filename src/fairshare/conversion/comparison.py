@@ -5,20 +5,18 @@ applications waited is set side by side. Knows no sentence and no table.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from fairshare.conversion.converting import Conversion
-from fairshare.conversion.source import Source
+from fairshare.families.fair_to_capacity.converting import Conversion
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.variants import open_to_all, without_master_limits
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
-from fairshare.model.queues import ROOT
-from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.fair.settings import FairSettings, QueueSettings
 from fairshare.simulate.report import ApplicationReport, Report, Sample
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, Workload
@@ -103,12 +101,12 @@ def compare(
     """Run both. Without `check_access` neither run checks rights to submit."""
     fair, capacity = source.settings, conversion.settings
     if not check_access:
-        fair = _open_to_all(fair)
+        fair = open_to_all(fair)
         capacity = msgspec.structs.replace(capacity, acl_enabled=False)
-    before = run("fair", fair, workload, nodes, until_ms)
+    before = run(source.scheduler, fair, workload, nodes, until_ms)
     renamed = {old: new for old, new in conversion.names.items() if old != new}
     arriving = _renamed(workload, renamed)
-    after = run("capacity", capacity, arriving, nodes, until_ms)
+    after = run(conversion.scheduler, capacity, arriving, nodes, until_ms)
     window_ms = max(
         (a.submitted_ms + a.turnaround_ms for a in before.applications if a.turnaround_ms),
         default=before.end_ms,
@@ -120,7 +118,9 @@ def compare(
     ]
     unlimited: dict[str, Figures] = {}
     if any(waits_longer(sides[0].get(name), figures) for name, figures in sides[1].items()):
-        freed = run("capacity", without_master_limits(capacity), arriving, nodes, until_ms)
+        freed = run(
+            conversion.scheduler, without_master_limits(capacity), arriving, nodes, until_ms
+        )
         unlimited = _figures(freed, workload.arrivals, window_ms, old_names)
     elsewhere = _elsewhere(before, after, old_names)
     names = dict.fromkeys((*conversion.names, *sorted({**sides[0], **sides[1]})))
@@ -145,8 +145,8 @@ def compare(
 
 
 def run(
-    scheduler: Literal["fair", "capacity"],
-    settings: FairSettings | CapacitySettings,
+    scheduler: str,
+    settings: Any,
     workload: Workload,
     nodes: Sequence[NodeJoined],
     until_ms: int | None = None,
@@ -164,33 +164,12 @@ def run(
     return simulator.run(until_ms)
 
 
-def _open_to_all(settings: FairSettings) -> FairSettings:
-    """The same settings, in which root, and so every queue, lets all users submit."""
-    allocations = settings.allocations
-    root = allocations.queues.get(ROOT, QueueSettings(ROOT, parent=True))
-    queues = {**allocations.queues, ROOT: msgspec.structs.replace(root, submit_acl="*")}
-    return msgspec.structs.replace(
-        settings,
-        acl_enabled=False,
-        allocations=msgspec.structs.replace(allocations, queues=queues),
-    )
-
-
 def waits_longer(before: Figures | None, after: Figures | None) -> bool:
     """Whether applications wait so much longer that it is worth a sentence."""
     if before is None or after is None:
         return False
     old, new = before.waiting_mean_ms, after.waiting_mean_ms
     return None not in (old, new) and (new or 0) > max((old or 0) * NOTICEABLE, (old or 0) + 1_000)
-
-
-def without_master_limits(settings: CapacitySettings) -> CapacitySettings:
-    """The same settings, with room for as many masters as each queue can hold."""
-    queues = {
-        name: msgspec.structs.replace(queue, maximum_master_share=None)
-        for name, queue in settings.queues.items()
-    }
-    return msgspec.structs.replace(settings, queues=queues, templates={}, maximum_master_share=1.0)
 
 
 def _renamed(workload: Workload, names: Mapping[str, str]) -> Workload:

@@ -11,11 +11,11 @@ import math
 import random
 from typing import Final
 
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.entitlement import entitlements
-from fairshare.conversion.placement import DEFAULT_QUEUE
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.entitlement import entitlements
+from fairshare.families.fair_to_capacity.placement import DEFAULT_QUEUE
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource
 from fairshare.model.work import TaskGroup

@@ -7,8 +7,8 @@ scheduler.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fairshare.conversion.source import Source
 from fairshare.families.cluster_size import cluster_of
+from fairshare.families.fair_to_capacity.source import Source
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import Resource, fits
 

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from fairshare.config.problems import Place, Problems
-from fairshare.conversion.finding import Finding
 from fairshare.errors import FairshareError
+from fairshare.families.fair_to_capacity.finding import Finding
 from fairshare.wording import counted
 
 LIMIT: Final = "maxChildQueue.limit"

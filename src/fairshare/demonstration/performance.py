@@ -40,7 +40,7 @@ def demonstrate(
     def say(text: str) -> None:
         console.print(text, soft_wrap=True)
 
-    kind = Jobs if family_of(scheduler).schedules_jobs else Applications
+    kind = Jobs if family_of(scheduler).jobs else Applications
     workload = kind(setting, setting.quick if quick else setting.whole, say)
     with ended_by_signals():
         try:

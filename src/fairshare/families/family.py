@@ -19,6 +19,7 @@ from fairshare.errors import InputError
 from fairshare.families.configuration import Configuration, Refreshed
 from fairshare.families.configuration_update import Update
 from fairshare.families.draft import DraftForm
+from fairshare.families.jobs import Jobs
 from fairshare.families.maximum import with_maximum
 from fairshare.families.store import ConfigurationStore
 from fairshare.families.stored_class import StoredClass
@@ -137,9 +138,13 @@ class SchedulerFamily(ABC, Generic[Settings]):
     own_properties: ClassVar[tuple[str, str] | None] = None
     """Its own file of properties, and the prefix of those that belong in it."""
 
-    schedules_jobs: ClassVar[bool] = False
-    """Whether applications are MapReduce jobs, whose tasks take slots: scenarios and the
-    demonstration then have jobs."""
+    jobs: ClassVar[Jobs | None] = None
+    """The words of MapReduce jobs, if applications are such jobs, whose tasks take slots: scenarios
+    and the demonstration then have jobs."""
+
+    divides: ClassVar[bool] = True
+    """Whether it divides the cluster at all; the demonstration compares others with one that does
+    not."""
 
     demonstration: ClassVar[str] = ""
     """The title of `fairshare demo` under this scheduler; empty: there is no demonstration."""

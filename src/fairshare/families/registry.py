@@ -31,6 +31,10 @@ FAMILIES: dict[str, AnyFamily] = {
 them with the first call of a function below."""
 
 
+JOBS: Final = next(family.jobs for family in FAMILIES.values() if family.jobs is not None)
+"""The words of MapReduce jobs."""
+
+
 def family_of(name: str) -> AnyFamily:
     """The family of a scheduler's name; raises InputError (`unknown-scheduler`)."""
     found = FAMILIES.get(name) or all_families().get(name)

@@ -11,8 +11,7 @@ from typing import Any, Final
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import Node, read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.families.pools.jobs import Generation
-from fairshare.families.registry import all_families, family_of_public_name
+from fairshare.families.registry import JOBS, all_families, family_of_public_name
 from fairshare.scenarios.config_files import fill_in
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
 from fairshare.scenarios.job_steps import JOB_STEP_READERS
@@ -27,8 +26,6 @@ from fairshare.scenarios.steps import NodeGroup, Scenario, Step
 
 VERSION: Final = 1
 SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
-
-GENERATIONS: Final[dict[str, Generation]] = {"0.19": "0.19", "0.20": "0.20", "1.2": "1.2"}
 
 
 class NotAScenario(FairshareError):
@@ -73,7 +70,7 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
         place = fields.entries["scheduler"].place
         known = [one.public_name for one in all_families().values()]
         problems.error(place, RULE, unknown_word("scheduler", scheduler, known))
-    jobs = family is not None and family.schedules_jobs
+    jobs = family is not None and family.jobs is not None
     fields.text("source")
     scenario = Scenario(
         file=file,
@@ -139,14 +136,15 @@ def _of_mapreduce(fields: Fields) -> dict[str, Any]:
     """What only scenarios of MapReduce have."""
     fields.text("hadoop_differs")
     written = fields.needed_text("generation")
-    if written and written not in GENERATIONS:
+    if written and written not in JOBS.generations:
         place = fields.entries["generation"].place
-        fields.wrong(place, unknown_word("generation", written, GENERATIONS))
-    return {
-        "generation": GENERATIONS.get(written),
+        fields.wrong(place, unknown_word("generation", written, JOBS.generations))
+    switches = {
+        "generation": written,
         "strict": fields.boolean("strict", False),
         "wait_for_maps": fields.boolean("wait_for_maps", True),
     }
+    return {"job_switches": switches}
 
 
 def _steps(fields: Fields, readers: Mapping[str, StepReader]) -> tuple[Step, ...]:

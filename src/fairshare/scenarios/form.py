@@ -21,8 +21,8 @@ from fairshare.config.yaml_form import (
     list_of,
     one_of,
 )
-from fairshare.families.registry import all_families
-from fairshare.scenarios.document import GENERATIONS, VERSION, config_names
+from fairshare.families.registry import JOBS, all_families
+from fairshare.scenarios.document import VERSION, config_names
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
 from fairshare.scenarios.step_forms import (
     ASK,
@@ -41,8 +41,8 @@ _ANY: Final = {"$ref": "#/definitions/expected"}
 _NUMBER: Final = {"type": "number"}
 _GENERATION: Final = Value(
     # without quotes YAML has numbers here, and 0.20 is 0.2
-    {"enum": [*GENERATIONS, *(float(one) for one in GENERATIONS)]},
-    ", ".join(f"`{one}`" for one in GENERATIONS),
+    {"enum": [*JOBS.generations, *(float(one) for one in JOBS.generations)]},
+    ", ".join(f"`{one}`" for one in JOBS.generations),
 )
 
 

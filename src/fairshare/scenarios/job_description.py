@@ -6,7 +6,7 @@ Everything is read from the scheduler's views; nothing is computed here.
 from typing import Any
 
 from fairshare.api.queues import PoolFigures
-from fairshare.families.pools.jobs import SLOTS, pool_of
+from fairshare.families.registry import JOBS
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.description import Description
@@ -28,7 +28,7 @@ def describe_jobs(cluster: Cluster, names: dict[ApplicationId, str]) -> Descript
             for number, name in names.items()
         },
         "queues": {
-            pool_of(view.name): _describe_pool(view, view.pool)
+            JOBS.pool_of(view.name): _describe_pool(view, view.pool)
             for view in views
             if view.parent and view.pool is not None
         },
@@ -52,11 +52,11 @@ def describe_jobs(cluster: Cluster, names: dict[ApplicationId, str]) -> Descript
 
 
 def _slots(amounts: dict[str, int]) -> dict[str, int]:
-    return {name: amounts[name] for name in SLOTS}
+    return {name: amounts[name] for name in JOBS.slots}
 
 
 def _pair(maps: Any, reduces: Any) -> dict[str, Any]:
-    return dict(zip(SLOTS, (maps, reduces), strict=True))
+    return dict(zip(JOBS.slots, (maps, reduces), strict=True))
 
 
 def _describe_job(view: ApplicationView, root: PoolFigures) -> Description:
@@ -74,7 +74,7 @@ def _describe_job(view: ApplicationView, root: PoolFigures) -> Description:
         "weight": _pair(maps.weight, reduces.weight),
     }
     if view.state != "REJECTED":
-        described["queue"] = pool_of(view.queue)
+        described["queue"] = JOBS.pool_of(view.queue)
     if root.generation in DEFICITS:
         described["needed"] = _pair(maps.needed, reduces.needed)
         described["min_share"] = _pair(maps.min_share, reduces.min_share)

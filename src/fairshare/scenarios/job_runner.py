@@ -8,7 +8,8 @@ from functools import singledispatchmethod
 import msgspec
 
 from fairshare.errors import FairshareError, InputError
-from fairshare.families.pools.jobs import SLOTS, PoolsSettings, property_of_pool
+from fairshare.families.jobs import SettingsOfJobs
+from fairshare.families.registry import JOBS
 from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
@@ -18,7 +19,6 @@ from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
 from fairshare.scenarios.description import Description
 from fairshare.scenarios.job_description import describe_jobs
-from fairshare.scenarios.job_files import JobFiles
 from fairshare.scenarios.job_tasks import Tasks
 from fairshare.scenarios.outcome import Comparison, Outcome
 from fairshare.scenarios.waiting import add_reasons
@@ -34,14 +34,14 @@ class JobRunner:
     def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
         self._verify = verify
         self._groups = scenario.groups
-        self._files = JobFiles(scenario, 0)
+        self._files = JOBS.files(scenario.config, scenario.properties, scenario.job_switches, 0)
         settings = self._files.settings
         self._types = settings.types
         loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
         self._cluster = Cluster(family_of_scenario(scenario), loaded)
         self._names: dict[ApplicationId, str] = {}
         self._numbers: dict[str, ApplicationId] = {}
-        one = [self._types.vector({name: 1}) for name in SLOTS]
+        one = [self._types.vector({name: 1}) for name in JOBS.slots]
         self._tasks = Tasks((one[0], one[1]))
         self._cluster.listeners.append(self._tasks.hear)
         self._comparisons: list[Comparison] = []
@@ -83,7 +83,7 @@ class JobRunner:
     @property
     def type_names(self) -> tuple[str, ...]:
         """The names of the types that a scenario speaks of."""
-        return SLOTS
+        return JOBS.slots
 
     def _repeat_tasks(self) -> None:
         """Ask again for tasks that were killed, of jobs that live."""
@@ -110,7 +110,7 @@ class JobRunner:
         settings = self._files.settings
         properties = dict(step.properties)
         if step.queue is not None:
-            properties[property_of_pool(settings)] = step.queue
+            properties[JOBS.property_of_pool(settings)] = step.queue
         requests = self._tasks.requests(step.tasks)
         submission = inputs.SubmitApplication(
             user=step.user,
@@ -228,7 +228,7 @@ class JobRunner:
 
     # Configuration, time and passes.
 
-    def _load(self, settings: PoolsSettings) -> None:
+    def _load(self, settings: SettingsOfJobs) -> None:
         self._cluster.call(inputs.LoadConfiguration(msgspec.json.encode(settings)))
 
     def _look_at_file(self, *, by_update: bool) -> None:

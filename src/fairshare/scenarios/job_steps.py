@@ -9,7 +9,7 @@ import msgspec
 
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import Node
-from fairshare.families.pools.jobs import PRIORITIES
+from fairshare.families.registry import JOBS
 from fairshare.scenarios import step_readers
 from fairshare.scenarios.expectations import JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import Fields, Values, unknown_word
@@ -94,7 +94,7 @@ def _word(fields: Fields, key: str, known: tuple[str, ...], default: str) -> str
 def _priority(fields: Fields) -> int | None:
     if "priority" not in fields.entries:
         return None
-    return PRIORITIES.index(_word(fields, "priority", PRIORITIES, "NORMAL")) + 1
+    return JOBS.priorities.index(_word(fields, "priority", JOBS.priorities, "NORMAL")) + 1
 
 
 def _tasks(fields: Fields) -> tuple[JobTasks, ...]:

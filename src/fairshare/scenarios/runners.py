@@ -9,6 +9,6 @@ from fairshare.scenarios.steps import Scenario
 
 def runner_of(scenario: Scenario, *, verify: bool = False) -> ScenarioRunner:
     """A runner that is ready for the first step; raises what `Runner` and `JobRunner` raise."""
-    if family_of_scenario(scenario).schedules_jobs:
+    if family_of_scenario(scenario).jobs:
         return JobRunner(scenario, verify=verify)
     return Runner(scenario, verify=verify)

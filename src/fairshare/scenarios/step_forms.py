@@ -25,7 +25,7 @@ from fairshare.config.yaml_form import (
     one_of,
     whole,
 )
-from fairshare.families.pools.jobs import PRIORITIES
+from fairshare.families.registry import JOBS
 from fairshare.scenarios.job_steps import SLOT_WORDS, STATES
 from fairshare.scenarios.step_readers import DEFAULT_RACK, reloaded_files
 
@@ -301,7 +301,7 @@ STEPS: Final[Mapping[str, Step]] = {
 }
 
 _STATES: Final = one_of(STATES)
-_PRIORITIES: Final = one_of(PRIORITIES)
+_PRIORITIES: Final = one_of(JOBS.priorities)
 
 JOB_STEPS: Final[Mapping[str, Step]] = {
     "submit": Step(

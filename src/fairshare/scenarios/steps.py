@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from fairshare.families.pools.jobs import Generation
-
 Amounts = dict[str, int]
 
 ALL_NODES = "all"
@@ -222,7 +220,7 @@ class Expect(Step, frozen=True, kw_only=True):
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """One file. `error` as in a step: this configuration must be refused at the start.
 
-    `generation`, `strict` and `wait_for_maps` are for scenarios of MapReduce.
+    `job_switches` are those of scenarios of MapReduce (`Jobs.files`).
     """
 
     file: str
@@ -235,6 +233,4 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     error: str | bool | None = None
     unlike_hadoop: str = ""
-    generation: Generation | None = None
-    strict: bool = False
-    wait_for_maps: bool = True
+    job_switches: dict[str, Any] = {}

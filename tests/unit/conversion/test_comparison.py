@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.unit.conversion.converted import converted
+from tests.unit.families.fair_to_capacity.converted import converted
 
 from fairshare.conversion.comparison import (
     Comparison,
@@ -11,16 +11,16 @@ from fairshare.conversion.comparison import (
     compare,
     least_ms,
 )
-from fairshare.conversion.converting import convert
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.entitlement import entitlements
-from fairshare.conversion.finding import Finding
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for, total_of
-from fairshare.conversion.options import Options
 from fairshare.conversion.sentences import sentence, verdict
-from fairshare.conversion.source import Source, read_fair_text
-from fairshare.conversion.tree import Tree
+from fairshare.families.fair_to_capacity.converting import convert
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.entitlement import entitlements
+from fairshare.families.fair_to_capacity.finding import Finding
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.source import Source, read_fair_text
+from fairshare.families.fair_to_capacity.tree import Tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload

@@ -1,7 +1,7 @@
 """The file of rules: what must not be lost."""
 
 import pytest
-from tests.unit.conversion.converted import converted
+from tests.unit.families.fair_to_capacity.converted import converted
 
 from fairshare.conversion.rules import ConversionRefused, read_rules
 from fairshare.errors import ConfigurationError

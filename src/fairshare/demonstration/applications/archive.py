@@ -15,7 +15,7 @@ import msgspec
 from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.measurement import Figures
 from fairshare.demonstration.teams import Pace
-from fairshare.families.fifo.family import FifoFamily
+from fairshare.families.registry import family_of
 
 FORM = 2
 """The version of the file; measurements with another meaning get another number."""
@@ -50,7 +50,7 @@ class Archive(msgspec.Struct, frozen=True):
     def other_run(self, scheduler: str) -> Run | None:
         """The run of another scheduler with the same plan: FIFO's, if there is one."""
         others = [run for other, run in self.runs.items() if other != scheduler]
-        return min(others, key=lambda run: run.figures.scheduler != FifoFamily.name, default=None)
+        return min(others, key=lambda run: family_of(run.figures.scheduler).divides, default=None)
 
 
 def archive_path(environment: Mapping[str, str] = os.environ) -> Path:

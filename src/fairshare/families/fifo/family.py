@@ -28,6 +28,7 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
 
     name = "fifo"
     title = "Fifo Scheduler"
+    divides = False
     yarn = FifoYarn()
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),

@@ -21,6 +21,7 @@ from fairshare.families.configuration import Configuration
 from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
 from fairshare.families.pools import file as pools_file
 from fairshare.families.pools.draft import DRAFT
+from fairshare.families.pools.jobs import PoolJobs
 from fairshare.families.pools.lint.registry import RULES
 from fairshare.families.pools.lint.subject import PoolsSubject
 from fairshare.families.pools.reading import (
@@ -54,7 +55,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     allocation_key = ALLOCATION_FILE
     elements = pools_file.NAMES
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
-    schedules_jobs = True
+    jobs = PoolJobs()
     section = SECTION
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     draft = DRAFT

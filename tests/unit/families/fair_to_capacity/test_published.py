@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.conversion.converting import convert
-from fairshare.conversion.options import Mode, Options
-from fairshare.conversion.source import read_source
 from fairshare.errors import ConfigurationError
+from fairshare.families.fair_to_capacity.converting import convert
+from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.source import read_source
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 FILES = sorted(
-    (Path(__file__).parents[4] / "shared" / "data" / "configs" / "fair").glob("*.xml"),
+    (Path(__file__).parents[5] / "shared" / "data" / "configs" / "fair").glob("*.xml"),
     key=lambda path: path.name,
 )
 MODES: tuple[Mode, ...] = ("weights", "percentage", "absolute", "vectors")

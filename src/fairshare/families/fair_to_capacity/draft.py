@@ -4,8 +4,8 @@ Knows no property by name.
 """
 
 from fairshare.config.problems import Place
-from fairshare.conversion.finding import Finding, Outcome
 from fairshare.families.capacity.names import PREFIX
+from fairshare.families.fair_to_capacity.finding import Finding, Outcome
 
 
 class Draft:

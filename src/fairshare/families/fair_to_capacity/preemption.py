@@ -9,13 +9,13 @@ takes any, whatever its switch says (Hadoop: FSQueue.getFairSharePreemptionTimeo
 from collections.abc import Iterator
 from typing import Final
 
-from fairshare.conversion.amounts import plain_number
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.finding import Outcome
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
 from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
 from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair_to_capacity.amounts import plain_number
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.schedulers.fair.settings import NEVER_MS
 
 _PROPORTIONAL: Final = (

@@ -6,11 +6,11 @@ CapacitySchedulerConfiguration).
 
 from typing import Final
 
-from fairshare.conversion.amounts import plain_number, resource_text
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.finding import Outcome
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.amounts import plain_number, resource_text
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import smallest
 from fairshare.schedulers.fair.settings import NO_LIMIT

@@ -8,22 +8,23 @@ from collections.abc import Mapping
 import msgspec
 
 from fairshare.config.problems import Problem
-from fairshare.conversion.capacities import convert_capacities
-from fairshare.conversion.checking import check_conversion
-from fairshare.conversion.creation import convert_creation
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.elements import convert_elements, convert_limits
-from fairshare.conversion.files import capacity_text, companion_files
-from fairshare.conversion.finding import Finding
-from fairshare.conversion.maximums import Maximums
-from fairshare.conversion.options import Options
-from fairshare.conversion.placement import Placement
-from fairshare.conversion.policies import convert_policies, is_dominant
-from fairshare.conversion.preemption import convert_preemption
-from fairshare.conversion.properties import convert_properties
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Tree
 from fairshare.errors import FairshareError
+from fairshare.families.capacity.family import CapacityFamily
+from fairshare.families.fair_to_capacity.capacities import convert_capacities
+from fairshare.families.fair_to_capacity.checking import check_conversion
+from fairshare.families.fair_to_capacity.creation import convert_creation
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.elements import convert_elements, convert_limits
+from fairshare.families.fair_to_capacity.files import capacity_text, companion_files
+from fairshare.families.fair_to_capacity.finding import Finding
+from fairshare.families.fair_to_capacity.maximums import Maximums
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.placement import Placement
+from fairshare.families.fair_to_capacity.policies import convert_policies, is_dominant
+from fairshare.families.fair_to_capacity.preemption import convert_preemption
+from fairshare.families.fair_to_capacity.properties import convert_properties
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Tree
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
@@ -48,6 +49,7 @@ class Conversion(msgspec.Struct, frozen=True):
     names: dict[str, str]
     guarantees: dict[str, Resource]
     children: dict[str, int]
+    scheduler: str = CapacityFamily.name
 
 
 def convert(source: Source, options: Options) -> Conversion:

@@ -1,11 +1,11 @@
 """Weights and minimums: what capacities come of them, in each way of writing."""
 
 import pytest
-from tests.unit.conversion.converted import converted, finding, written
+from tests.unit.families.fair_to_capacity.converted import converted, finding, written
 
-from fairshare.conversion.capacities import in_steps
-from fairshare.conversion.converting import NeedsCluster
-from fairshare.conversion.entitlement import fitted
+from fairshare.families.fair_to_capacity.capacities import in_steps
+from fairshare.families.fair_to_capacity.converting import NeedsCluster
+from fairshare.families.fair_to_capacity.entitlement import fitted
 
 TWO = "<queue name='a'><weight>3</weight></queue><queue name='b'/>"
 MINIMUM = "<queue name='a'><minResources>90000 mb, 10 vcores</minResources></queue>"

@@ -1,9 +1,9 @@
 """maxResources and its relatives: percentages, amounts, amounts by type, closed queues."""
 
 import pytest
-from tests.unit.conversion.converted import CLUSTER, converted, finding, written
+from tests.unit.families.fair_to_capacity.converted import CLUSTER, converted, finding, written
 
-from fairshare.conversion.options import Mode, Options
+from fairshare.families.fair_to_capacity.options import Mode, Options
 
 HALF = "<queue name='a'><maxResources>50%</maxResources></queue><queue name='b'/>"
 AMOUNT = "<queue name='a'><maxResources>20480 mb, 20 vcores</maxResources></queue><queue name='b'/>"

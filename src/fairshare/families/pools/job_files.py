@@ -1,8 +1,9 @@
-"""Owns the configuration files of a scenario of MapReduce, and when the pools file is read again.
+"""Owns the files of a simulated MapReduce cluster, and when the pools file is read again.
 
 Represents the directory that a server reads. Knows nothing of what the settings do.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -12,31 +13,28 @@ from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.gate import ReloadGate
-from fairshare.families.pools.jobs import PoolsSettings
 from fairshare.families.pools.reading import POOLS_FILE, read_pools
 from fairshare.families.pools.switches import PoolSwitches
-from fairshare.scenarios.steps import Scenario
+from fairshare.schedulers.pools.settings import PoolsSettings
 
 SITE_FILE: Final = "mapred-site.xml"
 
 
-class JobFiles:
-    """The files of one scenario; `settings` are those in force.
+class PoolFiles:
+    """As `families.jobs.JobFiles`."""
 
-    Raises ConfigurationError with all problems when the scheduler would not start with them.
-    """
-
-    def __init__(self, scenario: Scenario, now_ms: int) -> None:
-        documents = [(name, text) for name, text in scenario.config.items() if name != POOLS_FILE]
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        properties: Mapping[str, str | None],
+        switches: PoolSwitches,
+        now_ms: int,
+    ) -> None:
+        documents = [(name, text) for name, text in texts.items() if name != POOLS_FILE]
         problems = Problems()
-        site = read_site(documents, problems).with_values(scenario.properties, SITE_FILE)
+        site = read_site(documents, problems).with_values(properties, SITE_FILE)
         problems.raise_errors()
-        switches = PoolSwitches(
-            generation=scenario.generation or "0.19",
-            strict=scenario.strict,
-            wait_for_maps=scenario.wait_for_maps,
-        )
-        self._text = scenario.config.get(POOLS_FILE)
+        self._text = texts.get(POOLS_FILE)
         self._written_ms = 0
         self._gate = ReloadGate(now_ms)
         self.settings, _ = read_pools(site, self._text, POOLS_FILE, switches)

@@ -5,8 +5,8 @@ Names change only where the Capacity Scheduler could not read them. Knows no pro
 
 from collections.abc import Iterator
 
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.source import Source
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.source import Source
 from fairshare.model.queues import ROOT
 from fairshare.schedulers.fair.settings import QueueSettings
 

@@ -13,11 +13,11 @@ Capacity Scheduler would take the queue's name as it was submitted (Hadoop: CSMa
 import json
 from typing import Any, Final
 
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.finding import Outcome
-from fairshare.conversion.options import Options
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
 from fairshare.placement.policy import derived_rules
 from fairshare.placement.rule import RuleSettings

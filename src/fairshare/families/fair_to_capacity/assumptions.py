@@ -3,8 +3,8 @@
 Knows no outcome; only which properties would change it, and what each is taken to be.
 """
 
-from fairshare.conversion.source import Source
 from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair_to_capacity.source import Source
 
 
 def assumptions(source: Source) -> dict[str, str]:

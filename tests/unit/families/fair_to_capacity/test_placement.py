@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.conversion.converted import converted, finding, written
+from tests.unit.families.fair_to_capacity.converted import converted, finding, written
 
-from fairshare.conversion.options import Mode
+from fairshare.families.fair_to_capacity.options import Mode
 from fairshare.placement.mapping.placing import place
 from fairshare.placement.mapping.variables import MappingRequest
 from fairshare.placement.rule import Misplaced

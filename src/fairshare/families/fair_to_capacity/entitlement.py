@@ -7,8 +7,8 @@ Scheduler.
 
 from collections.abc import Sequence
 
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.resources import Resource
 from fairshare.schedulers.shares import Claim, fair_shares
 

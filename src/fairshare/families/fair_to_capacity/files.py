@@ -9,8 +9,8 @@ from typing import Final
 
 from fairshare.config.site import Property
 from fairshare.config.xml import escaped
-from fairshare.conversion.source import SHELL_FILE, Source
 from fairshare.families.directory import SITE_FILES
+from fairshare.families.fair_to_capacity.source import SHELL_FILE, Source
 
 YARN_SITE: Final = "yarn-site.xml"
 

@@ -6,12 +6,12 @@ queue that is made has weight 1 there, as in the Fair Scheduler.
 
 from typing import Final
 
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.elements import master_part
-from fairshare.conversion.maximums import Maximums
-from fairshare.conversion.policies import order_text
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.elements import master_part
+from fairshare.families.fair_to_capacity.maximums import Maximums
+from fairshare.families.fair_to_capacity.policies import order_text
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 
 _CREATION: Final = "auto-queue-creation-v2."
 _EXPIRATION_S: Final = 10

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.conversion.converting import convert
-from fairshare.conversion.options import Mode, Options
 from fairshare.conversion.output import write_directory
-from fairshare.conversion.source import read_source
 from fairshare.errors import ConfigurationError
+from fairshare.families.fair_to_capacity.converting import convert
+from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.source import read_source
 from fairshare.families.linting import lint
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "three-teams"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "three-teams"
 PUBLISHED = sorted(
-    (Path(__file__).parents[4] / "shared" / "data" / "configs" / "fair").glob("*.xml"),
+    (Path(__file__).parents[5] / "shared" / "data" / "configs" / "fair").glob("*.xml"),
     key=lambda path: path.name,
 )
 MODES: tuple[Mode, ...] = ("weights", "percentage", "absolute", "vectors")

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.conversion.converted import converted_directory, finding, written
+from tests.unit.families.fair_to_capacity.converted import converted_directory, finding, written
 
-from fairshare.conversion.converting import convert
-from fairshare.conversion.options import Options
 from fairshare.conversion.output import write_directory
-from fairshare.conversion.source import read_source
 from fairshare.families.directory import read_directory
+from fairshare.families.fair_to_capacity.converting import convert
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.source import read_source
 
 FAIR = "yarn.scheduler.fair."
 SITE = "yarn-site.xml"

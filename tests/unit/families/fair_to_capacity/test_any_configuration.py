@@ -4,11 +4,11 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.conversion.converted import CLUSTER, written
+from tests.unit.families.fair_to_capacity.converted import CLUSTER, written
 
-from fairshare.conversion.converting import convert
-from fairshare.conversion.options import Mode, Options
-from fairshare.conversion.source import read_fair_text
+from fairshare.families.fair_to_capacity.converting import convert
+from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.source import read_fair_text
 from fairshare.model.queues import parent_name
 from fairshare.schedulers.capacity.settings import Percentage
 

@@ -8,13 +8,13 @@ one choice for the whole cluster (`yarn.scheduler.capacity.resource-calculator`)
 
 from typing import Final
 
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.finding import Outcome
-from fairshare.conversion.options import Options
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.scheduler_settings import CALCULATOR
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
 
 _JAVA: Final = "org.apache.hadoop.yarn.util.resource."

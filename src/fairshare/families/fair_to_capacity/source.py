@@ -47,6 +47,11 @@ class Source:
         self.nodes = nodes
         self.cluster = cluster
 
+    @property
+    def scheduler(self) -> str:
+        """The name of its family."""
+        return FairFamily.name
+
     def place(self, queue: str, *tags: str) -> Place:
         """Where a queue says one of these things, or the file for all queues (queue empty)."""
         return self.subject.place(queue, *tags) if queue else self.subject.top_place(*tags)

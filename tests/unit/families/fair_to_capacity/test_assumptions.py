@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
-from tests.unit.conversion.converted import converted, converted_directory, finding, written
+from tests.unit.families.fair_to_capacity.converted import (
+    converted,
+    converted_directory,
+    finding,
+    written,
+)
 
-from fairshare.conversion.assumptions import assumptions
-from fairshare.conversion.source import read_fair_text, read_source
+from fairshare.families.fair_to_capacity.assumptions import assumptions
+from fairshare.families.fair_to_capacity.source import read_fair_text, read_source
 
 TIMES = (
     "<queue name='a'><minResources>1024 mb, 1 vcores</minResources>"

@@ -12,18 +12,18 @@ Knows neither maximums nor other properties (Hadoop: ComputeFairShares;
 from typing import Final
 
 from fairshare.config.literals import to_single
-from fairshare.conversion.amounts import (
+from fairshare.families.fair_to_capacity.amounts import (
     percent_text,
     plain_number,
     resource_text,
     vector_text,
 )
-from fairshare.conversion.draft import Draft
-from fairshare.conversion.entitlement import entitlements
-from fairshare.conversion.finding import Outcome
-from fairshare.conversion.options import Options
-from fairshare.conversion.source import Source
-from fairshare.conversion.tree import Queue, Tree
+from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.entitlement import entitlements
+from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.resources import Resource, fits
 
 HEAVIEST: Final = 10_000.0

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.conversion.converted import (
+from tests.unit.families.fair_to_capacity.converted import (
     CLUSTER,
     converted,
     converted_directory,
@@ -11,7 +11,7 @@ from tests.unit.conversion.converted import (
     written,
 )
 
-from fairshare.conversion.options import Options
+from fairshare.families.fair_to_capacity.options import Options
 
 LIMITED = (
     "<queue name='a'><maxRunningApps>7</maxRunningApps><maxAMShare>0.25</maxAMShare>"
