@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from fairshare.config.fields import unknown_word
+from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
-from fairshare.config.yaml_fields import unknown_word
-from fairshare.config.yaml_tree import Node, read_yaml
+from fairshare.config.yaml_tree import read_yaml
 from fairshare.documents.booleans import parse_boolean
 from fairshare.errors import ConfigurationError
 

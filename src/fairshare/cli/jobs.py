@@ -37,7 +37,7 @@ from fairshare.cli.units import (
 )
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
-from fairshare.config.yaml_tree import Node
+from fairshare.config.located import Node
 from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS, PROCESS_LIMITS, UNLIMITED
 from fairshare.documents.images import check_image
 from fairshare.documents.notice_targets import parse_target

@@ -8,23 +8,20 @@ import ssl
 import stat
 from pathlib import Path
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
 from fairshare.config.shell import ServerSettings
-from fairshare.config.toml_places import place_of
 from fairshare.wording import cause
 
-_SECTION = "server"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def check_certificate(
-    server: ServerSettings, document: bytes | None, file: str, problems: Problems
-) -> None:
-    """Report what keeps a server from speaking TLS. The paths are absolute."""
-    text = (document or b"").decode(errors="replace")
+def check_certificate(server: ServerSettings, root: Node, problems: Problems) -> None:
+    """Report what keeps a server from speaking TLS. The paths are absolute; `root` is the document
+    that names them."""
 
     def place(key: str) -> Place:
-        return place_of(text, file, _SECTION, key)
+        return root.find("server", key)
 
     certificate, key = server.certificate, server.key
     if certificate is None and key is None:

@@ -2,10 +2,11 @@
 is declared, whether resource-types.xml does it or not. Knows no device.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
+from typing import Any
 from xml.sax.saxutils import escape
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
 from fairshare.config.resource_types import RESOURCE_TYPES
 from fairshare.config.site import Site
@@ -14,14 +15,12 @@ from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 Documents = Sequence[tuple[str, bytes]]
 
 
-def gpus_of(document: bytes | None) -> GpuSetting:
+def gpus_of(root: Node) -> GpuSetting:
     """The setting in a fairshare.toml; `none` if it has none, or none that can be used, which the
     reader of the whole file reports."""
-    try:
-        engine = tomllib.loads((document or b"").decode()).get("engine")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return "none"
-    value = engine.get("gpus", "none") if isinstance(engine, dict) else "none"
+    engine = (root.entries or {}).get("engine")
+    node = (engine.entries or {}).get("gpus") if engine else None
+    value: Any = node.plain if node else "none"
     if wrong_gpus(value):
         return "none"
     return tuple(value) if isinstance(value, list) else value

@@ -10,10 +10,14 @@
 Administrators add further ones while the server runs (Hadoop: RMNodeLabelsManager).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import msgspec
+
+from fairshare.config.fields import Fields
+from fairshare.config.located import Node
+from fairshare.config.problems import Problems
 
 LABELS: Final = "labels"
 NODES: Final = "node_labels"
@@ -29,31 +33,24 @@ class LabelTables(msgspec.Struct, frozen=True):
     nodes: dict[str, str] = {}
 
 
-def read_label_tables(
-    tables: Mapping[str, Any], report: Callable[[str, str, str], None]
-) -> LabelTables:
-    """Read both; `report` takes the table, the key and the message of what is wrong."""
+def read_label_tables(tables: Mapping[str, Node], problems: Problems, rule: str) -> LabelTables:
+    """Read both."""
+    found = {
+        name: Fields(tables[name], name, problems, rule) for name in SECTIONS if name in tables
+    }
     labels: dict[str, bool] = {}
-    for name, kind in _table(tables, LABELS, report).items():
-        if kind in _KINDS:
-            labels[name] = _KINDS[kind]
-        else:
-            report(LABELS, name, f'label {name} is "exclusive" or "shared", not {kind!r}')
     nodes: dict[str, str] = {}
-    for node, label in _table(tables, NODES, report).items():
-        if label in labels:
-            nodes[node] = label
-        else:
-            known = ", ".join(labels) or "none"
-            report(NODES, node, f"there is no label {label!r}: [{LABELS}] has {known}")
+    if fields := found.get(LABELS):
+        for name, node in fields.entries.items():
+            kind = fields.word_of(node, f"{LABELS}.{name}", _KINDS)
+            if kind in _KINDS:
+                labels[name] = _KINDS[kind]
+    if fields := found.get(NODES):
+        for name, node in fields.entries.items():
+            if node.text in labels:
+                nodes[name] = node.text
+            else:
+                known = ", ".join(labels) or "none"
+                message = f"there is no label {node.text!r}: [{LABELS}] has {known}"
+                fields.wrong(node.place, message)
     return LabelTables(labels, nodes)
-
-
-def _table(
-    tables: Mapping[str, Any], name: str, report: Callable[[str, str, str], None]
-) -> Mapping[str, Any]:
-    found = tables.get(name, {})
-    if isinstance(found, dict):
-        return found
-    report(name, "", f"[{name}] must be a table")
-    return {}

@@ -4,9 +4,10 @@ The defaults are so large that only attackers, and loops that went wrong, reach 
 What a limit refuses, and with which words, is said where it is asked (`web/limits.py`).
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 DEFAULT_REQUESTS_PER_SECOND: Final = 1_000
 
@@ -37,56 +38,27 @@ class LimitSettings(msgspec.Struct, frozen=True):
     or a twentieth of the disk if that is less.
     """
 
-    header_kb: int = 32
-    body_mb: int = 8
-    tasks: int = 1_000_000
-    asks: int = 10_000
-    containers: int = 1_000_000
-    places: int = 10_000
-    applications_per_user: int = 10_000
-    user_mb: int = 512
-    environment_kb: int = 256
-    requests_per_second: int | None = None
-    streams_per_caller: int = 2_000
-    streams: int = 5_000
-    connections: int = 10_000
-    connections_per_address: int = 5_000
-    header_s: int = 10
-    body_s: int = 30
-    send_s: int = 30
-    bodies_mb: int = 256
-    answers_mb: int = 64
-    result_mb: int = 256
-    payload_mb: int = 256
-    package_mb: int = 512
-    packages_mb: int = 2_048
-    free_mb: int | None = None
-
-
-RANGES: Final = {
-    "header_kb": (1, 1_024),
-    "body_mb": (1, 1_024),
-    "tasks": (1, 1_000_000),
-    "asks": (1, 10_000),
-    "containers": (1, 2**31 - 1),
-    "places": (1, 1_000_000),
-    "applications_per_user": (1, 10_000_000),
-    "user_mb": (1, 1_048_576),
-    "environment_kb": (1, 1_024),
-    "requests_per_second": (0, 1_000_000),
-    "streams_per_caller": (1, 1_000_000),
-    "streams": (1, 1_000_000),
-    "connections": (10, 1_000_000),
-    "connections_per_address": (10, 1_000_000),
-    "header_s": (1, 3_600),
-    "body_s": (1, 3_600),
-    "send_s": (1, 3_600),
-    "bodies_mb": (1, 1_048_576),
-    "answers_mb": (1, 1_048_576),
-    "result_mb": (1, 1_048_576),
-    "payload_mb": (1, 1_048_576),
-    "package_mb": (1, 4_095),
-    "packages_mb": (1, 1_048_576),
-    "free_mb": (0, 2**40),
-}
-"""The least and the most of each."""
+    header_kb: Annotated[int, Meta(ge=1, le=1_024)] = 32
+    body_mb: Annotated[int, Meta(ge=1, le=1_024)] = 8
+    tasks: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
+    asks: Annotated[int, Meta(ge=1, le=10_000)] = 10_000
+    containers: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1_000_000
+    places: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    applications_per_user: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
+    user_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 512
+    environment_kb: Annotated[int, Meta(ge=1, le=1_024)] = 256
+    requests_per_second: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    streams_per_caller: Annotated[int, Meta(ge=1, le=1_000_000)] = 2_000
+    streams: Annotated[int, Meta(ge=1, le=1_000_000)] = 5_000
+    connections: Annotated[int, Meta(ge=10, le=1_000_000)] = 10_000
+    connections_per_address: Annotated[int, Meta(ge=10, le=1_000_000)] = 5_000
+    header_s: Annotated[int, Meta(ge=1, le=3_600)] = 10
+    body_s: Annotated[int, Meta(ge=1, le=3_600)] = 30
+    send_s: Annotated[int, Meta(ge=1, le=3_600)] = 30
+    bodies_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    answers_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 64
+    result_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    payload_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+    package_mb: Annotated[int, Meta(ge=1, le=4_095)] = 512
+    packages_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 2_048
+    free_mb: Annotated[int, Meta(ge=0, le=2**40)] | None = None

@@ -1,10 +1,9 @@
 """Owns the section [notify] of fairshare.toml. Knows nothing of how notices are sent."""
 
-from typing import Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
-
-SECURITIES: Final = ("none", "starttls", "tls")
+from msgspec import Meta
 
 
 class NotifySettings(msgspec.Struct, frozen=True):
@@ -18,7 +17,7 @@ class NotifySettings(msgspec.Struct, frozen=True):
 
     webhooks: tuple[str, ...] = ()
     smtp_host: str | None = None
-    smtp_port: int = 25
+    smtp_port: Annotated[int, Meta(ge=1, le=65_535)] = 25
     smtp_security: Literal["none", "starttls", "tls"] = "none"
     smtp_from: str | None = None
     smtp_user: str | None = None

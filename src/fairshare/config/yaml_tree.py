@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
 
 RULE: Final = "yaml"
@@ -29,9 +30,6 @@ class Limits(msgspec.Struct, frozen=True):
 LIMITS: Final = Limits()
 
 
-Plain = bool | int | float | str | list[Any] | dict[str, Any] | None
-"""The values of a YAML text, without places."""
-
 _CONSTANTS: Final[dict[str, bool | None]] = {
     "": None,
     "~": None,
@@ -44,56 +42,6 @@ _OTHER_BASE = re.compile(r"0o([0-7]{1,100})|0x([0-9a-fA-F]{1,100})")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"([-+]?)\.(?:(inf|Inf|INF)|nan|NaN|NAN)")
 _DEFAULT_TAGS: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map"))
-
-
-class Node:
-    """One value and its place. `text` is a scalar as it was written.
-
-    `items` holds the elements of a sequence, `entries` the values of a mapping by the text of
-    their keys; both are None for what is neither. `keys` has the place of each key.
-    """
-
-    __slots__ = ("entries", "items", "keys", "place", "scalar", "text")
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.items: list[Node] | None = None
-        self.entries: dict[str, Node] | None = None
-        self.keys: dict[str, Place] = {}
-        self.scalar: bool | int | float | str | None = None
-        self.text = ""
-
-    @property
-    def plain(self) -> Plain:
-        """The value without places.
-
-        >>> read_yaml("{a: [1, on, '2']}", "x.yaml", Problems()).plain
-        {'a': [1, 'on', '2']}
-        """
-        if self.items is not None:
-            return [item.plain for item in self.items]
-        if self.entries is not None:
-            return {name: value.plain for name, value in self.entries.items()}
-        return self.scalar
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it is neither a list nor a mapping."""
-        return self.items is None and self.entries is None
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing (an empty list or mapping is something)."""
-        return self.is_scalar and self.scalar is None
-
-    @property
-    def kind(self) -> str:
-        """What it is, in words for an error message."""
-        if self.items is not None:
-            return "a list"
-        if self.entries is not None:
-            return "a mapping"
-        return "nothing" if self.scalar is None else repr(self.text)
 
 
 def scalar_of(text: str) -> bool | int | float | str | None:

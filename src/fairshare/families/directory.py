@@ -19,6 +19,7 @@ from fairshare.config.problems import Place, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_site
+from fairshare.config.toml_tree import read_toml
 from fairshare.config.user_groups import read_user_groups
 from fairshare.config.web import read_web
 from fairshare.documents.gpus import GpuSetting
@@ -81,22 +82,20 @@ def collect_directory(
     _look_for_files(directory, problems)
     family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
     toml = directory / shell.FILE
-    toml_document = _read(toml, problems)
-    if family is not None and (gpus_of(toml_document) if gpus is None else gpus) != "none":
+    root = read_toml(_read(toml, problems) or b"", str(toml), problems)
+    if family is not None and (gpus_of(root) if gpus is None else gpus) != "none":
         documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
         site = read_site(documents, Problems(), os.environ, include_reader(directory))
     store = ConfigurationStore()
     if family is not None:
         site, store = family.read_properties(directory, documents, site, stored, problems)
-    shell_settings = shell.read_shell(
-        toml_document, str(toml), problems, _web_port(site, problems), section_readers()
-    )
+    shell_settings = shell.read_tree(root, problems, _web_port(site, problems), section_readers())
     shell_settings = _with_gpus(shell_settings, gpus)
     manager = read_manager(site, problems)
     types = manager.types if family is None else family.resource_types(manager.types)
-    shell.check_resources(shell_settings, types, toml_document, str(toml), problems)
+    shell.check_resources(shell_settings, types, root, problems)
     located = _absolute_paths(shell_settings, directory)
-    check_certificate(located.server, toml_document, str(toml), problems)
+    check_certificate(located.server, root, problems)
     node_manager = read_node_manager(site, problems)
     users = shell_settings.users
     groups = read_user_groups(

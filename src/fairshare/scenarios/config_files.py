@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import Node
 from fairshare.scenarios.fields import RULE
 from fairshare.wording import cause
 

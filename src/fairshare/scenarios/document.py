@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import Node, read_yaml
+from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.registry import JOBS, all_families, family_of_public_name
 from fairshare.scenarios.config_files import fill_in

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import Node
 from fairshare.model.resources import MEMORY
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check

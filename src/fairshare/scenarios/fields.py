@@ -4,24 +4,24 @@ the rule `scenario`. Knows no key but `error`.
 
 from typing import Final
 
-from fairshare.config import yaml_fields
+from fairshare.config import fields
+from fairshare.config.fields import unknown_word
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_fields import unknown_word
-from fairshare.config.yaml_tree import Node
 
 __all__ = ["RULE", "Fields", "Values", "unknown_word"]
 
 RULE: Final = "scenario"
 
 
-class Values(yaml_fields.Values):
+class Values(fields.Values):
     """Typed values of single nodes of a scenario."""
 
     def __init__(self, problems: Problems) -> None:
         super().__init__(problems, RULE, bare_unit="s")
 
 
-class Fields(yaml_fields.Fields):
+class Fields(fields.Fields):
     """The entries of one mapping of a scenario."""
 
     def __init__(self, node: Node, what: str, problems: Problems) -> None:

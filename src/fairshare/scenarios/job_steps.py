@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import Node
 from fairshare.families.registry import JOBS
 from fairshare.scenarios import step_readers
 from fairshare.scenarios.expectations import JOB_CHECKS, read_checks

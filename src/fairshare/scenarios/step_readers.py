@@ -7,8 +7,8 @@ mistakes. A new step is one reader and one line of `STEP_READERS`.
 from collections.abc import Callable
 from typing import Final
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import Node
 from fairshare.families.registry import all_families
 from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import read_checks

@@ -66,10 +66,10 @@ def test_the_amounts_may_stand_in_one_line(tmp_path):
         ('[engine.resources]\n\n"yarn.io/tpu" = 2', 3, "no resource type 'yarn.io/tpu'"),
         ('[engine]\nresources = {"tpu" = 2}', 2, "yarn.resource-types names yarn.io/gpu"),
         ('[engine.resources]\n"yarn.io/gpu" = "two"', 2, "must be a whole number"),
-        ('[engine.resources]\n"yarn.io/gpu" = -1', 2, "must be 0 to"),
+        ('[engine.resources]\n"yarn.io/gpu" = -1', 2, "must be at least 0"),
         ("[engine.resources]\na.b = 2", 2, "in quotation marks"),
         ("[engine.resources]\nmemory-mb = 2", 2, "belongs to [engine]"),
-        ("[engine]\nresources = 3", 2, "must be a table of numbers by name, not 3"),
+        ("[engine]\nresources = 3", 2, "must be a table of numbers by name, found '3'"),
     ],
 )
 def test_what_a_node_cannot_offer_is_reported_at_its_line(tmp_path, toml, line, words):

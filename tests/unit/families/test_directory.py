@@ -263,7 +263,7 @@ def test_errors_of_all_files_are_told_together(tmp_path: Path) -> None:
     lines = refused(tmp_path).splitlines()
     assert [line.split(": error: ")[0] for line in lines] == [
         "resource-types.xml:1:16",
-        "fairshare.toml:2",
+        "fairshare.toml:2:1",
         "yarn-site.xml:3:61",
         "fair-scheduler.xml:1:14",
     ]

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from fairshare.config.fields import Fields
 from fairshare.config.problems import Problems
-from fairshare.config.yaml_fields import Fields
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.simulate.readers import read_workload

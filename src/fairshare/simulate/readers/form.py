@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from fairshare.config.yaml_fields import LARGEST
+from fairshare.config.fields import LARGEST
 from fairshare.config.yaml_form import (
     BOOLEAN,
     FRACTION,

@@ -25,9 +25,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from fairshare.config.fields import LARGEST, Fields, unknown_word
+from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
-from fairshare.config.yaml_fields import LARGEST, Fields, unknown_word
-from fairshare.config.yaml_tree import Limits, Node, read_json_line
+from fairshare.config.yaml_tree import Limits, read_json_line
 from fairshare.config.yaml_tree import read_yaml as read_tree
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.inputs import NodeJoined, SubmitApplication

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.config.fields import Fields
 from fairshare.config.problems import Place, Problems
-from fairshare.config.yaml_fields import Fields
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationSubmitted

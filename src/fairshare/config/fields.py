@@ -1,4 +1,4 @@
-"""Owns the typed reading of YAML nodes: texts, numbers, durations, amounts. Knows no key.
+"""Owns the typed reading of located nodes: texts, numbers, durations, amounts. Knows no key.
 
 A reader reports what is wrong with its place and goes on with a harmless value, so that one run
 names every mistake of a file.
@@ -8,8 +8,8 @@ import difflib
 from collections.abc import Collection
 from typing import Final
 
+from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
-from fairshare.config.yaml_tree import Node
 from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import Unit, parse_duration_ms
 from fairshare.documents.sizes import parse_size
@@ -27,9 +27,11 @@ class Values:
         self.problems = problems
         self.rule = rule
         self.bare_unit = bare_unit
+        self.mistakes = 0
 
     def wrong(self, place: Place, message: str) -> None:
         """Report a mistake."""
+        self.mistakes += 1
         self.problems.error(place, self.rule, message)
 
     def text_of(self, node: Node, what: str) -> str:
@@ -57,11 +59,24 @@ class Values:
         if isinstance(value, bool) or not isinstance(value, int):
             self.wrong(node.place, f"{what} must be a whole number, found {node.kind}")
             return 0
+        return self.bounded(node, what, value, minimum, maximum)
+
+    def bounded(
+        self, node: Node, what: str, value: int, minimum: int | None, maximum: int | None
+    ) -> int:
+        """The value of a node, which is within bounds."""
         if minimum is not None and value < minimum:
             self.wrong(node.place, f"{what} is {value}: it must be at least {minimum}")
         if maximum is not None and value > maximum:
             self.wrong(node.place, f"{what} is {value}: it must be at most {maximum}")
         return value
+
+    def word_of(self, node: Node, what: str, words: Collection[str]) -> str:
+        """One of several words."""
+        if node.text not in words or not node.is_scalar:
+            known = " or ".join(map(repr, words))
+            self.wrong(node.place, f"{what} must be {known}, found {node.kind}")
+        return node.text
 
     def duration_of(self, node: Node, what: str) -> int:
         """A duration such as `5s`, in milliseconds."""
