@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from fairshare.config import node_labels
-from fairshare.config.findings import add_findings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import ShellSettings
@@ -49,6 +48,7 @@ from fairshare.families.family import (
     Source,
     Watched,
 )
+from fairshare.families.lint_rules import apply_rules
 from fairshare.families.maximum import with_maximum
 from fairshare.families.store import STORED, ConfigurationStore
 from fairshare.model.resources import Resource, ResourceTypes
@@ -227,7 +227,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         """As `SchedulerFamily.lint_directory`."""
         name = str(configuration.directory / CAPACITY_FILE)
         settings, site = self.settings_of(configuration), configuration.site
-        _apply(CapacitySubject(settings, site, name, cluster, True), problems)
+        apply_rules(RULES, CapacitySubject(settings, site, name, cluster, True), problems)
 
     def owns_site(self, site: Site, file: str) -> bool:
         """As `SchedulerFamily.owns_site`."""
@@ -246,7 +246,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         settings = collect_capacity(site, problems, str(path), file_reader(path.parent))
         total = cluster_of(cluster, settings.types)
         has_site = path.name != CAPACITY_FILE and CLASS in site
-        _apply(CapacitySubject(settings, site, str(path), total, has_site), problems)
+        apply_rules(RULES, CapacitySubject(settings, site, str(path), total, has_site), problems)
 
     def lint_draft(
         self,
@@ -259,7 +259,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         """As `SchedulerFamily.lint_draft`."""
         site = draft_site(text, file, configuration, problems)
         found = collect_capacity(site, problems, file, file_reader(configuration.directory))
-        _apply(CapacitySubject(found, site, file, cluster, True), problems)
+        apply_rules(RULES, CapacitySubject(found, site, file, cluster, True), problems)
         return None if problems.errors else found
 
     def lint_properties(
@@ -269,13 +269,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         site = store.with_properties(properties)
         problems = Problems()
         settings = collect_capacity(site, Problems(), STORED, read_file)
-        _apply(CapacitySubject(settings, site, STORED), problems)
+        apply_rules(RULES, CapacitySubject(settings, site, STORED), problems)
         return problems.all
-
-
-def _apply(subject: CapacitySubject, problems: Problems) -> None:
-    for name, rule in RULES.items():
-        add_findings(name, rule(subject), problems)
 
 
 def _with_labels(

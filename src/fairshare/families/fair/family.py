@@ -19,7 +19,7 @@ from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
 from fairshare.families.fair import allocation_file, queue_elements
 from fairshare.families.fair.draft import DRAFT
-from fairshare.families.fair.lint.registry import apply_rules
+from fairshare.families.fair.lint.registry import RULES
 from fairshare.families.fair.lint.subject import Subject, find_elements
 from fairshare.families.fair.reading import (
     ALLOCATION_FILE,
@@ -30,6 +30,7 @@ from fairshare.families.fair.reading import (
 from fairshare.families.fair.stored import STORED_CLASSES
 from fairshare.families.fair.yarn import FairYarn
 from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
+from fairshare.families.lint_rules import apply_rules
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.fair import views
 from fairshare.schedulers.fair.scheduler import FairScheduler
@@ -164,7 +165,7 @@ def _apply(
     problems: Problems,
 ) -> None:
     elements = None if document is None else find_elements(document, file, settings.types)
-    apply_rules(Subject(settings, site, elements, cluster, has_site), problems)
+    apply_rules(RULES, Subject(settings, site, elements, cluster, has_site), problems)
 
 
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from fairshare.config.findings import add_findings
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
@@ -19,6 +18,7 @@ from fairshare.families.allocation import (
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
+from fairshare.families.lint_rules import apply_rules
 from fairshare.families.pools import file as pools_file
 from fairshare.families.pools.draft import DRAFT
 from fairshare.families.pools.jobs import PoolJobs
@@ -114,7 +114,8 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     ) -> None:
         """As `SchedulerFamily.lint_directory`."""
         document = read_again(configuration.allocation_path)
-        _apply(
+        apply_rules(
+            RULES,
             PoolsSubject(
                 self.settings_of(configuration),
                 configuration.site,
@@ -131,7 +132,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         """As `SchedulerFamily.lint_site`."""
         settings = collect_pools(site, None, "", problems)
         total = cluster_of(cluster, settings.types)
-        _apply(PoolsSubject(settings, site, None, "", total), problems)
+        apply_rules(RULES, PoolsSubject(settings, site, None, "", total), problems)
 
     def lint_elements(
         self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
@@ -141,7 +142,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         settings = collect_pools(site, document, str(path), problems, switches)
         total = cluster_of(cluster, settings.types)
         subject = PoolsSubject(settings, site, document, str(path), total, has_site=False)
-        _apply(subject, problems)
+        apply_rules(RULES, subject, problems)
 
     def lint_draft(
         self,
@@ -154,15 +155,10 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         """As `SchedulerFamily.lint_draft`."""
         site, document = configuration.site, text.encode()
         settings = collect_pools(site, document, file, problems, _switches(configuration.shell))
-        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
+        apply_rules(RULES, PoolsSubject(settings, site, document, file, cluster), problems)
 
 
 def _switches(settings: ShellSettings) -> PoolSwitches:
     found = settings.sections.get(SECTION, PoolSwitches())
     assert isinstance(found, PoolSwitches)
     return found
-
-
-def _apply(subject: PoolsSubject, problems: Problems) -> None:
-    for name, rule in RULES.items():
-        add_findings(name, rule(subject), problems)

@@ -34,7 +34,7 @@ def preemption_is_off(subject: CapacitySubject) -> Iterator[Finding]:
             yield subject.silent(property_of(name, _INTRA_OF_QUEUE), why, "preempts nothing")
 
 
-def intra_queue_is_off(subject: CapacitySubject) -> Iterator[Finding]:
+def intra_queue_preemption_is_off(subject: CapacitySubject) -> Iterator[Finding]:
     """Settings of the preemption inside queues, which is not switched on."""
     monitor = subject.settings.monitor
     if not monitor.enabled or monitor.intra_queue.enabled:

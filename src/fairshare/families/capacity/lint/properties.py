@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from fairshare.config.findings import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject
+from fairshare.families.lint_rules import foreign_properties
 
 _OTHERS = {
     "yarn.scheduler.fair.": "the Fair Scheduler",
@@ -14,13 +15,4 @@ _OTHERS = {
 
 def property_of_other_scheduler(subject: CapacitySubject) -> Iterator[Finding]:
     """Properties that look as if they mattered; the first one of each kind is named."""
-    for prefix, owner in _OTHERS.items():
-        names = subject.site.names(prefix)
-        if names:
-            more = f" (and {len(names) - 1} more {prefix}*)" if len(names) > 1 else ""
-            yield Finding(
-                subject.site.place(names[0]),
-                f"{names[0]}{more} has no effect: it belongs to {owner}",
-                "ignores it under the Capacity Scheduler",
-                "warning",
-            )
+    return foreign_properties(subject.site, _OTHERS, "Capacity Scheduler")

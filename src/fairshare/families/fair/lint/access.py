@@ -26,22 +26,6 @@ def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
-    """Root restricts submission, but all users may administer, and so submit."""
-    root = subject.queue(ROOT)
-    if (
-        root.submit_acl is not None
-        and "*" not in root.submit_acl
-        and "*" in (root.administer_acl or "*")
-    ):
-        yield Finding(
-            subject.place(ROOT, "aclSubmitApps"),
-            "aclSubmitApps of root excludes no users, because administrators of a queue may submit"
-            " to it, and root lets all users administer: give root <aclAdministerApps>, too",
-            "lets all users submit everywhere",
-        )
-
-
 def restriction_void(subject: Subject) -> Iterator[Finding]:
     """A list below a queue that admits all users."""
     for name, element in subject.written("aclSubmitApps"):
@@ -65,6 +49,22 @@ def restriction_void(subject: Subject) -> Iterator[Finding]:
                     "admits users that may submit to, or administer, any queue above",
                 )
                 break
+
+
+def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
+    """Root restricts submission, but all users may administer, and so submit."""
+    root = subject.queue(ROOT)
+    if (
+        root.submit_acl is not None
+        and "*" not in root.submit_acl
+        and "*" in (root.administer_acl or "*")
+    ):
+        yield Finding(
+            subject.place(ROOT, "aclSubmitApps"),
+            "aclSubmitApps of root excludes no users, because administrators of a queue may submit"
+            " to it, and root lets all users administer: give root <aclAdministerApps>, too",
+            "lets all users submit everywhere",
+        )
 
 
 def administration_unchecked(subject: Subject) -> Iterator[Finding]:

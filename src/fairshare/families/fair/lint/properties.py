@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from fairshare.config.findings import Finding
 from fairshare.families.fair.lint.subject import Subject
+from fairshare.families.lint_rules import foreign_properties
 
 _OTHERS = {
     "yarn.scheduler.capacity.": "the Capacity Scheduler",
@@ -20,13 +21,4 @@ _OTHERS = {
 
 def property_of_other_scheduler(subject: Subject) -> Iterator[Finding]:
     """Properties that look as if they mattered; the first one of each kind is named."""
-    for prefix, owner in _OTHERS.items():
-        names = subject.site.names(prefix)
-        if names:
-            more = f" (and {len(names) - 1} more {prefix}*)" if len(names) > 1 else ""
-            yield Finding(
-                subject.site.place(names[0]),
-                f"{names[0]}{more} has no effect: it belongs to {owner}",
-                "ignores it under the Fair Scheduler",
-                "warning",
-            )
+    return foreign_properties(subject.site, _OTHERS, "Fair Scheduler")

@@ -7,9 +7,10 @@ import pytest
 
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site import Site
-from fairshare.families.fair.lint.registry import RULES, apply_rules
+from fairshare.families.fair.lint.registry import RULES
 from fairshare.families.fair.lint.subject import Subject, find_elements
 from fairshare.families.fair.reading import collect_fair
+from fairshare.families.lint_rules import apply_rules
 
 FAIR = "yarn.scheduler.fair."
 
@@ -452,7 +453,7 @@ def found_in(sample: Sample) -> list[Problem]:
     assert problems.errors == ()
     elements = find_elements(document, "fair-scheduler.xml", settings.types)
     said = Problems()
-    apply_rules(Subject(settings, site, elements, sample.cluster), said)
+    apply_rules(RULES, Subject(settings, site, elements, sample.cluster), said)
     return list(said.all)
 
 
@@ -486,5 +487,5 @@ def test_an_allocation_file_alone_says_nothing_of_preemption_being_off() -> None
     settings = collect_fair(Site.of({}), document, "f", Problems())
     elements = find_elements(document, "f", settings.types)
     said = Problems()
-    apply_rules(Subject(settings, Site.of({}), elements, has_site=False), said)
+    apply_rules(RULES, Subject(settings, Site.of({}), elements, has_site=False), said)
     assert said.all == ()
