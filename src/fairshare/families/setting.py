@@ -30,14 +30,14 @@ class Setting(msgspec.Struct, frozen=True):
 
     name: str
     field: str
-    meaning: str
-    unwritten: str
     read: Callable[..., Any]
-    write: Callable[..., str] = str
-    scope: Scope = "queue"
-    title: str = ""
+    unwritten: str
+    meaning: str
     example: str = ""
+    title: str = ""
+    scope: Scope = "queue"
     choices: tuple[str, ...] = ()
+    write: Callable[..., str] = str
     aliases: tuple[str, ...] = ()
     since: str = ""
 
@@ -57,7 +57,7 @@ def of_cluster(
     name: str, field: str, read: Callable[..., Any], unwritten: str, meaning: str
 ) -> Setting:
     """A property of the whole scheduler, read with `read_fields`."""
-    return Setting(name, field, meaning, unwritten, read, scope="cluster")
+    return Setting(name, field, read, unwritten, meaning, scope="cluster")
 
 
 def read_fields(
@@ -81,7 +81,7 @@ def form_fields(settings: Iterable[Setting]) -> tuple[Field, ...]:
 def reference(settings: Iterable[Setting]) -> str:
     """The rows of a reference page, as a Markdown table.
 
-    >>> weight = Setting("weight", "weight", "Share of this queue.", "1", float, str, example="2.5")
+    >>> weight = Setting("weight", "weight", float, "1", "Share of this queue.", "2.5")
     >>> print(reference([weight]))
     | setting | applies to | meaning | without it | example |
     | --- | --- | --- | --- | --- |

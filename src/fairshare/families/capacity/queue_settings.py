@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fairshare.families.capacity.queue_values import QueueValues
-from fairshare.families.setting import Scope, Setting, form_fields
+from fairshare.families.setting import Setting, form_fields
 
 Read = Callable[[QueueValues, str], Any]
 
@@ -35,189 +35,172 @@ def _to_make(read: Read) -> Read:
     return lambda values, name: read(values.forgiving(), name)
 
 
-def _row(
-    name: str,
-    field: str,
-    read: Read,
-    unwritten: str,
-    meaning: str,
-    example: str = "",
-    title: str = "",
-    scope: Scope = "queue",
-    choices: tuple[str, ...] = (),
-) -> Setting:
-    return Setting(
-        name, field, meaning, unwritten, read,
-        scope=scope, title=title, example=example, choices=choices,
-    )  # fmt: skip
-
-
 _SWITCH: Final = ("true", "false")
 
-CHILDREN: Final = _row(
+CHILDREN: Final = Setting(
     "queues", "children", QueueValues.children, "none",
     "The short names of the queues right below, separated by commas.", "a,b",
 )  # fmt: skip
 
 SETTINGS: Final = (
     CHILDREN,
-    _row(
+    Setting(
         "capacity", "capacity", QueueValues.capacity, "0",
         "The guarantee: a percentage of the parent's, a weight beside siblings, or amounts.",
         "40, 2w or [memory=4096,vcores=4]", "Configured Capacity",
     ),
-    _row(
+    Setting(
         "maximum-capacity", "maximum_capacity", QueueValues.maximum, "100",
         "The most that the queue may use, as a percentage of the parent's or as amounts.",
         "60", "Configured Max Capacity",
     ),
-    _row(
+    Setting(
         "state", "state", QueueValues.state, "RUNNING",
         "Whether the queue takes applications.", "", "State", choices=QueueValues.STATES,
     ),
-    _row(
+    Setting(
         "user-limit-factor", "user_limit_factor", _of_leaf(QueueValues.single), "1",
         "The most that one user may use, as a multiple of the queue's capacity; -1 for any.",
         "2", "User Limit Factor", "leaf",
     ),
-    _row(
+    Setting(
         "minimum-user-limit-percent", "minimum_user_limit_percent",
         _of_leaf(QueueValues.single), "100",
         "The percentage of the queue that each user gets at least, however many there are.",
         "25", "Minimum User Limit Percent", "leaf",
     ),
-    _row(
+    Setting(
         "maximum-am-resource-percent", "maximum_master_share", QueueValues.single, "0.1",
         "The fraction of the queue that application masters may use.",
         "0.2", "Max AM Resource Percent", "leaf",
     ),
-    _row(
+    Setting(
         "maximum-applications", "maximum_applications", _of_leaf(QueueValues.integer),
         "its part of 10000", "The most applications of the queue, pending ones included.",
         "500", "Max Applications", "leaf",
     ),
-    _row(
+    Setting(
         "max-parallel-apps", "maximum_parallel_applications", QueueValues.integer, "no limit",
         "The most applications of the queue that run at once.", "20", "Max Parallel Applications",
     ),
-    _row(
+    Setting(
         "ordering-policy", "ordering_policy", QueueValues.ordering_policy, "fifo, or utilization",
         "The order of a leaf's applications, or of a parent's children. Leaf queues also know"
         " fifo-with-partitions and fifo-for-pending-apps.", "", "Ordering Policy",
         choices=("fifo", "fair", "utilization", "priority-utilization"),
     ),
-    _row(
+    Setting(
         "ordering-policy.fair.enable-size-based-weight", "size_based_weight", QueueValues.boolean,
         "false", "With ordering-policy fair: whether an application's share grows with its demand.",
         scope="leaf", choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "ordering-policy.exclusive-enforced-partitions", "enforced_partitions",
         QueueValues.strings, "none",
         "With fifo-with-partitions: partitions whose applications have an order of their own.",
         "gpu,ssd",
     ),
-    _row(
+    Setting(
         "priority", "priority", QueueValues.integer, "0",
         "The queue's priority, for a parent with ordering-policy priority-utilization.",
         "5", "Priority",
     ),
-    _row(
+    Setting(
         "disable_preemption", "preemption_disabled", QueueValues.boolean, "its parent's",
         "Whether no container of this queue is preempted for other queues.",
         "", "Preemption Disabled", choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "intra-queue-preemption.disable_preemption", "intra_queue_preemption_disabled",
         QueueValues.boolean, "its parent's",
         "Whether no container of this queue is preempted for applications of the same queue.",
         choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "default-application-priority", "default_application_priority",
         _of_leaf(QueueValues.integer), "0",
         "The priority of applications that are submitted without one.",
         "3", "Default Application Priority", "leaf",
     ),
-    _row(
+    Setting(
         "maximum-application-lifetime", "maximum_lifetime_s", QueueValues.long, "none",
         "Seconds after which an application is killed at the latest.",
         "86400", "Max Application Lifetime (s)",
     ),
-    _row(
+    Setting(
         "default-application-lifetime", "default_lifetime_s", QueueValues.long, "the maximum",
         "Seconds after which an application is killed that is submitted without a lifetime.",
         "3600",
     ),
-    _row(
+    Setting(
         "acl_submit_applications", "submit_acl", QueueValues.text, "the list of its parent",
         "Users and groups that may submit applications: `user1,user2 group1,group2`.",
         "ann,bob staff", "Users That May Submit",
     ),
-    _row(
+    Setting(
         "acl_administer_queue", "administer_acl", QueueValues.text, "the list of its parent",
         "Users and groups that may kill and move the queue's applications.",
         "ann staff", "Administrators",
     ),
-    _row(
+    Setting(
         "acl_application_max_priority", "priority_rules", QueueValues.priority_rules,
         "no restriction", "The highest priority that users and groups may choose.",
         "[user=ann group=dev max_priority=7 default_priority=4]", scope="leaf",
     ),
-    _row(
+    Setting(
         "maximum-allocation-mb", "maximum_allocation_mb", QueueValues.long, "the cluster's",
         "The most memory of one container, in MB.", "4096",
     ),
-    _row(
+    Setting(
         "maximum-allocation-vcores", "maximum_allocation_vcores", QueueValues.integer,
         "the cluster's", "The most vcores of one container.", "4",
     ),
-    _row(
+    Setting(
         "maximum-allocation", "maximum_allocation", QueueValues.largest_container,
         "the two above", "The largest container, by resource types.", "memory-mb=4G,vcores=2",
     ),
-    _row(
+    Setting(
         "allow-zero-capacity-sum", "allow_zero_capacity_sum", QueueValues.boolean, "false",
         "Whether the capacities of the children may all be 0.", scope="parent", choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "accessible-node-labels", "accessible_labels", QueueValues.accessible_labels,
         "its parent's", "The node labels whose nodes the queue may use; `*` for all.", "gpu,ssd",
     ),
-    _row(
+    Setting(
         "default-node-label-expression", "default_label_expression", QueueValues.trimmed,
         "its parent's", "The node label of requests that name none.", "gpu",
     ),
-    _row(
+    Setting(
         "auto-queue-creation-v2.enabled", "dynamic_children", QueueValues.boolean, "false",
         "Whether submissions create queues below this one.", choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "auto-queue-creation-v2.max-queues", "maximum_dynamic_children",
         _to_make(QueueValues.integer), "1000", "The most queues that submissions create below.",
         "50", scope="parent",
     ),
-    _row(
+    Setting(
         "auto-queue-creation-v2.maximum-queue-depth", "maximum_queue_depth",
         _of_parent(QueueValues.integer), "the scheduler's",
         "How many levels of queues a submission may create.", "3", scope="parent",
     ),
-    _row(
+    Setting(
         "auto-queue-creation-v2.queue-auto-removal.enable", "remove_dynamic", _on, "true",
         "Whether this queue, if a submission created it, is removed when it is idle.",
         choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "auto-create-child-queue.enabled", "legacy_dynamic_leaves", QueueValues.boolean, "false",
         "The older creation: whether leaf queues are created below this one for mappings.",
         choices=_SWITCH,
     ),
-    _row(
+    Setting(
         "auto-create-child-queue.max-queues", "legacy_maximum_leaves",
         _to_make(QueueValues.integer), "1000", "The older creation: the most leaf queues below.",
         "50", scope="parent",
     ),
-    _row(
+    Setting(
         "auto-create-child-queue.fail-on-exceeding-parent-capacity", "legacy_fail_on_exceeding",
         QueueValues.boolean, "false",
         "The older creation: whether leaf queues above the parent's capacity are refused.",
@@ -226,22 +209,22 @@ SETTINGS: Final = (
 )  # fmt: skip
 """The settings of a queue, in the order of the form and of the reference page."""
 
-USER_WEIGHT: Final = _row(
+USER_WEIGHT: Final = Setting(
     "weight", "user_weights", QueueValues.single, "1",
     "The share of this user beside other users of the queue.", "1.5",
 )  # fmt: skip
 """`user-settings.USER.weight` of a queue."""
 
 LABEL: Final = (
-    _row(
+    Setting(
         "capacity", "capacity", QueueValues.label_capacity, "0",
         "The queue's guarantee of the partition, as `capacity`.", "40",
     ),
-    _row(
+    Setting(
         "maximum-capacity", "maximum_capacity", QueueValues.label_maximum, "100",
         "The most of the partition that the queue may use, as `maximum-capacity`.", "60",
     ),
-    _row(
+    Setting(
         "maximum-am-resource-percent", "maximum_master_share", QueueValues.single,
         "the queue's", "The fraction of it that application masters may use.", "0.2",
     ),
@@ -250,7 +233,7 @@ LABEL: Final = (
 
 
 def _template(name: str, field: str, meaning: str) -> Setting:
-    return Setting(name, field, meaning, "nothing", QueueValues.text, scope="parent")
+    return Setting(name, field, QueueValues.text, "nothing", meaning, scope="parent")
 
 
 TEMPLATE: Final = (
