@@ -14,12 +14,12 @@ from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios import job_steps, steps
-from fairshare.scenarios.asks import vector
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
 from fairshare.scenarios.description import Description
 from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_tasks import Tasks
+from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.outcome import Comparison, Outcome
 from fairshare.scenarios.waiting import add_reasons
 
@@ -46,7 +46,7 @@ class JobRunner:
         self._cluster.listeners.append(self._tasks.hear)
         self._comparisons: list[Comparison] = []
         for group in scenario.nodes:
-            self._add_nodes(group)
+            add_nodes(group, self._cluster, self._types)
 
     def step(self, step: steps.Step) -> Outcome:
         """Run one step; what it was refused for is in the answer."""
@@ -98,7 +98,7 @@ class JobRunner:
 
     @singledispatchmethod
     def _apply(self, step: steps.Step) -> None:
-        raise NotImplementedError(type(step).__name__)
+        apply_node_step(step, self._cluster, self._types)
 
     # Jobs.
 
@@ -179,7 +179,7 @@ class JobRunner:
                     self._beat(node, step.assigned)
 
     def _beat(self, node: str, expected: tuple[str, ...] | None) -> None:
-        self._need_node(node)
+        need_node(node, self._cluster)
         self._look_at_file(by_update=False)
         before = len(self._tasks.granted)
         self._cluster.call(inputs.NodeBeat(node))
@@ -191,40 +191,6 @@ class JobRunner:
             for name, task in zip(expected, found, strict=True)
         )
         self._comparisons.append(Comparison("assigned", list(expected), found, as_expected))
-
-    def _need_node(self, name: str) -> None:
-        if name not in self._cluster.state.nodes:
-            raise InputError("unknown-node", f"no node {name}")
-
-    @_apply.register
-    def _add(self, step: steps.AddNodes) -> None:
-        self._add_nodes(step.nodes)
-
-    def _add_nodes(self, group: steps.NodeGroup) -> None:
-        total = vector(self._types, group.resources)
-        for name in group.names:
-            if name in self._cluster.state.nodes:
-                raise InputError("repeated-name", f"there is a node {name} already")
-            self._cluster.call(inputs.NodeJoined(name, total, group.rack))
-
-    @_apply.register
-    def _remove(self, step: steps.RemoveNode) -> None:
-        self._need_node(step.name)
-        self._cluster.call(inputs.NodeLost(step.name))
-
-    @_apply.register
-    def _drain(self, step: steps.DrainNode) -> None:
-        drain = inputs.DrainNode if step.on else inputs.UndrainNode
-        self._cluster.call(drain(step.name))
-
-    @_apply.register
-    def _safe_mode(self, step: steps.SafeMode) -> None:
-        self._cluster.call(inputs.SetSafeMode(step.on))
-
-    @_apply.register
-    def _resize(self, step: steps.ResizeNode) -> None:
-        self._need_node(step.name)
-        self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
 
     # Configuration, time and passes.
 

@@ -18,6 +18,7 @@ from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
 from fairshare.scenarios.description import Description, describe
 from fairshare.scenarios.masters import Masters, refusals
+from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.outcome import Outcome
 from fairshare.scenarios.passage import Intervals, Kills, Passage
 from fairshare.scenarios.recorder import Recorder
@@ -46,7 +47,7 @@ class Runner:
         self._ages = Ages(self._cluster)
         self._kills = Kills(self._cluster)
         for group in scenario.nodes:
-            self._add_nodes(group)
+            add_nodes(group, self._cluster, self._types)
         self._settle()
         self._recorder.take()
 
@@ -87,7 +88,7 @@ class Runner:
 
     @singledispatchmethod
     def _apply(self, step: steps.Step) -> None:
-        raise NotImplementedError(type(step).__name__)
+        apply_node_step(step, self._cluster, self._types)
 
     # Applications.
 
@@ -195,39 +196,8 @@ class Runner:
                     self._beat(node)
 
     def _beat(self, node: str) -> None:
-        self._need_node(node)
+        need_node(node, self._cluster)
         self._repeat(inputs.NodeBeat(node), 1)
-
-    @_apply.register
-    def _add(self, step: steps.AddNodes) -> None:
-        self._add_nodes(step.nodes)
-
-    def _add_nodes(self, group: steps.NodeGroup) -> None:
-        total = vector(self._types, group.resources)
-        for name in group.names:
-            if name in self._cluster.state.nodes:
-                raise InputError("repeated-name", f"there is a node {name} already")
-            attributes = {"partition": group.label} if group.label else {}
-            self._cluster.call(inputs.NodeJoined(name, total, group.rack, attributes))
-
-    @_apply.register
-    def _remove(self, step: steps.RemoveNode) -> None:
-        self._need_node(step.name)
-        self._cluster.call(inputs.NodeLost(step.name))
-
-    @_apply.register
-    def _resize(self, step: steps.ResizeNode) -> None:
-        self._need_node(step.name)
-        self._cluster.call(inputs.NodeResized(step.name, vector(self._types, step.resources)))
-
-    @_apply.register
-    def _drain(self, step: steps.DrainNode) -> None:
-        drain = inputs.DrainNode if step.on else inputs.UndrainNode
-        self._cluster.call(drain(step.name))
-
-    @_apply.register
-    def _safe_mode(self, step: steps.SafeMode) -> None:
-        self._cluster.call(inputs.SetSafeMode(step.on))
 
     @_apply.register
     def _labels(self, step: steps.ChangeLabels) -> None:
@@ -237,10 +207,6 @@ class Runner:
             self._cluster.call(inputs.RemoveLabels(step.remove))
         if step.nodes:
             self._cluster.call(inputs.LabelNodes(step.nodes))
-
-    def _need_node(self, name: str) -> None:
-        if name not in self._cluster.state.nodes:
-            raise InputError("unknown-node", f"no node {name}")
 
     # Configuration.
 
