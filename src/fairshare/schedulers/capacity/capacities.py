@@ -128,8 +128,7 @@ def _absolute(
     whole: Resource,
 ) -> None:
     share = child.shares[label]
-    parent = child.parent
-    assert parent is not None
+    parent = child.path[1]
     share.effective_minimum = tuple(
         amount if ratio is None else int(single(amount * ratio))
         for amount, ratio in zip(share.configured_minimum or state.none, ratios, strict=True)
@@ -148,8 +147,7 @@ def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Reso
     cluster's.
     """
     share = child.shares[label]
-    parent = child.parent
-    assert parent is not None
+    parent = child.path[1]
     above = parent.shares[label]
     share.capacity = _finite(c.divide(whole, share.effective_minimum, above.effective_minimum))
     share.maximum_capacity = _finite(

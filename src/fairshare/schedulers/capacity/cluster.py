@@ -289,8 +289,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
 
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
         queue = self.queues[event.queue]
-        parent = queue.parent
-        assert parent is not None
+        parent = queue.path[1]
         for label, share in queue.shares.items():
             if share.entry is not None:
                 orders.remove(parent.shares[label].order, share.entry)

@@ -210,8 +210,7 @@ def _left(parent: CapacityQueue, label: str) -> float:
 
 def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
     """A leaf has been created: it gets the template's capacity where its parent has enough left."""
-    parent = leaf.parent
-    assert parent is not None
+    parent = leaf.path[1]
     labels = tuple(
         label
         for label in _labels(state, parent)

@@ -109,13 +109,13 @@ class Share:
 class CapacityQueue(Queue[CapacityApplication]):
     """A queue among its siblings.
 
-    `path` is the queue and its ancestors, root last. Of leaves: `order` has the keys of active
-    applications with asks, `resting` those of the others, `fresh` of those among the latter that
-    have no headroom yet, `unsorted` the previous values of applications that have changed since the
-    fair order was last applied, `waiting` the keys of applications that wait for room for their
-    master, `held` the applications that max-parallel-apps holds back, `limit` what the leaf can
-    reach according to the last heartbeat, `user_bounds` those of the limits of users of weight 1
-    (None: to be recomputed), `accepted` the applications that count for the leaf.
+    `path` is the queue, its parent and all further ancestors, root last. Of leaves: `order` has the
+    keys of active applications with asks, `resting` those of the others, `fresh` of those among the
+    latter that have no headroom yet, `unsorted` the previous values of applications that have
+    changed since the fair order was last applied, `waiting` the keys of applications that wait for
+    room for their master, `held` the applications that max-parallel-apps holds back, `limit` what
+    the leaf can reach according to the last heartbeat, `user_bounds` those of the limits of users
+    of weight 1 (None: to be recomputed), `accepted` the applications that count for the leaf.
 
     `reserved_now` is what applications here or below have reserved on the default partition. A
     share's `reserved` is Hadoop's own count, which a move of an application does not change.

@@ -58,7 +58,7 @@ class Heartbeat:
         self.state = state
         self.step = step
         self.node = node
-        self._aside: list[tuple[FairQueue | FairApplication, Entry]] = []
+        self._aside: list[tuple[Order[Any], FairQueue | FairApplication, Entry]] = []
         self._waiting = False  # a child put aside waits for locality
         self._ended_early: list[tuple[FairApplication, AskKey]] = []  # with further asks behind
         self._free = subtract(state.total, state.used)
@@ -181,21 +181,21 @@ class Heartbeat:
             if child is None:
                 if queue is root:
                     return None
-                self._put_aside(queue)
-                assert queue.parent is not None
-                queue = queue.parent
+                parent = queue.path[1]
+                self._put_aside(parent.order, queue)
+                queue = parent
             elif queue.leaf:
                 refused = child.blacklist and self._refused_by(child)
                 granted = None if refused else self._offer(child, only_size)
                 if granted is not None:
                     return granted
-                self._put_aside(child)
+                self._put_aside(queue.order, child)
             elif (
                 (child.bounded and not fits(child.used, child.max_share))
                 or not (anybody or child.might_take(available, self.state.reservable))
                 or (not anybody and child.leaf and not self._might_use(child, available))
             ):
-                self._put_aside(child)
+                self._put_aside(queue.order, child)
             else:
                 queue = child
 
@@ -217,9 +217,9 @@ class Heartbeat:
             for application in leaf.order.members
         )
 
-    def _put_aside(self, sibling: FairQueue | FairApplication) -> None:
+    def _put_aside(self, order: Order[Any], sibling: FairQueue | FairApplication) -> None:
         assert sibling.entry is not None
-        self._aside.append((sibling, sibling.entry))
+        self._aside.append((order, sibling, sibling.entry))
         sibling.entry = None
 
     def _may_go_on(self) -> bool:
@@ -232,8 +232,8 @@ class Heartbeat:
 
     def _take_back(self) -> None:
         """Put all children back; asks that wait for locality may accept more by now."""
-        for sibling, entry in self._aside:
-            _order_of(sibling).enter_again(sibling, entry)
+        for order, sibling, entry in self._aside:
+            order.enter_again(sibling, entry)
         self._aside.clear()
         self._ended_early.clear()
         self._waiting = False
@@ -426,11 +426,3 @@ class Heartbeat:
 
 def _names_places(application: FairApplication) -> bool:
     return any(key.places for key in application.asks.wanting)
-
-
-def _order_of(sibling: FairQueue | FairApplication) -> Order[Any]:
-    if isinstance(sibling, FairQueue):
-        assert sibling.parent is not None
-        return sibling.parent.order
-    assert sibling.leaf is not None
-    return sibling.leaf.order

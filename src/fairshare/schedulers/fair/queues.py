@@ -18,8 +18,8 @@ class FairQueue(Queue[FairApplication]):
 
     Shares and demand are those of the last update (`steady_fair_share`: of the last change of
     nodes, queues or file). `asking` counts the children, or applications, that are in `order` or
-    temporarily put aside. `path` is the queue and its ancestors, root last; `bounded` those of them
-    that have a maximum.
+    temporarily put aside. `path` is the queue, its parent and all further ancestors, root last;
+    `bounded` those of them that have a maximum.
     """
 
     __slots__ = (

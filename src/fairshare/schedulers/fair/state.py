@@ -149,8 +149,7 @@ class FairState(ClusterState[FairQueue, FairApplication]):
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
         sharing.settle_steady_shares(self)  # Hadoop does not recompute them after a removal
         queue = self.queues[event.queue]
-        parent = queue.parent
-        assert parent is not None
+        parent = queue.path[1]
         del parent.children[event.queue]
         parent.order.forget(queue)
         parent.demand_sum = subtract(parent.demand_sum, queue.demand)
@@ -229,8 +228,9 @@ class FairState(ClusterState[FairQueue, FairApplication]):
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
-            if queue.entry is not None:
-                queue.parent.order.moved(queue)  # type: ignore[union-attr]
+            parent = queue.parent
+            if parent is not None and queue.entry is not None:
+                parent.order.moved(queue)
 
     def _leaving(self, application: FairApplication, node: Node, event: ContainerCompleted) -> None:
         self.tables.will_shrink(application, node)

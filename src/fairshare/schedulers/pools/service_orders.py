@@ -6,6 +6,7 @@ and the pools around it, which costs O(log n) of the jobs and pools. Decides not
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairshare.model.identifiers import ApplicationId
@@ -134,7 +135,7 @@ class ShareOrders:
                 self._stand(job, kind, lines[kind])
         for part in pool.parts:
             for kind in (MAP, REDUCE):
-                self._stand_around(part, kind)
+                self._stand_around(part, pool, kind)
 
     @staticmethod
     def _appended(lines: tuple[Line, Line], member: Job | Pool) -> tuple[Entrant, Entrant]:
@@ -178,8 +179,8 @@ class ShareOrders:
         around = self._state.queues[job.queue].path
         for kind in kinds:
             self._stand(job, kind, self.line(around[0], kind))
-            for pool in around[:-1]:
-                self._stand_around(pool, kind)
+            for pool, parent in pairwise(around):
+                self._stand_around(pool, parent, kind)
 
     def _stand(self, job: Job, kind: int, line: Line) -> None:
         """Runnable jobs are in the order for maps even without maps to start, since being passed
@@ -193,9 +194,8 @@ class ShareOrders:
             self.until_ms = until_ms
         line.moved(self._jobs[job.id][kind])
 
-    def _stand_around(self, pool: Pool, kind: int) -> None:
-        assert pool.parent is not None
-        line, entrant = self.line(pool.parent, kind), self._pools[pool.name][kind]
+    def _stand_around(self, pool: Pool, parent: Pool, kind: int) -> None:
+        line, entrant = self.line(parent, kind), self._pools[pool.name][kind]
         if self.line(pool, kind).first() is None:
             line.leave(entrant)
         else:
