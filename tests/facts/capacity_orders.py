@@ -3,16 +3,16 @@
 
 from typing import Any
 
+from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated, Locality
 from fairshare.model.inputs import NodeBeat, NodeJoined, SubmitApplication
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ANYWHERE, ContainerRequest
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import calculator, larger, smaller
 from fairshare.schedulers.capacity.orders import application_key, child_key, refresh_use
 from fairshare.schedulers.capacity.preemption.selection import victims
 from fairshare.schedulers.capacity.priorities import resolve
 from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.schedulers.rounding import single
 
@@ -81,16 +81,15 @@ def queue_order(fact: Fact) -> None:
 
 def application_order(fact: Fact) -> None:
     """In which order a leaf serves its applications."""
-    state = CapacityScheduler(ResourceTypes()).state
     queue = leaf()
     queue.policy = fact["policy"]
     queue.size_based = fact.get("size_based_weight", False)
     keys = {}
     for name, given in fact["apps"].items():
         submission = SubmitApplication("u", "root.a")
-        one = state.new_application(
-            given["number"], submission, "root.a", given.get("priority", 0), 0
-        )
+        priority = given.get("priority", 0)
+        application = Application(given["number"], submission, "root.a", priority, 0, 2)
+        one = CapacityAttempt(application, 1, queue)
         one.size = given.get("used", 0)
         one.demand = one.size + given.get("pending", 0)
         one.start_order = given.get("start", 0)
@@ -108,8 +107,8 @@ def priority(fact: Fact) -> None:
 
 def victim_order(fact: Fact) -> None:
     """Which containers of an application are taken back first."""
-    state = CapacityScheduler(ResourceTypes()).state
-    one = state.new_application(1, SubmitApplication("u", "root.a"), "root.a", 0, 0)
+    application = Application(1, SubmitApplication("u", "root.a"), "root.a", 0, 0, 2)
+    one = CapacityAttempt(application, 1, leaf())
     names = {}
     for name, given in fact["containers"].items():
         number = given["id"]

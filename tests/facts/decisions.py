@@ -8,6 +8,7 @@ import msgspec
 from fairshare.config.site import Site
 from fairshare.families.fair.reading import read_fair
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
 from fairshare.model.events import ApplicationSubmitted, Locality, RequestRefused
 from fairshare.model.inputs import (
@@ -18,7 +19,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.locality import Patiences
 from fairshare.schedulers.fair.preemption_requests import Visits
 from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
@@ -42,7 +43,11 @@ def locality_level(fact: Fact) -> None:
     )
     nodes: dict[str, Any] = {f"n{n}": None for n in range(fact.get("nodes", 1))}
     state.nodes = nodes
-    application = FairApplication(1, SubmitApplication("u"), "root.u", 0, 0, 2)
+    application = FairAttempt(
+        Application(1, SubmitApplication("u"), "root.u", 0, 0, 2),
+        1,
+        FairQueue("root.u", True, False, None, 2),
+    )
     key = AskKey(1, 0)
     now_ms = 0
     for step in fact["script"]:
@@ -72,7 +77,7 @@ def container_limit(fact: Fact) -> None:
     events = manager.handle(2, RequestContainers(number, (ask,)))
     codes = [event.code for event in events if isinstance(event, RequestRefused)]
     expect(codes, [] if fact["accepted"] else ["invalid-resource-request"])
-    taken = manager.state.applications[number].asks.pending
+    taken = manager.state.applications[number].attempt.asks.pending
     expect(any(taken), fact["accepted"], "taken over")
 
 

@@ -111,7 +111,7 @@ class Pair:
     def go_on(self) -> None:
         """Something happens."""
         random, state = self.random, self.straight.state
-        live = [one for one in state.applications.values() if one.active]
+        live = [one for one in state.applications.values() if one.attempt.active]
         running = [container for one in live for container in one.containers]
         match random.randrange(20):
             case 0 | 1 | 2:
@@ -175,7 +175,10 @@ def picture(manager: ResourceManager) -> list[Any]:
             for q in state.queues.values()
         ],
         [(leaf.users.only_pending, leaf.users.ratios, leaf.users.strangers) for leaf in leaves],
-        [[key.opportunities for key in one.asks.wanting] for one in state.applications.values()],
+        [
+            [key.opportunities for key in one.attempt.asks.wanting]
+            for one in state.applications.values()
+        ],
     ]
 
 

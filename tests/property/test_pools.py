@@ -222,7 +222,7 @@ class Pools(RuleBasedStateMachine):
         if granted:
             assert min(state.nodes[node].available) >= 0
         for event in granted:
-            job = state.applications[event.application]
+            job = state.attempts[event.application]
             pool, kind = state.queues[job.queue], state.kind_of(event)
             place = state.places[kind]
             assert job.used[place] <= job.limits[kind]

@@ -161,7 +161,7 @@ class Served:
         for _ in range(3):
             await self.live.service.ask(NodeBeat("n1"))
         number = int(self.driver.rpartition("_")[2])
-        attempt = self.live.service.state.applications[number].attempt
+        attempt = self.live.service.state.applications[number].attempt.number
         self.tokens.append(self.live.tokens.issue(number, attempt))
         self.paths = sorted(set(_paths(self.app.routes)))
 

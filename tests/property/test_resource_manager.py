@@ -372,7 +372,9 @@ class Cluster(RuleBasedStateMachine):
                 assert application.tasks.complete
             limits = self.manager.scheduler.limits_of(application.id)
             told = reasons(application, limits)
-            assert bool(told) >= bool(application.active and application.asks.wanting)
+            assert bool(told) >= bool(
+                application.attempt.active and application.attempt.asks.wanting
+            )
         if self.loaded:
             assert self.manager.scheduler.queue_views()[0].used == state.used
 

@@ -82,18 +82,25 @@ class Driver:
 
     async def _beat(self, application: Application) -> None:
         number = application.id
-        if not application.managed and application.active and not application.over:
+        if not application.managed and application.attempt.active and not application.over:
             last = self._server.gateway.attempt_history.of(number).attempt
             if last is not None and not last.host:
                 last.host, last.rpc_port = "client", MASTER_PORT
-        if number in self._silent or not application.active or application.master is None:
+        if (
+            number in self._silent
+            or not application.attempt.active
+            or application.attempt.master is None
+        ):
             return
-        if not application.registered:
-            node = application.containers[application.master].node
+        if not application.attempt.registered:
+            node = application.containers[application.attempt.master].node
             await self._ask(MasterRegistered(number, node, MASTER_PORT, self._urls.get(number, "")))
-        if application.unregistered is None:
+        if application.attempt.unregistered is None:
             for container in tuple(application.containers):
-                if container != application.master and container not in application.launched:
+                if (
+                    container != application.attempt.master
+                    and container not in application.attempt.launched
+                ):
                     await self._ask(LaunchContainer(number, container, Command()))
 
     def _of(self, name: str) -> Application:
@@ -177,7 +184,7 @@ class Driver:
             found = [
                 container
                 for container, grant in application.containers.items()
-                if container != application.master
+                if container != application.attempt.master
                 and container not in self._exits
                 and step.get("on") in (None, grant.node)
             ]
@@ -242,7 +249,7 @@ class Driver:
             await self._ask(ContainerExited(container, ExitCode.ABORTED))
         for container, grant in tuple(node.containers.items()):
             application = self._state.applications[grant.application]
-            if container == application.master or container in application.launched:
+            if container == application.attempt.master or container in application.attempt.launched:
                 await self._ask(ContainerStarted(container, holds_room=True))
 
     async def _step_update(self, passes: int) -> None:

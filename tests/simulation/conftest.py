@@ -146,7 +146,7 @@ def shown() -> Callable[[ResourceManager], bytes]:
         asks = [
             [
                 (key.order, key.level, key.opportunities, key.since_ms)
-                for key in application.asks.wanting
+                for key in application.attempt.asks.wanting
             ]
             for application in state.applications.values()
         ]

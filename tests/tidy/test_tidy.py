@@ -124,7 +124,28 @@ def unwelcome_text(name: str, text: str) -> list[Place]:
     ]
 
 
-MODULE_RULES: tuple[Rule, ...] = (long_module, long_functions, missing_docstring, vague_name)
+def asserted_queue(name: str, text: str) -> list[Place]:
+    """Asserts that a queue has a parent, or an attempt a leaf: the types say so."""
+    return [
+        f"{name}:{node.lineno}: 'assert' of a {word}: give it a type that always has one"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Assert)
+        for word in ("leaf", "parent")
+        if any(
+            (isinstance(one, ast.Name) and one.id == word)
+            or (isinstance(one, ast.Attribute) and one.attr == word)
+            for one in ast.walk(node.test)
+        )
+    ]
+
+
+MODULE_RULES: tuple[Rule, ...] = (
+    long_module,
+    long_functions,
+    missing_docstring,
+    vague_name,
+    asserted_queue,
+)
 
 
 @pytest.mark.parametrize("rule", MODULE_RULES, ids=lambda rule: rule.__name__)
@@ -151,6 +172,8 @@ BREAKING_SAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (vague_name, "manager/utils.py", ""),
     (vague_name, "helpers/order.py", ""),
     (vague_name, "manager2/order.py", ""),
+    (asserted_queue, "m.py", "assert leaf is not None"),
+    (asserted_queue, "m.py", "def f(queue):\n    assert queue.parent is not None\n"),
     (impure_code, "m.py", "def f():\n    print('here')\n"),
     (impure_code, "m.py", "from_file = open('x').read()\n"),
     (impure_code, "m.py", "now_ms = time.time() * 1000\n"),
@@ -171,6 +194,7 @@ KEEPING_SAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (long_functions, "m.py", "def f():\n" + "    pass\n" * (MAX_FUNCTION_LINES - 1)),
     (missing_docstring, "m.py", '"""Owns m."""\n'),
     (vague_name, "schedulers/fair/order.py", ""),
+    (asserted_queue, "m.py", "assert ask is not None\nif leaf is None: ...\n"),
     (impure_code, "m.py", "def f(now_ms):\n    return queue.open(now_ms)\n"),
 )
 

@@ -11,7 +11,9 @@ class StoredClass(msgspec.Struct, frozen=True):
     slots, or else `fields`.
 
     `derived` fields follow from the others: the class's method `derive` makes them. `state`: it is
-    the scheduler's state, and also has the fields of `ClusterState`. `names` leads from a name to
+    the scheduler's state, and also has the fields of `ClusterState`. `attempt`: it is the class of
+    the scheduler's attempts; in snapshots of releases in which applications were not divided into
+    both, its tag is that of the scheduler's applications. `names` leads from a name to
     the object, for those that are not copied. `added` and `removed` are the changes of fields since
     the tag was first written (`runtime.kinds.Changes`).
     """
@@ -24,3 +26,4 @@ class StoredClass(msgspec.Struct, frozen=True):
     added: Mapping[str, Any] = {}
     removed: frozenset[str] = frozenset()
     state: bool = False
+    attempt: bool = False

@@ -144,13 +144,13 @@ class ApplicationChanges:
             changes.check_modify(gateway, caller, application)
         ids.find_attempt(wanted, gateway.scheduler.state)
         answer = FailApplicationAttemptResponseProto()
-        if application.over or wanted.attemptId != application.attempt:
+        if application.over or wanted.attemptId != application.attempt.number:
             return answer
-        if application.master is None:
+        if application.attempt.master is None:
             raise RpcError(
                 YARN, f"{ids.attempt_text(wanted)} has no container of a master that could end"
             )
-        master = application.master
+        master = application.attempt.master
         await self._ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))
         gateway.server.engine.stop(master)  # a reported exit alone stops nothing
         return answer

@@ -84,7 +84,7 @@ def requested(message: Any, types: ResourceTypes) -> ContainerRequest:
 def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
     """Requests that withdraw all that an application has outstanding."""
     found = []
-    for (priority, number), key in application.asks.keys.items():
+    for (priority, number), key in application.attempt.asks.keys.items():
         for place, ask in (*key.places.items(), (ANYWHERE, key.anywhere)):
             if ask is not None and number < GROUP_REQUESTS:
                 found.append(
@@ -110,14 +110,16 @@ def _released(messages: Iterable[Any], application: Application, state: State) -
         if container is None or application_of(container) != application.id:
             own = False
         else:
-            own = keeps or attempt_of(container) == application.attempt
+            own = keeps or attempt_of(container) == application.attempt.number
         if not own:
             raise RpcError(
                 INVALID_CONTAINER_RELEASE,
                 f"Cannot release container : {ids.container_text(message)} not belonging to this"
                 " application attempt : "
                 + ids.attempt_text(
-                    ids.attempt_id_message(state.epoch_ms, application.id, application.attempt)
+                    ids.attempt_id_message(
+                        state.epoch_ms, application.id, application.attempt.number
+                    )
                 ),
             )
         if container in application.containers:
@@ -129,7 +131,7 @@ def _blacklist(message: Any, application: Application) -> ChangeBlacklist | None
     """What changes; None: nothing."""
     if ANYWHERE in message.blacklist_additions:
         raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
-    present = application.blacklist
+    present = application.attempt.blacklist
     add = dict.fromkeys(one for one in message.blacklist_additions if one not in present)
     remove = dict.fromkeys(one for one in message.blacklist_removals if one in present)
     if not add and not remove:
@@ -143,7 +145,7 @@ def _names_places(message: Any) -> bool:
 
 def _check_scheduling_requests(request: Any, application: Application, state: State) -> None:
     if request.scheduling_requests:
-        attempt = ids.attempt_id_message(state.epoch_ms, application.id, application.attempt)
+        attempt = ids.attempt_id_message(state.epoch_ms, application.id, application.attempt.number)
         raise RpcError(
             YARN,
             "Found non empty SchedulingRequest of AllocateRequest for application="

@@ -105,7 +105,7 @@ class AttemptDeliveries:
         )
         self._node_changes_seen = 0
         for application in state.applications.values():
-            if application.active and registers(application):
+            if application.attempt.active and registers(application):
                 self._recover(application)
 
     def get(self, application: ApplicationId) -> Deliveries | None:
@@ -121,8 +121,8 @@ class AttemptDeliveries:
         one."""
         found = self._of.get(application.id)
         if found is None:
-            found = self._of[application.id] = Deliveries(application.attempt)
-            found.master = application.master
+            found = self._of[application.id] = Deliveries(application.attempt.number)
+            found.master = application.attempt.master
         return found
 
     def awaits(self, container: ContainerId) -> bool:
@@ -144,7 +144,8 @@ class AttemptDeliveries:
         if ended.container in found.recovered:
             return False
         if not application.submission.details.keep_containers and (
-            application.master is None or attempt_of(ended.container) != application.attempt
+            application.attempt.master is None
+            or attempt_of(ended.container) != application.attempt.number
         ):
             return False
         found.recovered.add(ended.container)
@@ -190,9 +191,9 @@ class AttemptDeliveries:
     # How.
 
     def _recover(self, application: Application) -> None:
-        found = self._of[application.id] = Deliveries(application.attempt)
-        found.master = application.master
-        if application.master is not None:
+        found = self._of[application.id] = Deliveries(application.attempt.number)
+        found.master = application.attempt.master
+        if application.attempt.master is not None:
             found.heard_ms = self._ticks_ms()
         for container, record in application.containers.items():
             node = self._state.nodes.get(record.node)

@@ -212,9 +212,9 @@ class Ports:
 
     def _token_of(self, application: Application) -> Any:
         """The token of an unmanaged master, which its client fetches; None: it is over."""
-        if not application.active:
+        if not application.attempt.active:
             return None
-        return self._signer.master(application.id, application.attempt).message()
+        return self._signer.master(application.id, application.attempt.number).message()
 
     async def _roll_keys(self) -> None:
         await watch(self._keys, self._server.service.now_ms, self._keys_rolled)

@@ -102,7 +102,7 @@ def find_attempt(message: Any, state: State) -> tuple[Application, int]:
     """The application of an attempt, and the attempt's number, which it has had; raises
     RpcError."""
     application = find_application(message.application_id, state)
-    if not 1 <= message.attemptId <= application.attempt:
+    if not 1 <= message.attemptId <= application.attempt.number:
         raise RpcError(
             ATTEMPT_NOT_FOUND,
             f"ApplicationAttempt with id '{attempt_text(message)}' doesn't exist in RM.",

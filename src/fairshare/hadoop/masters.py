@@ -130,11 +130,11 @@ class Masters:
         """The master key of an AMRMTokenIdentifierProto; None: its attempt is over, or the key."""
         named = identifier.appAttemptId
         application = self._state.applications.get(named.application_id.id)
-        if application is None or not application.active:
+        if application is None or not application.attempt.active:
             return None
         if named.application_id.cluster_timestamp != self._state.epoch_ms:
             return None
-        if named.attemptId != application.attempt:
+        if named.attemptId != application.attempt.number:
             return None
         return self._keys.admits(identifier.keyId)
 
@@ -154,7 +154,7 @@ class Masters:
                         ids.application_id_message(self._state.epoch_ms, application.id)
                     ),
                 )
-            again = application.registered
+            again = application.attempt.registered
             if again:
                 await self._start_over(application, deliveries)
             else:
@@ -193,7 +193,7 @@ class Masters:
         """finishApplicationMaster: record how the application ended; its container goes on."""
         named = context.token.content.appAttemptId if context.token is not None else None
         known = self._state.applications.get(named.application_id.id) if named else None
-        if known is not None and known.over and known.unregistered is not None:
+        if known is not None and known.over and known.attempt.unregistered is not None:
             return FinishApplicationMasterResponseProto(isUnregistered=True)
         application = self._attempt(context)
         deliveries = self.deliveries.get(application.id)
@@ -206,7 +206,7 @@ class Masters:
                 "Application Master is trying to unregister before registering for: " + name,
             )
         deliveries.heard_ms = self._ticks_ms()
-        if application.unregistered is None:
+        if application.attempt.unregistered is None:
             status = FinalApplicationStatusProto.Name(request.final_application_status)
             finished = UnregisterMaster(
                 application.id,
@@ -283,8 +283,8 @@ class Masters:
         if (
             application is None
             or named.application_id.cluster_timestamp != self._state.epoch_ms
-            or named.attemptId != application.attempt
-            or not application.active
+            or named.attemptId != application.attempt.number
+            or not application.attempt.active
         ):
             raise RpcError(
                 ATTEMPT_NOT_FOUND,
@@ -297,7 +297,7 @@ class Masters:
         deliveries = self.deliveries.get(application.id)
         if deliveries is None or not deliveries.registered:
             attempt = ids.attempt_id_message(
-                self._state.epoch_ms, application.id, application.attempt
+                self._state.epoch_ms, application.id, application.attempt.number
             )
             raise RpcError(
                 MASTER_NOT_REGISTERED,
@@ -316,7 +316,9 @@ class Masters:
             return None
         if response_id + 1 == deliveries.answers:
             return deliveries.answer
-        attempt = ids.attempt_id_message(self._state.epoch_ms, application.id, application.attempt)
+        attempt = ids.attempt_id_message(
+            self._state.epoch_ms, application.id, application.attempt.number
+        )
         raise RpcError(
             INVALID_MASTER_REQUEST,
             "Invalid responseId in AllocateRequest from application attempt:"
@@ -389,7 +391,7 @@ class Masters:
             earlier = [
                 record
                 for container, record in application.containers.items()
-                if container != application.master and container not in deliveries.fresh
+                if container != application.attempt.master and container not in deliveries.fresh
             ]
             for record in earlier:
                 answer.containers_from_previous_attempts.append(

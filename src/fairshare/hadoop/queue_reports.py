@@ -112,25 +112,25 @@ def _add_statistics(
     statistics: Any, gateway: Gateway, report: QueueReport, applications: Sequence[Application]
 ) -> None:
     """What the applications that the server remembers come to; Hadoop counts since its start."""
-    live = [one for one in applications if one.active]
+    live = [one for one in applications if one.attempt.active]
     none = gateway.scheduler.state.none
     states = [
         public_state(one, gateway.attempt_history.of(one.id)) for one in applications if one.over
     ]
-    waiting = sum(one.managed and one.master is None for one in live)
+    waiting = sum(one.managed and one.attempt.master is None for one in live)
     statistics.numAppsSubmitted = len(applications)
     statistics.numAppsRunning = len(live) - waiting
     statistics.numAppsPending = waiting
     statistics.numAppsCompleted = states.count("FINISHED")
     statistics.numAppsKilled = states.count("KILLED")
     statistics.numAppsFailed = states.count("FAILED")
-    statistics.numActiveUsers = len({one.user for one in live if one.asks.wanting})
-    reservations = [r for one in live for r in one.reservations.values()]
+    statistics.numActiveUsers = len({one.user for one in live if one.attempt.asks.wanting})
+    reservations = [r for one in live for r in one.attempt.reservations.values()]
     size = len(none)
     sums: dict[str, Resource] = {
         "available": report.available or none,
         "allocated": total((one.used for one in live), size),
-        "pending": total((one.asks.pending for one in live), size),
+        "pending": total((one.attempt.asks.pending for one in live), size),
         "reserved": total((r.resource for r in reservations), size),
     }
     for name, amounts in sums.items():
@@ -138,7 +138,7 @@ def _add_statistics(
         setattr(statistics, f"{name}VCores", amounts[1])
     statistics.allocatedContainers = sum(len(one.containers) for one in live)
     statistics.pendingContainers = sum(
-        key.anywhere.count for one in live for key in one.asks.wanting if key.anywhere
+        key.anywhere.count for one in live for key in one.attempt.asks.wanting if key.anywhere
     )
     statistics.reservedContainers = len(reservations)
 

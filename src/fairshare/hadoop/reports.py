@@ -62,7 +62,11 @@ def application_report(
         report.rpc_port = int(digits)
     _add_attempt(report, gateway, application)
     _add_usage(report, info, types, application, gateway)
-    if info.unmanagedApplication and caller.user == application.user and not application.registered:
+    if (
+        info.unmanagedApplication
+        and caller.user == application.user
+        and not application.attempt.registered
+    ):
         token = token_of(application)
         if token is not None:
             report.am_rm_token.CopyFrom(token)
@@ -147,14 +151,14 @@ def _add_usage(
         amounts = dict.fromkeys(_AMOUNTS, _unknown(types))
     else:
         reserved = gateway.scheduler.state.none
-        for one in application.reservations.values():
+        for one in application.attempt.reservations.values():
             reserved = add(reserved, one.resource)
         needed = add(application.used, reserved)
         amounts = {"used": application.used, "reserved": reserved, "needed": needed}
     _add_amounts(usage, amounts, types)
     if known:
         usage.num_used_containers = info.runningContainers
-        usage.num_reserved_containers = len(application.reservations)
+        usage.num_reserved_containers = len(application.attempt.reservations)
     usage.memory_seconds = info.memorySeconds
     usage.vcore_seconds = info.vcoreSeconds
     usage.queue_usage_percentage = info.queueUsagePercentage

@@ -137,7 +137,7 @@ def _accepted(
     state: State, application: Application, progress: GroupProgress, label: str
 ) -> Iterator[Node]:
     """The nodes of a partition that the application and its group admit."""
-    refused, spec = application.blacklist, progress.spec
+    refused, spec = application.attempt.blacklist, progress.spec
     for node in state.nodes.values():
         if state.label_of(node) != label or node.host in refused or node.rack in refused:
             continue

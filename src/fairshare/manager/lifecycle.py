@@ -53,14 +53,14 @@ class Lifecycle:
     def start_attempt(self, step: Step, application: Application) -> None:
         """Start the first or the next attempt: request its master's container, or, for a prepared
         application without a master, go live at once."""
-        self.scheduler.start_attempt(step, application, application.attempt + 1)
+        self.scheduler.start_attempt(step, application, application.attempt.number + 1)
         master = application.submission.master
-        if master is not None and application.comes_back:
+        if master is not None and application.attempt.comes_back:
             return  # its master is still alive, and will register again
         if master is not None:
             requests = [ContainerRequest(1, master, MASTER_PRIORITY)]
             try:
-                self._enter(step, application, requests, check=application.attempt > 1)
+                self._enter(step, application, requests, check=application.attempt.number > 1)
             except (
                 Refusal
             ) as refusal:  # the queue lost a resource type; the attempt waits, as in Hadoop
@@ -187,7 +187,7 @@ class Lifecycle:
         """Whether the manager decides what an active application starts: it has groups of tasks,
         or its master waits for its container."""
         if application.managed:
-            return application.waits_for_master
+            return application.attempt.waits_for_master
         return bool(application.tasks.groups)
 
     def withdraw(self, step: Step, application: Application) -> None:
@@ -224,11 +224,11 @@ class Lifecycle:
         self, step: Step, application: Application, state: ApplicationState, diagnostics: str
     ) -> None:
         """End an application and its containers."""
-        if application.active:
+        if application.attempt.active:
             containers = list(self.in_order_of_end(application))
-            if state != ApplicationState.KILLED and application.master in containers:
+            if state != ApplicationState.KILLED and application.attempt.master in containers:
                 # A finished master exits by itself, before the other containers are stopped.
-                containers.sort(key=lambda container: container != application.master)
+                containers.sort(key=lambda container: container != application.attempt.master)
             for container in containers:
                 step.emit(ContainerCompleted(container, ExitCode.ABORTED, ENDED))
             self.scheduler.end_attempt(step, application)
@@ -236,7 +236,7 @@ class Lifecycle:
 
     def end_unregistered(self, step: Step, application: Application) -> None:
         """End an application with the final status that its master reported."""
-        report = application.unregistered
+        report = application.attempt.unregistered
         assert report is not None
         states = {"FAILED": ApplicationState.FAILED, "KILLED": ApplicationState.KILLED}
         state = states.get(report.final_status, ApplicationState.FINISHED)
@@ -271,10 +271,10 @@ class Lifecycle:
         """After the end of a task's container, retry or finish the task; after the end of the
         master's container, end the attempt."""
         application = self.state.applications[application_of(event.container)]
-        current = attempt_of(event.container) == application.attempt
-        if application.over or not application.active or not current:
+        current = attempt_of(event.container) == application.attempt.number
+        if application.over or not application.attempt.active or not current:
             return
-        if event.container == application.master:
+        if event.container == application.attempt.master:
             self._master_completed(step, application, event)
         elif application.tasks.groups:
             self._task_completed(step, application, event)
@@ -282,7 +282,7 @@ class Lifecycle:
     def _master_completed(
         self, step: Step, application: Application, event: ContainerCompleted
     ) -> None:
-        if application.unregistered is not None:
+        if application.attempt.unregistered is not None:
             self.end_unregistered(step, application)
             return
         details = application.submission.details
@@ -361,7 +361,7 @@ class Lifecycle:
     def _missing(self, application: Application) -> list[ContainerRequest]:
         """Requests for waiting tasks that the outstanding requests do not cover."""
         missing = []
-        state, keys = self.state, application.asks.keys
+        state, keys = self.state, application.attempt.asks.keys
         for number, progress in enumerate(application.tasks.groups):
             if not progress.waiting or not progress.started:
                 continue

@@ -77,4 +77,4 @@ def _counted_from(application: Application) -> int:
     the start, the start of its attempt."""
     if application.submission.start == NO_CONDITIONS:
         return application.submitted_ms
-    return application.started_ms or application.submitted_ms
+    return application.attempt.started_ms or application.submitted_ms

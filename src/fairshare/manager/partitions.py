@@ -69,7 +69,7 @@ class Partitions:
         their partition has become unusable since, they wait.
         """
         wanted = request.label
-        master = application.managed and application.master is None
+        master = application.managed and application.attempt.master is None
         group = request.request >= GROUP_REQUESTS
         if self._partitioned is not None:
             return self._partitioned.label_of(application, wanted, master=master, check=not group)

@@ -71,7 +71,7 @@ def _places(
 
 def _outstanding(application: Application, key: _Key, size: Resource) -> int:
     priority, request, place = key
-    asks = application.asks.keys.get((priority, request))
+    asks = application.attempt.asks.keys.get((priority, request))
     if asks is None:
         return 0
     ask = asks.anywhere if place == ANYWHERE else asks.places.get(place)

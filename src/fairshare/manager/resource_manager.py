@@ -306,7 +306,7 @@ class ResourceManager:
 
     def _running(self, number: ApplicationId) -> Application:
         application = self._known(number)
-        if not application.active or not application.registered:
+        if not application.attempt.active or not application.attempt.registered:
             raise Refusal("not-running", f"application {number} is not running")
         return application
 
@@ -321,16 +321,18 @@ class ResourceManager:
     def _master_registered(self, step: Step, given: MasterRegistered) -> None:
         application = self._not_over(given.application)
         prepared = application.submission.prepared
-        if application.master is None and not application.comes_back and prepared:
+        if application.attempt.master is None and not application.attempt.comes_back and prepared:
             raise Refusal("not-running", f"the master of {given.application} does not run yet")
-        if not application.registered:
+        if not application.attempt.registered:
             self._lives.go_live(step, application)
 
     def _unregister_master(self, step: Step, given: UnregisterMaster) -> None:
         application = self._running(given.application)
-        if application.unregistered is None:
+        if application.attempt.unregistered is None:
             step.emit(MasterUnregistered(application.id, given.final_status, given.diagnostics))
-            if application.master not in application.containers:  # its master has no container
+            if (
+                application.attempt.master not in application.containers
+            ):  # its master has no container
                 self._lives.end_unregistered(step, application)
 
     def _request_containers(self, step: Step, given: RequestContainers) -> None:
@@ -352,7 +354,7 @@ class ResourceManager:
     def _launch_container(self, step: Step, given: LaunchContainer) -> None:
         application = self._running(given.application)
         self._check_live(application, given.container)
-        if given.container in application.launched:
+        if given.container in application.attempt.launched:
             raise Refusal("already-launched", f"container {given.container} runs something already")
         step.emit(
             ContainerLaunched(given.container, given.command, time_limit_ms=given.time_limit_ms)
@@ -379,7 +381,9 @@ class ResourceManager:
     def _kill(self, step: Step, given: KillApplication) -> None:
         application = self._not_over(given.application)
         check_actor(self.scheduler, application, given)
-        if application.unregistered is None:  # else it ends with its master's status, as in Hadoop
+        if (
+            application.attempt.unregistered is None
+        ):  # else it ends with its master's status, as in Hadoop
             self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
@@ -430,7 +434,7 @@ class ResourceManager:
 
     def _gang_due(self, step: Step, given: GangDue) -> None:
         application = self.state.applications.get(given.application)
-        if application is not None and application.active:
+        if application is not None and application.attempt.active:
             self._lives.gang_due(step, application, given.group)
 
     def _forget(self, step: Step, given: ForgetApplications) -> None:

@@ -90,14 +90,14 @@ class Starts:
         start = self._state.deferred.get(application.id, NO_CONDITIONS)
         if start.held:
             return
-        if application.active and not self._lives.can_pause(application):
+        if application.attempt.active and not self._lives.can_pause(application):
             raise Refusal(
                 "cannot-hold",
                 f"the master of application {application.id} decides what it starts, and was"
                 " started already: kill or requeue it",
             )
         step.emit(ApplicationDeferred(application.id, msgspec.structs.replace(start, held=True)))
-        if application.active:
+        if application.attempt.active:
             self._lives.withdraw(step, application)
 
     def release(self, step: Step, application: Application) -> None:
@@ -106,7 +106,7 @@ class Starts:
         if not start.held:
             raise Refusal("not-held", f"application {application.id} is not held")
         released = msgspec.structs.replace(start, held=False)
-        if not application.active:
+        if not application.attempt.active:
             self._look(step, application, released)
             return
         step.emit(ApplicationDeferred(application.id, released))
@@ -114,7 +114,7 @@ class Starts:
 
     def requeue(self, step: Step, application: Application) -> None:
         """End all that runs of an application, and let it begin again, with its next attempt."""
-        if not application.active:
+        if not application.attempt.active:
             raise Refusal("not-started", f"application {application.id} has not started")
         given = application.submission
         if not given.tasks and given.driver is None:

@@ -34,7 +34,7 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
         if reservation is not None:
             owner = state.applications[reservation.application]
             _claim(
-                owner.reservations.get(node.name) is reservation,
+                owner.attempt.reservations.get(node.name) is reservation,
                 "node", node.name, "is reserved for", owner.id, "who does not know",
             )  # fmt: skip
         for container in node.marked:
@@ -62,9 +62,11 @@ def _check_applications(state: "ClusterState[Any, Any]") -> None:
             )  # fmt: skip
         used = total((c.resource for c in application.containers.values()), size)
         _claim(used == application.used, "application", application.id, "uses", used)
-        wanting = [k for _, k in sorted(application.asks.keys.items()) if k.pending]
-        _claim(wanting == application.asks.wanting, "application", application.id, "wanting")
-        if not application.active:
+        wanting = [k for _, k in sorted(application.attempt.asks.keys.items()) if k.pending]
+        _claim(
+            wanting == application.attempt.asks.wanting, "application", application.id, "wanting"
+        )
+        if not application.attempt.active:
             _claim(not application.containers, "inactive application", application.id, "runs")
     _claim(seen == len(places), "some container belongs to no application")
 
@@ -73,7 +75,7 @@ def _check_queues(state: "ClusterState[Any, Any]") -> None:
     size = len(state.none)
     sums = dict.fromkeys(state.queues.values(), state.none)
     for application in state.applications.values():
-        if application.active:
+        if application.attempt.active:
             try:
                 path = state.ancestry(application.queue)  # the queue may not be listed any more
             except KeyError:

@@ -6,14 +6,14 @@ Each scheduler derives its own queue from `Queue`.
 from typing import Final, Generic, TypeVar
 
 from fairshare.documents.bounds import LONGEST_QUEUE_NAME
-from fairshare.model.applications import Application
+from fairshare.model.attempts import Attempt
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
 
 ROOT = "root"
 
-ApplicationType = TypeVar("ApplicationType", bound=Application, covariant=True)
-QueueType = TypeVar("QueueType", bound="Queue[Application]", covariant=True)
+AttemptType = TypeVar("AttemptType", bound=Attempt, covariant=True)
+QueueType = TypeVar("QueueType", bound="Queue[Attempt]", covariant=True)
 
 
 def full_name(name: str) -> str:
@@ -50,11 +50,12 @@ def parents_of(name: str) -> list[str]:
     return names
 
 
-class Queue(Generic[ApplicationType]):
+class Queue(Generic[AttemptType]):
     """One queue: a parent of queues, or a leaf with applications.
 
     `used` is the sum of the live containers of the queue and of its descendants. `applications` (of
-    leaves) are those whose current attempt is in the queue, including those held back by a limit.
+    leaves) has the attempts that are in the queue, by application, including those held back by a
+    limit.
     """
 
     __slots__ = ("applications", "children", "dynamic", "leaf", "name", "parent", "used")
@@ -70,4 +71,4 @@ class Queue(Generic[ApplicationType]):
         self.leaf = leaf
         self.dynamic = dynamic
         self.used = (0,) * types
-        self.applications: dict[ApplicationId, ApplicationType] = {}
+        self.applications: dict[ApplicationId, AttemptType] = {}

@@ -1,12 +1,13 @@
 """Owns the state of the cluster and all changes of it, through `ClusterState.apply`.
 
-A scheduler derives its own state class: it defines its types of queues and applications, and adds
+A scheduler derives its own state class: it defines its types of queues and attempts, and adds
 handlers for its own events and for further consequences of the common ones. Decides nothing.
 """
 
 from abc import ABC, abstractmethod
 from typing import Generic
 
+from fairshare.model.applications import Application
 from fairshare.model.deferred import Deferred
 from fairshare.model.events import (
     ApplicationAdmitted,
@@ -44,22 +45,25 @@ from fairshare.model.events import (
     TasksAdded,
 )
 from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_of
-from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Handlers
-from fairshare.model.queues import ROOT, ApplicationType, QueueType
+from fairshare.model.queues import ROOT, AttemptType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
 
-class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
-    """Nodes, queues, applications and containers. Only `apply` changes them."""
+class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
+    """Nodes, queues, applications and containers. Only `apply` changes them.
+
+    `attempts` are those that are in a queue, by application.
+    """
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.epoch_ms = 0
         self.queues: dict[str, QueueType] = {}
-        self.applications: dict[ApplicationId, ApplicationType] = {}
+        self.applications: dict[ApplicationId, Application] = {}
+        self.attempts: dict[ApplicationId, AttemptType] = {}
         self.next_application = 1
 
     def event_handlers(self) -> Handlers:
@@ -118,15 +122,8 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
         """An empty queue of the scheduler's own type."""
 
     @abstractmethod
-    def new_application(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-    ) -> ApplicationType:
-        """An application of the scheduler's own type, without an attempt."""
+    def new_attempt(self, application: Application, number: int) -> AttemptType:
+        """An attempt of the scheduler's own type, for the queue of its application."""
 
     @abstractmethod
     def ancestry(self, queue: str) -> tuple[QueueType, ...]:
@@ -152,16 +149,16 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
     # Containers.
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        application = self.applications[event.application]
+        attempt = self.attempts[event.application]
         node = self.nodes[event.node]
         container = event.container
         if event.reserved:
             self._drop_reservation(node)
         node.containers[container] = event
-        application.containers[container] = event
-        application.containers_allocated += 1
-        application.next_container = (container & NUMBER_MASK) + 1
-        asks = application.asks
+        attempt.containers[container] = event
+        attempt.application.containers_allocated += 1
+        attempt.next_container = (container & NUMBER_MASK) + 1
+        asks = attempt.asks
         order = (event.priority, event.request)
         key = asks.wanting[0]  # nearly always the one; faster than the table of keys
         if key.order != order:
@@ -175,43 +172,44 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
             if ask.count == 0:
                 asks.satisfied(key)
         if event.master:
-            application.master = None if application.comes_back else container
-            self._master_allocated(application, event.resource)
-        self._use(application, node, event.resource)
+            attempt.master = None if attempt.comes_back else container
+            self._master_allocated(attempt, event.resource)
+        self._use(attempt, node, event.resource)
 
-    def _master_allocated(self, application: ApplicationType, resource: Resource) -> None:  # type: ignore[misc]
+    def _master_allocated(self, attempt: AttemptType, resource: Resource) -> None:  # type: ignore[misc]
         """For schedulers that limit the resources of masters. Does nothing by default."""
 
-    def _use(self, application: ApplicationType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
-        """Add resources to the usage of an application, its queues and a node. This is the hottest
+    def _use(self, attempt: AttemptType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
+        """Add resources to the usage of an attempt, its queues and a node. This is the hottest
         code: the case of two types is inlined, since a call per sum costs more than the sums."""
         if len(resource) == 2:
             memory, vcores = resource
-            a, b = application.used
-            application.used = (a + memory, b + vcores)
+            a, b = attempt.used
+            attempt.used = (a + memory, b + vcores)
             a, b = node.available
             node.available = (a - memory, b - vcores)
-            for queue in self.ancestry(application.queue):
+            for queue in self.ancestry(attempt.application.queue):
                 a, b = queue.used
                 queue.used = (a + memory, b + vcores)
             return
-        application.used = add(application.used, resource)
+        attempt.used = add(attempt.used, resource)
         node.available = subtract(node.available, resource)
-        for queue in self.ancestry(application.queue):
+        for queue in self.ancestry(attempt.application.queue):
             queue.used = add(queue.used, resource)
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         container = event.container
-        application = self.applications[application_of(container)]
-        record = application.containers[container]
+        attempt = self.attempts[application_of(container)]
+        application = attempt.application
+        record = attempt.containers[container]
         node = self.nodes[record.node]
-        self._leaving(application, node, event)
-        del application.containers[container]
+        self._leaving(attempt, node, event)
+        del attempt.containers[container]
         del node.containers[container]
         if node.marked:
             node.marked.pop(container, None)
-        if application.launched:
-            application.launched.pop(container, None)
+        if attempt.launched:
+            attempt.launched.pop(container, None)
         holds_room = self.running.pop(container, False) if self.running else False
         if event.exit_code == ExitCode.PREEMPTED:
             application.preempted += 1
@@ -219,17 +217,17 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
             application.tasks.completed(container, event.exit_code, event.cannot_start)
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
-        self._use(application, node, tuple([-amount for amount in record.resource]))
+        self._use(attempt, node, tuple([-amount for amount in record.resource]))
         if holds_room and not event.reported:
             self._hold_room(node, record)
 
-    def _leaving(self, application: ApplicationType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
+    def _leaving(self, attempt: AttemptType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
         """Called before a container is removed, for schedulers that keep more state of it. Does
         nothing by default."""
 
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]
-        application.launched[event.container] = now_ms
+        application.attempt.launched[event.container] = now_ms
         if event.group >= 0:
             application.tasks.launched(event.container, event.group, event.task)
             if self.gangs:
@@ -245,14 +243,14 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
         node = self.nodes[event.node]
         self._drop_reservation(node)
         node.reservation = reservation
-        self.applications[event.application].reservations[event.node] = reservation
+        self.attempts[event.application].reservations[event.node] = reservation
 
     def _reservation_dropped(self, now_ms: int, event: ReservationDropped) -> None:
         self._drop_reservation(self.nodes[event.node])
 
     def _drop_reservation(self, node: Node) -> None:
         if node.reservation is not None:
-            self.applications[node.reservation.application].reservations.pop(node.name, None)
+            self.attempts[node.reservation.application].reservations.pop(node.name, None)
             node.reservation = None
 
     # Configuration, nodes (see also `machines.py`) and queues.
@@ -279,16 +277,26 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
     # Applications.
 
     def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
-        application = self.new_application(
-            event.application, event.submission, event.queue, event.priority, now_ms
+        application = Application(
+            event.application,
+            event.submission,
+            event.queue,
+            event.priority,
+            now_ms,
+            len(self.none),
         )
         application.tasks.add(event.submission.tasks)
         self.applications[event.application] = application
         self.next_application = max(self.next_application, event.application + 1)
 
     def _application_rejected(self, now_ms: int, event: ApplicationRejected) -> None:
-        application = self.new_application(
-            event.application, event.submission, event.submission.queue, 0, now_ms
+        application = Application(
+            event.application,
+            event.submission,
+            event.submission.queue,
+            0,
+            now_ms,
+            len(self.none),
         )
         application.state = ApplicationState.REJECTED
         application.diagnostics = event.reason
@@ -298,7 +306,8 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
 
     def _applications_forgotten(self, now_ms: int, event: ApplicationsForgotten) -> None:
         for number in event.applications:
-            del self.applications[number]
+            application = self.applications.pop(number)
+            del application.attempt  # which leads back: else both would wait for Python's collector
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         application = self.applications[event.application]
@@ -306,39 +315,43 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
             application.state = ApplicationState.PENDING
             application.tasks = TaskBoard()
             application.tasks.add(application.submission.tasks)
-        application.begin_attempt(len(self.none))
-        application.attempt = event.attempt
-        application.active = True
-        application.runnable = event.runnable
-        application.started_ms = now_ms
-        self.ancestry(application.queue)[0].applications[application.id] = application
+        attempt = self.new_attempt(application, event.attempt)
+        attempt.take_over(application.attempt)
+        attempt.active = True
+        attempt.runnable = event.runnable
+        attempt.started_ms = now_ms
+        application.attempt = self.attempts[application.id] = attempt
+        self.ancestry(application.queue)[0].applications[application.id] = attempt
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
-        self.applications[event.application].runnable = True
+        self.attempts[event.application].runnable = True
 
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
         application = self.applications[event.application]
-        application.registered = True
+        application.attempt.registered = True
         application.state = ApplicationState.RUNNING
 
     def _application_number_taken(self, now_ms: int, event: ApplicationNumberTaken) -> None:
         self.next_application = max(self.next_application, event.application + 1)
 
     def _master_unregistered(self, now_ms: int, event: MasterUnregistered) -> None:
-        self.applications[event.application].unregistered = event
+        self.applications[event.application].attempt.unregistered = event
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
-        application = self.applications[event.application]
-        application.asks.clear()
-        for reservation in tuple(application.reservations.values()):
+        attempt = self.attempts[event.application]
+        application = attempt.application
+        attempt.asks.clear()
+        for reservation in tuple(attempt.reservations.values()):
             self._drop_reservation(self.nodes[reservation.node])
         if self.gangs:
             self._forget_gangs(application.id)
         application.failed_attempts += event.failed
-        application.active = False
-        application.runnable = False
-        application.registered = False
+        attempt.active = False
+        attempt.runnable = False
+        attempt.registered = False
         self.ancestry(application.queue)[0].applications.pop(application.id, None)
+        del self.attempts[event.application]
+        application.attempt = attempt.outside()
 
     def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
         application = self.applications[event.application]
@@ -349,15 +362,16 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
             self._defer_no_more(event.application)
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
-        application = self.applications[event.application]
+        attempt = self.attempts[event.application]
+        application = attempt.application
         self.ancestry(application.queue)[0].applications.pop(application.id, None)
         for queue in self.ancestry(application.queue):
-            queue.used = subtract(queue.used, application.used)
+            queue.used = subtract(queue.used, attempt.used)
         application.queue = event.queue
-        application.runnable = event.runnable
-        self.queues[event.queue].applications[application.id] = application
+        attempt.runnable = event.runnable
+        self.queues[event.queue].applications[application.id] = attempt
         for queue in self.ancestry(event.queue):
-            queue.used = add(queue.used, application.used)
+            queue.used = add(queue.used, attempt.used)
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         self.applications[event.application].priority = event.priority
@@ -366,13 +380,13 @@ class ClusterState(Deferred, ABC, Generic[QueueType, ApplicationType]):
         self.applications[event.application].expires_ms = event.expires_ms
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
-        self.applications[event.application].ask(event.requests)
+        self.attempts[event.application].ask(event.requests)
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
-        self.applications[event.application].change_blacklist(event.add, event.remove)
+        self.attempts[event.application].change_blacklist(event.add, event.remove)
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
-        key = self.applications[event.application].asks.keys[(event.priority, event.request)]
+        key = self.attempts[event.application].asks.keys[(event.priority, event.request)]
         key.offered(event.opportunities, event.level, event.since_ms)
 
     def _gang_restarted(self, now_ms: int, event: GangRestarted) -> None:

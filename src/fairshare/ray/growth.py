@@ -30,9 +30,9 @@ def waiting_room(
     room, wanted, count = most_vcores - present_vcores, dict[Resource, int](), 0
     for application in applications:
         path = _path(application.queue, views)
-        if not application.runnable or not path:
+        if not application.attempt.runnable or not path:
             continue
-        for key in application.asks.wanting:
+        for key in application.attempt.asks.wanting:
             ask = key.anywhere
             if ask is None or ask.count < 1:
                 continue

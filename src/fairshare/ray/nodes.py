@@ -38,6 +38,6 @@ def returned(
     for container in known.containers if known is not None else ():
         if container in reported or container in state.running:
             continue
-        if container in state.applications[application_of(container)].launched:
+        if container in state.applications[application_of(container)].attempt.launched:
             inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
     return msgspec.structs.replace(findings, inputs=tuple(inputs))

@@ -36,7 +36,7 @@ class Candidates:
             self._reserved_due[number] = None
         for application in state.applications.values():
             self.wishes.refresh(application.id)
-            for key in application.asks.wanting:
+            for key in application.attempt.asks.wanting:
                 if key.opportunities or key.since_ms:
                     self.wishes.passed_by(application.id)
 
@@ -69,7 +69,7 @@ class Candidates:
         for name in self._state.nodes:
             self.node_changed(name, touched=True)
         for number, application in self._state.applications.items():
-            if application.active:
+            if application.attempt.active:
                 self.application_changed(number)
 
     def nodes_apart_changed(self) -> None:
@@ -95,8 +95,8 @@ class Candidates:
             application = self._state.applications.get(number)
             if application is None:
                 continue
-            for name, reservation in application.reservations.items():
-                key = application.asks.keys.get((reservation.priority, reservation.request))
+            for name, reservation in application.attempt.reservations.items():
+                key = application.attempt.asks.keys.get((reservation.priority, reservation.request))
                 if key is None or not key.pending:
                     self._reserved_due[self.rooms.numbers[name]] = None
         self._applications_stale.clear()

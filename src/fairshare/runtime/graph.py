@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairshare.errors import JournalError
-from fairshare.runtime.kinds import Kind, Kinds
+from fairshare.runtime.kinds import Kind, Kinds, Part
 
 Value = Any
 Way = Callable[[Any], Value]
@@ -289,13 +289,22 @@ class _Form:
         self.kind = kind
         changes = kind.changes
         names = [changes.renamed.get(name, name) for name in written]
-        unknown = [n for n in names if n not in kind.fields and not kind.forgets(n)]
+        part = changes.part
+        self._part = part if part is not None and part.field not in names else None
+        own = frozenset() if self._part is None else self._part.own
+        self._names_of_part = [name if name in own else "" for name in names]
+        unknown = [
+            n for n in names if n not in kind.fields and not kind.forgets(n) and n not in own
+        ]
         if unknown:
             raise ValueError(f"{tag} has {', '.join(unknown)}, which this release does not know")
         self._names = [name if name in kind.fields else "" for name in names]
         lacking = [name for name in kind.fields if name not in names]
         self._added = {n: changes.added[n] for n in lacking if n in changes.added}
-        missing = [n for n in lacking if n not in changes.added and n not in kind.defaults]
+        apart = "" if self._part is None else self._part.field
+        missing = [
+            n for n in lacking if n not in changes.added and n not in kind.defaults and n != apart
+        ]
         if missing:
             raise ValueError(f"{tag} has no {', '.join(missing)}")
         self._same = tuple(names) == kind.fields
@@ -315,6 +324,18 @@ class _Form:
         for name, value in zip(self._names, values, strict=True):
             if name and value is not ABSENT_FIELD:
                 setattr(one, name, value)
+        if self._part is not None:
+            self._separate(one, self._part, values)
+
+    def _separate(self, one: Any, part: Part, values: list[Any]) -> None:
+        other: Any = object.__new__(part.cls)
+        for name, value in zip(self._names_of_part, values, strict=True):
+            if name:
+                setattr(other, name, value)
+        for name, make in part.added.items():
+            if name not in self._names_of_part:
+                setattr(other, name, make(other))
+        setattr(one, part.field, other)
 
     def complete(self, one: Any) -> None:
         """Give an object of an older release what it lacks, now that all others have theirs."""

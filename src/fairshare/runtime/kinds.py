@@ -12,17 +12,33 @@ from typing import Any, Final
 import msgspec
 
 
+class Part(msgspec.Struct, frozen=True):
+    """What once was a part of an object, and is an object of its own now.
+
+    The fields `own` of snapshots that do not have `field` yet become an object of the class `cls`,
+    which `field` leads to. `added` is as in `Changes`, for that object. Fields that the kind itself
+    also has are given to both.
+    """
+
+    field: str
+    cls: type
+    own: frozenset[str]
+    added: Mapping[str, Callable[[Any], Any]] = {}
+
+
 class Changes(msgspec.Struct, frozen=True):
     """The changes to the fields of a kind since its tag was first written.
 
     `renamed`: the present name of each earlier one. `added`: what a field is in snapshots that are
     older than it: a value, or a function of the object (of a structure: of its fields by name).
-    `removed`: fields that older snapshots have and that mean nothing any more.
+    `removed`: fields that older snapshots have and that mean nothing any more. `part`: fields that
+    are in another object now.
     """
 
     renamed: Mapping[str, str] = {}
     added: Mapping[str, Any] = {}
     removed: frozenset[str] = frozenset()
+    part: Part | None = None
 
 
 RENAMED_TAGS: Final[dict[str, str]] = {}

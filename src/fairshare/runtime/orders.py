@@ -91,7 +91,7 @@ class OrderBook:
         if self._names[0] != number:
             self._names = (number, application_name(self._state.epoch_ms, number))
         name = container_name(self._state.epoch_ms, event.container)
-        master = application.master == event.container
+        master = application.attempt.master == event.container
         if command.output or command.error or command.input:
             values = {
                 "j": str(number),
@@ -120,7 +120,7 @@ class OrderBook:
                 **self._extra(application, master),
             },
             time_limit_ms=time_limit_ms,
-            launched_ms=application.launched.get(event.container, 0),
+            launched_ms=application.attempt.launched.get(event.container, 0),
         )
 
     @staticmethod

@@ -56,7 +56,7 @@ class PendingSizes:
         """An application that may borrow from other partitions waits for its own one as for a
         host."""
         return _is_picky(application) or (
-            self._state.lends and any(not key.label for key in application.asks.wanting)
+            self._state.lends and any(not key.label for key in application.attempt.asks.wanting)
         )
 
     def passed_by(self, number: ApplicationId) -> None:
@@ -76,8 +76,8 @@ def _sizes(application: Application) -> tuple[Resource, ...]:
 
     An entry for a host or rack may have a size of its own, and is then granted in that size.
     """
-    wanting = application.asks.wanting
-    if not wanting or not application.runnable:
+    wanting = application.attempt.asks.wanting
+    if not wanting or not application.attempt.runnable:
         return ()
     if len(wanting) == 1 and not wanting[0].places:
         anywhere = wanting[0].anywhere
@@ -93,7 +93,7 @@ def _sizes(application: Application) -> tuple[Resource, ...]:
 
 
 def _is_picky(application: Application) -> bool:
-    return bool(application.blacklist) or any(
+    return bool(application.attempt.blacklist) or any(
         key.places or (key.anywhere is not None and not key.anywhere.relax)
-        for key in application.asks.wanting
+        for key in application.attempt.asks.wanting
     )

@@ -53,7 +53,7 @@ def reconcile(
             if container in running:
                 if container not in state.running:
                     inputs.append(ContainerStarted(container))
-            elif container in application.launched:
+            elif container in application.attempt.launched:
                 inputs.append(ContainerExited(container, ExitCode.ABORTED, LOST))
     inputs += [
         ContainerExited(one, ExitCode.ABORTED, LOST) for one in state.ending if one not in running

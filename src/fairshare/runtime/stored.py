@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from fairshare.families.family import AnyFamily
 from fairshare.families.registry import FAMILIES, all_families
+from fairshare.families.stored_class import StoredClass
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.applications import Application
 from fairshare.model.arrays import TaskArray
 from fairshare.model.asks import Ask, AskKey, AskTable
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import (
     ApplicationState,
     ContainerAllocated,
@@ -37,7 +39,7 @@ from fairshare.model.tasks import Assignment, GroupProgress, TaskBoard
 from fairshare.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
 from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.placement.rule import RuleSettings
-from fairshare.runtime.kinds import Changes, Kinds
+from fairshare.runtime.kinds import Changes, Kinds, Part
 from fairshare.schedulers.ordering import Order
 
 STORED: Final = Kinds()
@@ -57,6 +59,31 @@ _LATER: Final[dict[str, Any]] = {
     "hosts": {},
 }
 """What each scheduler's state has got since 0.1.0."""
+
+
+def _attempts(state: Any) -> dict[int, Attempt]:
+    """`attempts` for snapshots in which an application was one object with its current attempt;
+    here these are the attempts that `_OF_ATTEMPTS` made of them."""
+    found = {}
+    for number, attempt in state.applications.items():
+        application = state.applications[number] = attempt.application
+        application.attempt = attempt if attempt.active else attempt.outside()
+        if attempt.active:
+            found[number] = attempt
+    return found
+
+
+_OF_ATTEMPTS: Final[dict[str, Any]] = {
+    "renamed": {"attempt": "number"},
+    "added": {"to_preempt": {}},
+    "part": Part(
+        "application",
+        Application,
+        frozenset(Application.__slots__) - {"attempt"},
+        {"first_priority": lambda application: application.priority},
+    ),
+}
+"""The changes of each scheduler's attempts, which were applications up to 0.1.0."""
 _CLUSTER: Final = (
     "drains",
     "overcommits",
@@ -105,7 +132,8 @@ add("node", Node, changes=Changes(added={"ending": {}, "host": lambda node: node
 add("reservation", Reservation)
 add("drain", Drain)
 add("queue", Queue)
-add("application", Application)
+add("application", Attempt, changes=Changes(**_OF_ATTEMPTS))
+add("application-of-attempts", Application)
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("gang", Gang)
@@ -143,12 +171,19 @@ def _add_family(family: AnyFamily) -> None:
             one.cls,
             *(_CLUSTER if one.state else ()),
             *one.fields,
+            *(("attempts",) if one.state else ()),  # last: see `_attempts`
             derived=(*(("handlers",) if one.state else ()), *one.derived),
             names=one.names,
-            changes=Changes(
-                added={**(_LATER if one.state else {}), **one.added}, removed=one.removed
-            ),
+            changes=_changes(one),
         )
+
+
+def _changes(one: StoredClass) -> Changes:
+    if one.attempt:
+        added = {**_OF_ATTEMPTS["added"], **one.added}
+        return Changes(**{**_OF_ATTEMPTS, "added": added, "removed": one.removed})
+    later = {**_LATER, "attempts": _attempts} if one.state else {}
+    return Changes(added={**later, **one.added}, removed=one.removed)
 
 
 def all_stored() -> Kinds:

@@ -74,4 +74,6 @@ class UnusedContainers:
         application = self._state.applications.get(application_of(container))
         if application is None or container not in application.containers:
             return False
-        return container not in application.launched and container not in self._state.running
+        return (
+            container not in application.attempt.launched and container not in self._state.running
+        )

@@ -47,7 +47,7 @@ class Applications:
             if application.id in self.withdrawn:
                 return ApplicationState.FINISHED
             return application.state
-        has_master = not application.managed or application.master is not None
-        if application.runnable and has_master:
+        has_master = not application.managed or application.attempt.master is not None
+        if application.attempt.runnable and has_master:
             return ApplicationState.RUNNING
         return ApplicationState.PENDING

@@ -91,7 +91,7 @@ def _reserved(state: ClusterState[Any, Any], application: Application) -> Resour
     """What is reserved for it on nodes of the default partition."""
     found = (
         reservation.resource
-        for node, reservation in application.reservations.items()
+        for node, reservation in application.attempt.reservations.items()
         if not state.label_of(state.nodes[node])
     )
     return total(found, len(state.types.names))
@@ -116,7 +116,7 @@ def describe_container(
     }
     if attempt_of(record.container) > 1:
         described["attempt"] = attempt_of(record.container)
-    if record.container == application.master:
+    if record.container == application.attempt.master:
         described["am"] = True
     return described
 

@@ -88,7 +88,7 @@ class JobRunner:
     def _repeat_tasks(self) -> None:
         """Ask again for tasks that were killed, of jobs that live."""
         for number, requests in self._tasks.to_repeat():
-            if self._cluster.state.applications[number].registered:
+            if self._cluster.state.applications[number].attempt.registered:
                 self._cluster.call(inputs.RequestContainers(number, requests))
 
     def _number(self, name: str) -> ApplicationId:
@@ -142,9 +142,9 @@ class JobRunner:
             self._cluster.call(inputs.FinishApplication(number, state == "SUCCEEDED"))
         elif state == "KILLED":
             self._cluster.call(inputs.KillApplication(number))
-        elif state == "RUNNING" and not job.registered:
+        elif state == "RUNNING" and not job.attempt.registered:
             self._cluster.call(inputs.MasterRegistered(number))
-        elif state == "PREP" and job.registered:
+        elif state == "PREP" and job.attempt.registered:
             raise InputError("already-running", "a job that runs is not prepared once more")
 
     @_apply.register

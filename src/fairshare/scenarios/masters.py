@@ -66,10 +66,14 @@ class Masters:
         refused: list[tuple[ApplicationId, str]] = []
         for number in sorted(self._granted):
             application = self._cluster.state.applications[number]
-            if application.active and not application.registered and _has_started(application):
+            if (
+                application.attempt.active
+                and not application.attempt.registered
+                and _has_started(application)
+            ):
                 self.asked(number, self._submitted.get(number, ()))
                 refused += refusals(self._cluster.feed(MasterRegistered(number)))
-            if application.registered:
+            if application.attempt.registered:
                 for container in self._granted[number]:
                     self._launch(application, container)
         self._granted.clear()
@@ -77,9 +81,9 @@ class Masters:
 
     def _launch(self, application: Application, container: ContainerId) -> None:
         record = application.containers.get(container)
-        if record is None or container == application.master:
+        if record is None or container == application.attempt.master:
             return
-        if container not in application.launched:
+        if container not in application.attempt.launched:
             self._cluster.call(LaunchContainer(application.id, container, _NOTHING))
         key = (application.id, record.priority, record.request)
         if key in self._durations_ms:
@@ -88,7 +92,7 @@ class Masters:
 
 def _has_started(application: Application) -> bool:
     """Whether the master can register: it has its container, or it comes back after a restart."""
-    return application.master is not None or application.comes_back
+    return application.attempt.master is not None or application.attempt.comes_back
 
 
 def refusals(events: Iterable[Event]) -> list[tuple[ApplicationId, str]]:

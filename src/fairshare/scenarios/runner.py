@@ -127,7 +127,7 @@ class Runner:
     @_apply.register
     def _ask(self, step: steps.AskMore) -> None:
         application = self._applications.get(step.app)
-        if application.registered:  # a master that does not run has nothing to remember
+        if application.attempt.registered:  # a master that does not run has nothing to remember
             self._masters.asked(application.id, step.asks)
         self._cluster.call(
             inputs.RequestContainers(application.id, requests(self._types, step.asks))
@@ -141,7 +141,7 @@ class Runner:
     @_apply.register
     def _finish_application(self, step: steps.FinishApplication) -> None:
         application = self._applications.get(step.app)
-        if application.over or application.registered:
+        if application.over or application.attempt.registered:
             self._cluster.call(inputs.FinishApplication(application.id))
         else:  # its master never ran, so it can only be withdrawn
             self._cluster.call(inputs.KillApplication(application.id))
@@ -180,7 +180,7 @@ class Runner:
         found = [
             container
             for container in self._ages.by_age(application.containers)
-            if container != application.master
+            if container != application.attempt.master
             and node in (None, application.containers[container].node)
         ]
         return tuple(found[:count])

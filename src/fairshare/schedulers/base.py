@@ -12,6 +12,7 @@ import msgspec
 
 from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import (
     AttemptEnded,
     AttemptStarted,
@@ -37,7 +38,7 @@ from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
-from fairshare.schedulers.reasons import Limits, Reason
+from fairshare.schedulers.reasons import Limits, NotInQueue, Reason
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 DEFAULT: Final = "root.default"
@@ -56,39 +57,30 @@ class BaseSettings(msgspec.Struct, frozen=True):
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
 
 
-App = TypeVar("App", bound=Application)
+AttemptType = TypeVar("AttemptType", bound=Attempt)
 
 
-class BaseState(ClusterState[Queue[App], App], Generic[App]):
+class BaseState(ClusterState[Queue[AttemptType], AttemptType], Generic[AttemptType]):
     """A cluster with root and `root.default`."""
 
     settings_type: ClassVar[type[BaseSettings]] = BaseSettings
-    application_type: ClassVar[type[Application]] = Application
+    attempt_type: ClassVar[type[Attempt]] = Attempt
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.settings: Any = self.settings_type(types=types)
         self.started_ms: int | None = None
 
-    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Queue[App]:
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Queue[AttemptType]:
         """An empty queue."""
         return Queue(name, leaf, dynamic, len(self.none))
 
-    def new_application(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-    ) -> App:
-        """An application without an attempt."""
-        made: Any = self.application_type(
-            number, submission, queue, priority, now_ms, len(self.none)
-        )
+    def new_attempt(self, application: Application, number: int) -> AttemptType:
+        """An attempt."""
+        made: Any = self.attempt_type(application, number, len(self.none))
         return made  # type: ignore[no-any-return]
 
-    def ancestry(self, queue: str) -> tuple[Queue[App], ...]:
+    def ancestry(self, queue: str) -> tuple[Queue[AttemptType], ...]:
         """A queue and its ancestors."""
         return tuple(self.queues[name] for name in (queue, *parents_of(queue)))
 
@@ -105,9 +97,9 @@ class BaseState(ClusterState[Queue[App], App], Generic[App]):
 class BaseLimits:
     """No limits. By default the scheduler does not say which applications it serves first."""
 
-    def __init__(self, state: BaseState[Any], application: Application) -> None:
+    def __init__(self, state: BaseState[Any], attempt: Attempt) -> None:
         self._state = state
-        self._application = application
+        self._attempt = attempt
 
     def of_application(self) -> Sequence[Reason]:
         """As `Limits.of_application`."""
@@ -139,6 +131,8 @@ class BaseScheduler:
 
     state_type: ClassVar[type[BaseState[Any]]]
 
+    limits_type: ClassVar[type[BaseLimits]] = BaseLimits
+
     def __init__(self, types: ResourceTypes) -> None:
         self._state: Any = self.state_type(types)
 
@@ -146,24 +140,24 @@ class BaseScheduler:
         """Assign containers on a node; see `serve`."""
         raise NotImplementedError
 
-    def serve(self, step: Step, application: Application, node: Node) -> bool:
-        """Grant an application one container on a node, for its first ask that fits there."""
-        if node.host in application.blacklist or node.rack in application.blacklist:
+    def serve(self, step: Step, attempt: Attempt, node: Node) -> bool:
+        """Grant an attempt one container on a node, for its first ask that fits there."""
+        if node.host in attempt.blacklist or node.rack in attempt.blacklist:
             return False
-        for key in application.asks.wanting:
+        for key in attempt.asks.wanting:
             level = level_of(key, node)
             ask = key.anywhere
             if level is None or ask is None or not fits(ask.resource, node.available):
                 continue
             step.emit(
                 ContainerAllocated(
-                    container_id(application.id, application.attempt, application.next_container),
-                    application.id,
+                    container_id(attempt.id, attempt.number, attempt.next_container),
+                    attempt.id,
                     node.name,
                     ask.resource,
                     *key.order,
                     level,
-                    application.waits_for_master,
+                    attempt.waits_for_master,
                     False,
                     step.now_ms,
                 )
@@ -297,7 +291,7 @@ class BaseScheduler:
         queues = self._state.queues
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
 
-    def _queue_view(self, queue: Queue[Application]) -> QueueView:
+    def _queue_view(self, queue: Queue[Attempt]) -> QueueView:
         state = self._state
         active = list(state.queues[DEFAULT].applications.values())
         pending = total((a.asks.pending for a in active), len(state.none))
@@ -333,7 +327,10 @@ class BaseScheduler:
 
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
-        return BaseLimits(self._state, self._state.applications[application])
+        attempt = self._state.attempts.get(application)
+        if attempt is None:
+            return NotInQueue(self._state.applications[application])
+        return self.limits_type(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""
@@ -346,16 +343,16 @@ class BaseScheduler:
             queue=found.queue,
             state=found.shown_state,
             priority=found.priority,
-            attempt=found.attempt,
-            runnable=found.runnable,
+            attempt=found.attempt.number,
+            runnable=found.attempt.runnable,
             submitted_ms=found.submitted_ms,
-            started_ms=found.started_ms,
+            started_ms=found.attempt.started_ms,
             finished_ms=found.finished_ms,
             containers=len(found.containers),
             used=found.used,
             reserved=state.none,
-            pending=found.asks.pending,
-            demand=total((found.used, found.asks.pending), len(state.none)),
+            pending=found.attempt.asks.pending,
+            demand=total((found.used, found.attempt.asks.pending), len(state.none)),
             fair_share=state.none,
             headroom=positive(subtract(state.total, state.used)),
             to_preempt=0,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from fairshare.model.applications import Application
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import Event
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
@@ -19,7 +20,7 @@ from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.reasons import Limits
 from fairshare.schedulers.views import ApplicationView, QueueView
 
-State = ClusterState[Queue[Application], Application]
+State = ClusterState[Queue[Attempt], Attempt]
 
 
 class Refusal(Exception):

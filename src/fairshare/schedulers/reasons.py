@@ -128,6 +128,33 @@ class Limits(Protocol):
         """When each container that is being preempted in its favour will be killed (ms)."""
 
 
+class NotInQueue:
+    """The limits of an application without an attempt in a queue: nothing is decided for it."""
+
+    def __init__(self, application: Application) -> None:
+        self._queue = application.queue
+
+    def of_application(self) -> Sequence[Reason]:
+        """It has not started, or waits for its next attempt."""
+        return [Reason(cause=Cause.NOT_STARTED, queue=self._queue)]
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """None."""
+        return ()
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """None."""
+        return ()
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """None."""
+        return 0, ()
+
+    def preempting(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+
 def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
     """Why an application waits, the most important reason first; empty if it does not wait.
 
@@ -158,7 +185,7 @@ def _reasons(
     if application.over:
         return []
     drained: Mapping[str, Drain] = {}
-    if state is not None and application.asks.wanting:
+    if state is not None and application.attempt.asks.wanting:
         drained = state.drains
         if state.safe_mode:
             return [Reason(cause=Cause.SAFE_MODE)]
@@ -168,20 +195,20 @@ def _reasons(
     found = _of_deferral(application, state)
     if found:
         return found
-    if not application.active:
+    if not application.attempt.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     view = _View(application, limits, drained, survey, ahead)
     found = list(limits.of_application())
     if found:
-        wanting = application.asks.wanting[:1]
+        wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
         return _together(found, [one for one in asks if one.cause in _OBSTACLES])
-    for key in application.asks.wanting:
+    for key in application.attempt.asks.wanting:
         found.append(_of_ask(view, key))
     found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
         found += _of_gangs(application, state)
-    if not found and application.managed and not application.registered:
+    if not found and application.managed and not application.attempt.registered:
         found.append(Reason(cause=Cause.MASTER_SILENT))
     if len(found) > 1:
         found.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
@@ -250,14 +277,14 @@ def _of_groups(application: Application) -> list[Reason]:
         for number, group in enumerate(application.tasks.groups)
         if not group.started and group.spec.after
     ]
-    if not application.registered:
+    if not application.attempt.registered:
         return []
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
 
 
 def _of_limited_groups(application: Application) -> Iterator[Reason]:
     """The groups of which further tasks wait until one ends, since no more may run at once."""
-    if not application.registered:
+    if not application.attempt.registered:
         return
     for number, progress in enumerate(application.tasks.groups):
         if progress.spec.at_once is None or not progress.started:
@@ -306,7 +333,7 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
         wanted=size,
         label=key.label,
     )
-    partition, refused = view.limits.partition, view.application.blacklist
+    partition, refused = view.limits.partition, view.application.attempt.blacklist
     offers = view.survey.offers(key, size, partition, view.drained, refused)
     if offers.partition and not offers.nodes:
         first = min(node.name for node in offers.partition)
@@ -358,7 +385,7 @@ def _of_places(offers: Offers, about: Reason) -> Reason | None:
 def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     """Obstacles that containers ending or the next heartbeats will remove."""
     replace = msgspec.structs.replace
-    reservations = view.application.reservations.values()
+    reservations = view.application.attempt.reservations.values()
     own = [r for r in reservations if (r.priority, r.request) == key.order]
     if own:
         node = next((n for n in offers.usable if n.name == own[0].node), None)

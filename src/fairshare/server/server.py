@@ -257,7 +257,7 @@ class LiveServer:
             told["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:
             told["FAIRSHARE_URL"] = self.url
-            told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt)
+            told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt.number)
         return told
 
     def _observe(self, record: Record) -> None:
@@ -381,7 +381,9 @@ class LiveServer:
         """All live containers that were launched, or started by their masters."""
         state = self.service.state
         applications = state.applications.values()
-        launched = (container for application in applications for container in application.launched)
+        launched = (
+            container for application in applications for container in application.attempt.launched
+        )
         return list(dict.fromkeys((*launched, *state.running)))
 
     def _warn_of_limits(self) -> None:

@@ -54,7 +54,7 @@ class WaitingCauses:
             application = applications.get(number)
             if application is None or application.over:
                 continue
-            if application.asks.wanting or not application.active:
+            if application.attempt.asks.wanting or not application.attempt.active:
                 counts[service.main_cause(number, survey) or NO_CAUSE] += 1
             slice_s = time.perf_counter() - began_s
             if slice_s >= SLICE_S:

@@ -240,7 +240,7 @@ def is_launched(request: Request, container: ContainerId) -> bool:
     """Whether a container was launched and has not ended."""
     state = server_of(request).service.state
     application = state.applications[container >> 40]
-    return container in application.launched
+    return container in application.attempt.launched
 
 
 def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:

@@ -52,11 +52,11 @@ def check_token(request: Request, application: Application) -> None:
             "the FAIRSHARE_TOKEN of its environment",
         )
     tokens = server_of(request).tokens
-    if not tokens.accepts(token.strip(), application.id, application.attempt):
+    if not tokens.accepts(token.strip(), application.id, application.attempt.number):
         raise InputError(
             "wrong-token",
             "this token is not that of the application's current driver: "
-            f"attempt {application.attempt} has its own in FAIRSHARE_TOKEN",
+            f"attempt {application.attempt.number} has its own in FAIRSHARE_TOKEN",
         )
 
 

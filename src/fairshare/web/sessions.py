@@ -143,7 +143,7 @@ async def _admitted(request: Request) -> tuple[OpensSessions, tuple[str, str]]:
             f"the engine {server.settings.engine} runs containers on other machines, which cannot"
             " be entered from here: use ssh",
         )
-    if container not in application.launched:
+    if container not in application.attempt.launched:
         raise InputError(
             "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
         )

@@ -10,8 +10,8 @@ from fairshare.families.base_reading import collect_base
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import CLASS, ReadSettings, SchedulerFamily, Source
 from fairshare.families.stored_class import StoredClass
-from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes
@@ -35,17 +35,17 @@ class RoundRobinSettings(BaseSettings, frozen=True):
     containers_per_turn: int = 1
 
 
-class RoundRobinState(BaseState[Application]):
+class RoundRobinState(BaseState[Attempt]):
     """The applications of the queue are in the order of their turns."""
 
     settings_type = RoundRobinSettings
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         super()._container_allocated(now_ms, event)
-        application = self.applications[event.application]
-        if (application.next_container - 1) % self.settings.containers_per_turn == 0:
+        attempt = self.attempts[event.application]
+        if (attempt.next_container - 1) % self.settings.containers_per_turn == 0:
             turns = self.queues[DEFAULT].applications
-            turns[application.id] = turns.pop(application.id)
+            turns[attempt.id] = turns.pop(attempt.id)
 
 
 class RoundRobinLimits(BaseLimits):
@@ -54,7 +54,7 @@ class RoundRobinLimits(BaseLimits):
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Those that wait for containers, too."""
         turns = list(self._state.queues[DEFAULT].applications.values())
-        before = turns[: turns.index(self._application)]
+        before = turns[: turns.index(self._attempt)]
         waiting = [other.id for other in before if other.asks.wanting]
         return len(waiting), tuple(waiting[:FEW])
 
@@ -65,6 +65,7 @@ class RoundRobinScheduler(BaseScheduler):
     name = "round-robin"
     title = "round robin scheduler"
     state_type = RoundRobinState
+    limits_type = RoundRobinLimits
 
     def beat(self, step: Step, node: str) -> None:
         """Serve the first in turn that fits, until none does."""
@@ -72,12 +73,8 @@ class RoundRobinScheduler(BaseScheduler):
         if found is None:
             return
         turns = self.state.queues[DEFAULT].applications
-        while any(self.serve(step, application, found) for application in list(turns.values())):
+        while any(self.serve(step, attempt, found) for attempt in list(turns.values())):
             pass
-
-    def limits_of(self, application: ApplicationId) -> RoundRobinLimits:
-        """No limits, but turns."""
-        return RoundRobinLimits(self.state, self.state.applications[application])
 
 
 class RoundRobinFamily(SchedulerFamily[RoundRobinSettings]):

@@ -173,7 +173,7 @@ class Cluster:
     async def master(self, *nodes: "Node", **details: Any) -> "Master":
         """A master that runs on one of these nodes, and has registered."""
         number = await self.submit(**details)
-        await self.until(lambda: self.state.applications[number].master)
+        await self.until(lambda: self.state.applications[number].attempt.master)
         await self.run_granted(*nodes)
         made = Master(self, number)
         await made.register()
@@ -323,7 +323,7 @@ class Master:
     def __init__(self, cluster: Cluster, application: int) -> None:
         self.cluster = cluster
         self.application = application
-        self.attempt = cluster.state.applications[application].attempt
+        self.attempt = cluster.state.applications[application].attempt.number
         self.take(cluster.signer.master(application, self.attempt))
         self.response_id = 0
 

@@ -133,7 +133,7 @@ async def test_only_those_whom_its_list_names_may_change_an_application(cluster,
             f"java.security.AccessControlException: User {user} cannot perform operation MODIFY_APP"
             f" on {client.text(running.application)}",
         ), method
-    assert cluster.state.applications[running.application].active
+    assert cluster.state.applications[running.application].attempt.active
     assert cluster.engine.signals == []
 
 

@@ -142,7 +142,7 @@ async def test_another_nodes_report_of_an_end_is_not_believed(cluster, node):
 async def test_ends_of_an_attempt_that_is_over_are_forgotten(cluster, node):
     master = await cluster.master(node)
     await runs(cluster, node, master)
-    container = cluster.state.applications[1].master
+    container = cluster.state.applications[1].attempt.master
     node.statuses[container] = 1
     node.beat()
     await cluster.settled()

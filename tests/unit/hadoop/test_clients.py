@@ -244,7 +244,7 @@ async def test_live_containers_are_reported(cluster, running):
     assert report.container_state == 2  # RUNNING
     alone = await client.call("getContainerReport", container_id=report.container_id)
     assert alone.container_report.container_id == report.container_id
-    assert application.master is not None
+    assert application.attempt.master is not None
 
 
 async def test_what_does_not_exist_is_refused_with_the_class_that_steers_clients(cluster, running):
@@ -384,19 +384,19 @@ async def test_an_application_moves_to_a_queue_that_the_last_part_of_its_name_gi
 
 async def test_a_failed_attempt_is_followed_by_the_next_one(cluster, running):
     client, number = Client(cluster), running.application
-    master = cluster.state.applications[number].master
+    master = cluster.state.applications[number].attempt.master
     await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
-    assert cluster.state.applications[number].attempt == 2
+    assert cluster.state.applications[number].attempt.number == 2
     assert master in cluster.engine.stopped
     # An attempt that is over cannot fail.
     await client.call("failApplicationAttempt", application_attempt_id=client.attempt(number))
-    assert cluster.state.applications[number].attempt == 2
+    assert cluster.state.applications[number].attempt.number == 2
     answer = await client.call("getApplicationAttempts", application_id=client.name(number))
     assert answer.application_attempts[0].diagnostics == "Attempt failed by user."
 
 
 async def test_a_signal_goes_to_the_engine_of_the_container(cluster, running):
-    master = cluster.state.applications[running.application].master
+    master = cluster.state.applications[running.application].attempt.master
     name = ids.container_id_message(cluster.state.epoch_ms, master)
     await Client(cluster).call("signalToContainer", container_id=name, command=3)
     assert cluster.engine.signals == [(master, "FORCEFUL_SHUTDOWN")]

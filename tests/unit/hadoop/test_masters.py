@@ -74,7 +74,7 @@ async def test_a_master_that_registers_hears_of_the_cluster(cluster, node):
     assert list(answer.scheduler_resource_types) == [0, 1]
     assert [(one.accessType, one.acl) for one in answer.application_ACLs] == [(1, "bob"), (2, " ")]
     application = cluster.state.applications[number]
-    assert application.registered
+    assert application.attempt.registered
     assert application.state == ApplicationState.RUNNING
 
 
@@ -138,11 +138,11 @@ async def test_a_token_for_a_node_is_sent_once_for_each_attempt_and_node(cluster
 async def test_asks_are_absolute_and_can_be_taken_back(cluster, node, master):
     application = cluster.state.applications[1]
     await master.allocate(ask(3, memory_mb=8000), ask(3, "h9", memory_mb=8000))
-    assert application.asks.keys[1, -1].anywhere.count == 3
+    assert application.attempt.asks.keys[1, -1].anywhere.count == 3
     await master.allocate(ask(2, memory_mb=8000))
-    assert application.asks.keys[1, -1].anywhere.count == 2
+    assert application.attempt.asks.keys[1, -1].anywhere.count == 2
     await master.allocate(ask(0, memory_mb=8000), ask(0, "h9", memory_mb=8000))
-    assert not application.asks.wanting
+    assert not application.attempt.asks.wanting
 
 
 async def test_a_request_for_a_host_is_granted_there(cluster, node, master):
@@ -165,9 +165,9 @@ async def test_the_blacklist_changes_only_by_what_is_new(cluster, node, master):
     version = cluster.server.service.version
     await master.allocate(add=("h1",), remove=("h9",))
     assert cluster.server.service.version == version
-    assert list(application.blacklist) == ["h1", "h2"]
+    assert list(application.attempt.blacklist) == ["h1", "h2"]
     await master.allocate(remove=("h1",))
-    assert list(application.blacklist) == ["h2"]
+    assert list(application.attempt.blacklist) == ["h2"]
     with pytest.raises(RpcError) as caught:
         await master.allocate(add=("*",))
     assert refused(caught) == exceptions.INVALID_BLACKLIST_REQUEST
@@ -230,7 +230,7 @@ async def test_an_impossible_ask_is_refused_and_nothing_of_the_call_counts(
         await master.allocate(ask(1, memory_mb=8000), wrong)
     assert refused(caught) == class_name
     assert words in str(caught.value)
-    assert not cluster.state.applications[1].asks.wanting
+    assert not cluster.state.applications[1].attempt.asks.wanting
     assert (await master.allocate()).response_id == 1
 
 
@@ -351,10 +351,10 @@ async def test_a_master_that_finishes_ends_its_application_with_its_container(
 async def end_of_master(cluster, node, code=1):
     """The master's container ends; then the next one runs."""
     application = cluster.state.applications[1]
-    before = application.master
+    before = application.attempt.master
     node.statuses[before] = code
     node.beat()
-    await cluster.until(lambda: application.master not in (None, before))
+    await cluster.until(lambda: application.attempt.master not in (None, before))
     del node.statuses[before]
     await cluster.run_granted(node)
 
@@ -396,19 +396,19 @@ async def test_the_next_attempt_takes_over_containers_and_ends_where_they_are_ke
 
 
 async def test_a_silent_master_ends_its_attempt_and_its_container_is_stopped(cluster, node, master):
-    container = cluster.state.applications[1].master
+    container = cluster.state.applications[1].attempt.master
     for _ in range(70):
         cluster.clock.ms += 9_000
         await master.allocate()
         cluster.masters.tick()
         cluster.nodes.heard(cluster.nodes.get("h1:1"), cluster.clock.ms)
     await cluster.settled()
-    assert cluster.state.applications[1].attempt == 1
+    assert cluster.state.applications[1].attempt.number == 1
     for _ in range(67):
         cluster.clock.ms += 9_000
         cluster.masters.tick()
     await cluster.settled()
-    assert cluster.state.applications[1].attempt == 2
+    assert cluster.state.applications[1].attempt.number == 2
     assert cluster.state.applications[1].failed_attempts == 1
     assert container in cluster.engine.stopped
     assert [one.id for one in node.beat().containers_to_cleanup] == [1]
@@ -418,7 +418,7 @@ async def test_a_pause_of_the_server_lets_no_master_expire(cluster, node, master
     cluster.clock.ms += 3_600_000
     cluster.masters.tick()
     await cluster.settled()
-    assert cluster.state.applications[1].attempt == 1
+    assert cluster.state.applications[1].attempt.number == 1
 
 
 # A restart of the server.
@@ -447,10 +447,10 @@ async def test_a_master_registers_again_after_a_restart_and_repeats_its_requests
     await cluster.settled()
     answer = await master.register()
     assert not answer.containers_from_previous_attempts
-    assert not cluster.state.applications[1].asks.wanting
+    assert not cluster.state.applications[1].attempt.asks.wanting
     (status,) = (await master.allocate(ask(1))).completed_container_statuses
     assert (own_id(cluster, status.container_id), status.exit_status) == (kept, 4)
-    assert cluster.state.applications[1].attempt == 1
+    assert cluster.state.applications[1].attempt.number == 1
     await cluster.stop()
 
 
@@ -500,7 +500,7 @@ async def test_what_was_granted_meanwhile_is_taken_back_when_the_master_returns(
     application = cluster.state.applications[1]
     await cluster.until(lambda: len(application.containers) == 3)
     await master.register()
-    assert list(application.containers) == [application.master]
+    assert list(application.containers) == [application.attempt.master]
     answer = await master.allocate(ask(2, memory_mb=2048))
     assert len(answer.allocated_containers) == 2
     await cluster.stop()

@@ -130,7 +130,7 @@ async def live(cluster: Cluster) -> dict[str, set[str]]:
     await recorder.look(number)
     node = cluster.node()
     node.register()
-    await cluster.until(lambda: cluster.state.applications[number].master)
+    await cluster.until(lambda: cluster.state.applications[number].attempt.master)
     await cluster.run_granted(node)
     await recorder.look(number)
     master = Master(cluster, number)
@@ -155,7 +155,7 @@ async def live(cluster: Cluster) -> dict[str, set[str]]:
     await recorder.look(number)
 
     second = await recorder.submit()
-    await cluster.until(lambda: cluster.state.applications[second].master)
+    await cluster.until(lambda: cluster.state.applications[second].attempt.master)
     node.statuses = {}
     await cluster.run_granted(node)
     name = ids.application_id_message(cluster.state.epoch_ms, second)

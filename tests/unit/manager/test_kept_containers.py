@@ -71,7 +71,7 @@ class Cluster:
         for _ in range(4):
             for node in nodes or tuple(self.manager.state.nodes):
                 self.feed(NodeBeat(node))
-        for container in self.application.launched:
+        for container in self.application.attempt.launched:
             self.feed(ContainerStarted(container))
 
     def run_two(self, node: str) -> None:
@@ -88,7 +88,7 @@ class Cluster:
         return self.manager.state.applications[1]
 
     def lose_master(self) -> None:
-        self.feed(ContainerExited(self.application.master, 1))
+        self.feed(ContainerExited(self.application.attempt.master, 1))
 
     def used_by_the_queue(self):
         return self.manager.state.queues["root.default"].used
@@ -101,11 +101,11 @@ def kind(request) -> str:
 
 def test_running_containers_go_on_and_the_next_master_has_them(kind):
     cluster = Cluster(kind)
-    two = [c for c in cluster.application.containers if c != cluster.application.master]
+    two = [c for c in cluster.application.containers if c != cluster.application.attempt.master]
     cluster.lose_master()
-    assert cluster.application.attempt == 2
+    assert cluster.application.attempt.number == 2
     assert list(cluster.application.containers) == two
-    assert set(cluster.application.launched) == set(two)
+    assert set(cluster.application.attempt.launched) == set(two)
     assert cluster.used_by_the_queue() == (2048, 2)
     cluster.settle()
     cluster.feed(MasterRegistered(1))
@@ -124,7 +124,9 @@ def test_without_the_wish_all_containers_end_with_the_master(kind):
 
 def test_a_kept_container_ends_like_any_other(kind):
     cluster = Cluster(kind)
-    first, second = (c for c in cluster.application.containers if c != cluster.application.master)
+    first, second = (
+        c for c in cluster.application.containers if c != cluster.application.attempt.master
+    )
     cluster.lose_master()
     cluster.feed(ContainerExited(first, 0))
     assert list(cluster.application.containers) == [second]

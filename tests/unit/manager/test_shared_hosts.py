@@ -67,13 +67,13 @@ def test_each_node_of_a_host_is_local_to_a_request_for_the_host(cluster):
     assert cluster.placed() == []
     cluster.beat("here:2")
     assert cluster.placed() == [("here:2", Locality.NODE_LOCAL)]
-    asks = cluster.application.asks
+    asks = cluster.application.attempt.asks
     assert not any(key.pending or key.places for key in asks.keys.values())
 
 
 def test_the_rack_of_a_host_is_requested_with_it(cluster):
     cluster.feed(RequestContainers(1, (ContainerRequest(1, SIZE, hosts=("here",)),)))
-    assert set(cluster.application.asks.keys[1, 0].places) == {"here", "/a"}
+    assert set(cluster.application.attempt.asks.keys[1, 0].places) == {"here", "/a"}
 
 
 def test_a_blacklisted_host_refuses_all_its_nodes(cluster):

@@ -269,7 +269,7 @@ def test_a_driver_that_fails_is_started_again_and_then_given_up(cluster: Cluster
     cluster.settle()
     cluster.exit(container, 1)
     application = cluster.manager.state.applications[1]
-    assert (application.attempt, application.state) == (2, ApplicationState.PENDING)
+    assert (application.attempt.number, application.state) == (2, ApplicationState.PENDING)
     assert not application.tasks.groups  # the new driver begins anew
     (launched,) = cluster.settle()
     cluster.exit(launched.container, 1)

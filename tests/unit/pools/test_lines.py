@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationSubmitted
 from fairshare.model.inputs import (
     ContainerExited,
@@ -149,6 +150,7 @@ def test_lines_hold_until_the_first_weight_may_be_another_one() -> None:
 
 
 def test_nobody_knows_when_the_adjuster_of_another_changes_its_mind() -> None:
-    job = Job(1, SubmitApplication("ann", "a"), "root.a", 3, 0, 4)
+    application = Application(1, SubmitApplication("ann", "a"), "root.a", 3, 0, 4)
+    job = Job(application, 1, 4)
     assert steady_until_ms(settings(weight_adjuster="theirs"), job, 700) == 701
     assert steady_until_ms(settings(), job, 700) is None

@@ -59,7 +59,7 @@ def test_a_master_that_unregisters_ends_when_its_container_does(story):
     assert (history.attempt.final_status, history.attempt.finished_ms) == ("FAILED", 5_000)
     assert history.attempt.tracking_url == "http://n1:4040/"
     story.now_ms = 7_000
-    story.tell(ContainerExited(story.application().master, 0))
+    story.tell(ContainerExited(story.application().attempt.master, 0))
     assert story.application().state is ApplicationState.FAILED
     assert story.application().diagnostics == "gave up"
     assert history.attempt.end == "FINISHED"
@@ -71,13 +71,13 @@ def test_who_has_unregistered_is_not_killed_any_more(story):
     story.tell(UnregisterMaster(1))
     assert story.tell(KillApplication(1)) == ()
     assert story.tell(UnregisterMaster(1, "FAILED")) == ()
-    story.tell(ContainerExited(story.application().master, 1))
+    story.tell(ContainerExited(story.application().attempt.master, 1))
     assert story.application().state is ApplicationState.FINISHED
 
 
 def test_a_failed_attempt_is_followed_by_another(story):
     story.now_ms = 2_000
-    story.tell(ContainerExited(story.application().master, 9, "killed"))
+    story.tell(ContainerExited(story.application().attempt.master, 9, "killed"))
     first, second = story.book.of(1).attempts
     assert (first.end, first.exit_code, first.diagnostics) == ("FAILED", 9, "killed")
     assert (second.number, second.end, second.master) == (2, "", None)
@@ -87,7 +87,7 @@ def test_an_application_may_want_fewer_attempts_than_it_could_have(story):
     details = SubmissionDetails(max_attempts=1)
     story.tell(SubmitApplication("bob", master=(1024, 1), details=details))
     story.tell(NodeBeat("n1"))
-    story.tell(ContainerExited(story.application(2).master, 1))
+    story.tell(ContainerExited(story.application(2).attempt.master, 1))
     assert story.application(2).state is ApplicationState.FAILED
     assert [attempt.end for attempt in story.book.of(2).attempts] == ["FAILED"]
 

@@ -88,7 +88,7 @@ def test_a_gang_that_stays_incomplete_gives_its_containers_back(bench, busy, gan
     assert [end.exit_code for end in ends] == [ExitCode.ABORTED] * 4
     assert "did not get all of its 6 containers within 10 s" in ends[0].diagnostics
     assert bench.state.applications[2].used == (0, 0)
-    assert bench.state.applications[2].asks.pending == (0, 0)
+    assert bench.state.applications[2].attempt.asks.pending == (0, 0)
     bench.state.check()
 
 
@@ -126,7 +126,7 @@ def test_a_gang_that_the_empty_cluster_cannot_hold_holds_nothing(bench, gang, su
     bench.join("n1")
     bench.runtime.turn(0, [gang(6)])
     assert held(bench) == {(1, 0): 0}
-    assert bench.state.applications[1].asks.pending == (0, 0)
+    assert bench.state.applications[1].attempt.asks.pending == (0, 0)
     assert bench.state.gangs[1, 0].most == 4
     bench.runtime.turn(0, [submit(4, user="bob")])
     assert len(launched(bench)) == 4
@@ -193,7 +193,7 @@ def test_held_containers_that_are_lost_are_requested_again(bench, busy, gang):
     bench.runtime.turn(100, [NodeLost(lost)])
     still = held(bench)[2, 0]
     assert still < 4
-    assert bench.state.applications[2].asks.pending == ((6 - still) * 1024, 6 - still)
+    assert bench.state.applications[2].attempt.asks.pending == ((6 - still) * 1024, 6 - still)
     bench.join("n3", "n4", now_ms=200)
     bench.runtime.turn(200, [])
     assert len([order for order in bench.engine.launched if order.user == "ann"]) == 6

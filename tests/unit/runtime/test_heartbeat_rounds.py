@@ -226,7 +226,7 @@ def test_what_happens_elsewhere_is_no_offer_to_who_waits(make_bench, submit):
 def random_input(chance: random.Random, bench):
     """Something that may happen to a cluster."""
     nodes = list(bench.state.nodes)
-    running = [c for a in bench.state.applications.values() for c in a.launched]
+    running = [c for a in bench.state.applications.values() for c in a.attempt.launched]
     match chance.randrange(12):
         case 0:
             size = (chance.choice([2048, 4096, 8192]), chance.choice([2, 4, 8]))

@@ -194,7 +194,7 @@ def test_what_is_held_does_not_start_when_its_turn_comes(nodes, submit):
 def test_holding_what_runs_lets_it_end_and_starts_no_more_of_it(nodes, submit):
     nodes.runtime.turn(20_000, [submit(12)])
     nodes.runtime.turn(20_500, [HoldApplication(1)])
-    assert nodes.state.applications[1].asks.pending == (0, 0)
+    assert nodes.state.applications[1].attempt.asks.pending == (0, 0)
     end(nodes, 21_000)
     assert nodes.state.applications[1].containers == {}
     assert state(nodes, 1) == RUNNING
@@ -242,7 +242,7 @@ def test_what_is_requeued_begins_anew_with_its_next_attempt(nodes, submit):
     nodes.runtime.turn(22_000, [RequeueApplication(1)])
     application = nodes.state.applications[1]
     assert sorted(nodes.engine.stopped) == sorted(first[1:])
-    assert (application.attempt, application.failed_attempts) == (2, 0)
+    assert (application.attempt.number, application.failed_attempts) == (2, 0)
     assert len(application.tasks.groups[0].running) == 3
     end(nodes, 23_000)
     assert state(nodes, 1) == FINISHED
@@ -301,7 +301,7 @@ def test_every_scheduler_starts_holds_and_requeues(kind, settings):
         runtime.turn(now_ms, inputs)
         runtime.settle(now_ms + 1_000)
         assert len(applications[1].containers) == (0 if step == 0 else 4)
-        assert not any(applications[number].active for number in (2, 3, 4))
+        assert not any(applications[number].attempt.active for number in (2, 3, 4))
         manager.scheduler.application_view(2)
         manager.state.check()
     runtime.turn(10_000, [ContainerExited(one, 0) for one in tuple(applications[1].containers)])

@@ -72,7 +72,7 @@ def test_three_hundred_applications_under_a_limit_of_seven_are_accepted_and_all_
         running = [
             application.id
             for application in manager.state.applications.values()
-            if application.runnable
+            if application.attempt.runnable
         ]
         assert 1 <= len(running) <= 7
         manager.handle(0, UpdateShares())

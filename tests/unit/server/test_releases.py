@@ -2,7 +2,8 @@
 
 `tests/data/release-*` has journals as servers of these releases left them in the middle of their
 work: a snapshot, and records behind it. `facts.json` is what those servers showed last. Snapshots
-of `release-0.1.0` and of `release-with-pickles` (the last one before they were data) are pickles.
+of `release-0.1.0` and of `release-with-pickles` (the last one before they were data) are pickles;
+those of `release-before-attempts` have an application and its attempt as one object.
 Where a class, a field or a tag is renamed, these tests say what has to be in `runtime/stored.py`,
 `projections/stored.py` or `model/tags.py`.
 """
@@ -99,6 +100,21 @@ def test_the_records_alone_say_the_same(release):
     position = recover(journal.records(), manager.state)
     assert position.sequence == facts(release)["sequence"]
     assert told(manager.state) == facts(release, "sequence", "snapshots", "history")
+    journal.close()
+
+
+def test_applications_and_their_attempts_are_apart(release):
+    journal = SqliteJournal(release)
+    _, parts = restore(journal)
+    state = parts["manager"].state
+    for number, application in state.applications.items():
+        attempt = application.attempt
+        assert (application.id, attempt.id, attempt.application) == (number, number, application)
+        assert attempt.active == (not application.over)
+        assert state.attempts.get(number) is (attempt if attempt.active else None)
+        if attempt.active:
+            assert attempt.number >= 1
+            assert state.ancestry(application.queue)[0].applications[number] is attempt
     journal.close()
 
 

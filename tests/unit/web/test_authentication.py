@@ -173,7 +173,7 @@ async def test_a_token_is_looked_up_and_not_compared_with_those_of_all_drivers(d
         for _ in range(5):
             await ann.post("/applications", json={"queue": "a", **DRIVER})
     tokens = door.server.tokens
-    attempt = door.server.service.state.applications[3].attempt
+    attempt = door.server.service.state.applications[3].attempt.number
     new, earlier = tokens.issue(3, attempt), tokens.code(3, attempt)
     for token in (new, earlier, "nonsense"):
         async with door.client(token) as driving:  # those of earlier servers are collected once

@@ -96,7 +96,7 @@ async def test_an_application_has_not_more_tasks_than_it_may(serving):
 async def test_a_driver_asks_for_not_more_than_it_may(serving):
     async with serving(asks=2, containers=10, tasks=5) as (server, client), client() as http:
         name = (await http.post("/applications", json={"queue": "a", **DRIVER})).json()["id"]
-        token = server.tokens.issue(1, server.service.state.applications[1].attempt)
+        token = server.tokens.issue(1, server.service.state.applications[1].attempt.number)
         async with client(token) as driver:
             ask = {"count": 4, "resources": TASK["resources"]}
             path = f"/applications/{name}/requests"

@@ -5,7 +5,7 @@ from typing import Final
 from fairshare.families.stored_class import StoredClass
 from fairshare.schedulers.capacity import settings as capacity_settings
 from fairshare.schedulers.capacity import users as capacity_users
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import DominantCalculator, MemoryCalculator
 from fairshare.schedulers.capacity.queues import CapacityQueue, Share
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
@@ -15,8 +15,9 @@ from fairshare.schedulers.capacity.users import User
 STORED_CLASSES: Final = (
     StoredClass(
         "capacity-application",
-        CapacityApplication,
+        CapacityAttempt,
         added={"asked": lambda one: dict.fromkeys(key.label for key in one.asks.keys.values())},
+        attempt=True,
     ),
     StoredClass("capacity-stage", Stage),
     StoredClass("capacity-dominant-calculator", DominantCalculator),

@@ -10,7 +10,7 @@ from fairshare.families.yarn.resources import percent
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, largest
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.wording import queue_of_refusal
 from fairshare.schedulers.resource_text import resource_text
@@ -30,14 +30,15 @@ _REFUSALS: Final = {
 
 def waiting_key(application: Application) -> Hashable:
     """The values of an application on which `why_waits` depends."""
-    assert isinstance(application, CapacityApplication)
-    leaf = application.leaf
+    attempt = application.attempt
+    if not isinstance(attempt, CapacityAttempt):
+        return application.user
     return (
-        "" if leaf is None else leaf.name,
-        application.stage,
-        application.label,
-        application.user,
-        application.master_resource,
+        attempt.leaf.name,
+        attempt.stage,
+        attempt.label,
+        attempt.user,
+        attempt.master_resource,
     )
 
 
@@ -46,19 +47,18 @@ def why_waits(state: CapacityState, application: Application) -> str:
 
     Hadoop gives no diagnostics for applications that max-parallel-apps holds back.
     """
-    assert isinstance(application, CapacityApplication)
-    if application.leaf is None:
+    attempt = state.attempts.get(application.id)
+    if attempt is None:
         return ""
-    if application.stage == Stage.ACTIVE:
-        return _activated(state, application)
-    if application.stage == Stage.WAITING:
-        return _not_activated(state, application)
+    if attempt.stage == Stage.ACTIVE:
+        return _activated(state, attempt)
+    if attempt.stage == Stage.WAITING:
+        return _not_activated(state, attempt)
     return ""
 
 
-def _activated(state: CapacityState, application: CapacityApplication) -> str:
-    leaf, label = application.leaf, application.label
-    assert leaf is not None
+def _activated(state: CapacityState, attempt: CapacityAttempt) -> str:
+    leaf, label = attempt.leaf, attempt.label
     share = leaf.shares[label]
 
     def text(resource: Resource) -> str:
@@ -77,34 +77,32 @@ def _activated(state: CapacityState, application: CapacityApplication) -> str:
     )
 
 
-def _not_activated(state: CapacityState, application: CapacityApplication) -> str:
-    leaf, label = application.leaf, application.label
-    assert leaf is not None
+def _not_activated(state: CapacityState, attempt: CapacityAttempt) -> str:
+    leaf, label = attempt.leaf, attempt.label
 
     def text(resource: Resource) -> str:
         return resource_text(resource, state.types)
 
     queue_limit = limits.master_limit(state, leaf, label)
-    user_limit = limits.user_master_limit(state, leaf, label, application.user)
+    user_limit = limits.user_master_limit(state, leaf, label, attempt.user)
     return (
-        f"{WAITS} {_exceeded(state, application, queue_limit)}  Details : AM Partition ="
+        f"{WAITS} {_exceeded(state, attempt, queue_limit)}  Details : AM Partition ="
         f" {label or _DEFAULT}; AM Resource Request ="
-        f" {text(application.master_resource)}; Queue Resource Limit for AM ="
+        f" {text(attempt.master_resource)}; Queue Resource Limit for AM ="
         f" {text(queue_limit)}; User AM Resource Limit of the queue ="
         f" {text(largest(user_limit, state.none))}; Queue AM Resource Usage ="
         f" {text(leaf.shares[label].master_used)}; "
     )
 
 
-def _exceeded(state: CapacityState, application: CapacityApplication, limit: Resource) -> str:
+def _exceeded(state: CapacityState, attempt: CapacityAttempt, limit: Resource) -> str:
     """The limit for masters that holds an application back; `limit` is the queue's."""
-    leaf = application.leaf
-    assert leaf is not None
+    leaf = attempt.leaf
     if not any(state.total):
         return "Skipping AM assignment as cluster resource is empty."
-    used = leaf.shares[application.label].master_used
+    used = leaf.shares[attempt.label].master_used
     wanted = tuple(
-        amount + more for amount, more in zip(used, application.master_resource, strict=True)
+        amount + more for amount, more in zip(used, attempt.master_resource, strict=True)
     )
     if not state.calculator.fits(wanted, limit):
         return "Queue's AM resource limit exceeded."

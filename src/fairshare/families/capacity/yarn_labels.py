@@ -11,7 +11,6 @@ from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity import partitions
-from fairshare.schedulers.capacity.applications import CapacityApplication
 from fairshare.schedulers.capacity.state import CapacityState
 
 
@@ -47,17 +46,17 @@ def application_usages(
     state: CapacityState, application: Application, *, reserved: bool
 ) -> ResourceUsages | UnsetType:
     """The use of an application in its partition; UNSET once it has left its queue."""
-    assert isinstance(application, CapacityApplication)
-    if not application.active:
+    attempt = state.attempts.get(application.id)
+    if attempt is None:
         return UNSET
     types, none = state.types, state.none
     usage = partition_usage(
         types,
-        application.label,
-        application.used,
-        application.reserved,
-        application.asks.pending,
-        (application.master_resource, none, none),
+        attempt.label,
+        attempt.used,
+        attempt.reserved,
+        attempt.asks.pending,
+        (attempt.master_resource, none, none),
     )
     usages = [usage]
     if reserved:

@@ -6,7 +6,6 @@ written as Hadoop writes them.
 from typing import Final
 
 from fairshare.model.applications import Application
-from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.wording import queue_of_refusal
@@ -17,10 +16,10 @@ WAITS: Final = "Application is added to the scheduler and is not yet activated."
 
 def why_waits(state: FairState, application: Application) -> str:
     """Why an attempt waits for its master's container; empty once it may run."""
-    assert isinstance(application, FairApplication)
-    if application.runnable:
+    if application.attempt.runnable:
         return ""
-    limit = run_limit(state, application)
+    attempt = state.attempts.get(application.id)
+    limit = None if attempt is None else run_limit(state, attempt)
     if limit is None:
         return WAITS
     holder = f'user "{limit.user}"' if limit.user else f'queue "{limit.queue}"'

@@ -19,8 +19,8 @@ def tested_master_limits(record: Record, state: FairState) -> dict[str, MasterLi
         free = add(free, grant.resource)
     found: dict[str, MasterLimit | None] = {}
     for grant in masters:
-        application = state.applications.get(grant.application)
-        leaf = None if application is None else application.leaf
+        attempt = state.attempts.get(grant.application)
+        leaf = None if attempt is None else attempt.leaf
         limit = None if leaf is None else master_limit(leaf, free)
         if leaf is not None and limit is not None:
             found[leaf.name] = MasterLimit(limit, limit, {})

@@ -5,10 +5,10 @@ from typing import Final
 from fairshare.families.stored_class import StoredClass
 from fairshare.schedulers.fifo import settings as fifo_settings
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
-from fairshare.schedulers.fifo.state import FifoApplication, FifoState
+from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
 
 STORED_CLASSES: Final = (
-    StoredClass("fifo-application", FifoApplication),
+    StoredClass("fifo-application", FifoAttempt, attempt=True),
     StoredClass("fifo-scheduler", FifoScheduler, ("_state",)),
     StoredClass("fifo-settings", fifo_settings.FifoSettings),
     StoredClass(

@@ -110,7 +110,7 @@ class ContextEngine(LocalEngine):
             raise EngineError(
                 f"the launch context of {order.container_name} cannot be read: {cause(error)}"
             ) from error
-        if application.master == order.container:
+        if application.attempt.master == order.container:
             token = self._signer.master(application.id, attempt_of(order.container))
             name, submitted_ms = order.application_name, application.submitted_ms
             return submitted_context(content, token, name, submitted_ms)

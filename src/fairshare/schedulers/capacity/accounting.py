@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import containers, orders
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.queues import DRAINING, STOPPED, CapacityQueue
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def charge(
 def use(
     state: "CapacityCluster",
     leaf: CapacityQueue,
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     node: Node,
     label: str,
     amount: Resource,
@@ -57,8 +57,8 @@ def use(
     The hottest code of this package: every container passes here twice.
     """
     memory, vcores = amount
-    a, b = application.used
-    application.used = (a + memory, b + vcores)
+    a, b = attempt.used
+    attempt.used = (a + memory, b + vcores)
     a, b = node.available
     node.available = (a - memory, b - vcores)
     for queue in leaf.path:
@@ -69,20 +69,20 @@ def use(
         share.used = (a + memory, b + vcores)
         if share.entry is not None and not place_later:
             orders.place_child(queue, label)
-    leaf.users.charge(application.user, label, amount, state.calculator, state.totals[label])
+    leaf.users.charge(attempt.user, label, amount, state.calculator, state.totals[label])
 
 
-def ask_less(application: CapacityApplication, leaf: CapacityQueue, size: Resource) -> None:
+def ask_less(attempt: CapacityAttempt, leaf: CapacityQueue, size: Resource) -> None:
     """Reduce the asks by one container of a size, and move the queues to where their use puts
     them."""
-    if application.labelled or len(size) != 2:
-        count_pending(application)
+    if attempt.labelled or len(size) != 2:
+        count_pending(attempt)
         for queue in leaf.path:
             orders.place_child(queue, "")
         return
     memory, vcores = size
-    a, b = application.pending
-    application.pending = application.counted[""] = (a - memory, b - vcores)
+    a, b = attempt.pending
+    attempt.pending = attempt.counted[""] = (a - memory, b - vcores)
     for queue in leaf.path:
         share = queue.shares[""]
         a, b = share.pending
@@ -93,14 +93,14 @@ def ask_less(application: CapacityApplication, leaf: CapacityQueue, size: Resour
 
 def move_use(
     state: "CapacityState",
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     source: CapacityQueue,
     target: CapacityQueue,
 ) -> None:
     """Move what an application uses and has reserved from one leaf to another."""
-    user = application.user
-    for number in containers.of_application(state, application):  # sums depend on the order
-        record = application.containers[number]
+    user = attempt.user
+    for number in containers.of_application(state, attempt):  # sums depend on the order
+        record = attempt.containers[number]
         label = state.label_of(state.nodes[record.node])
         released = subtract(state.none, record.resource)
         charge(state, source, user, label, released)
@@ -108,8 +108,8 @@ def move_use(
         if record.container in state.nodes[record.node].marked:
             change_killable(source, label, released)
             change_killable(target, label, record.resource)
-    for reserved in containers.reserved(state, application):
-        reservation = application.reservations[reserved]
+    for reserved in containers.reserved(state, attempt):
+        reservation = attempt.reservations[reserved]
         label = state.label_of(state.nodes[reserved])
         released = subtract(state.none, reservation.resource)
         charge(state, source, user, label, released)
@@ -119,14 +119,12 @@ def move_use(
             count_reserved(target, reservation.resource)
 
 
-def reserve(
-    application: CapacityApplication, leaf: CapacityQueue, label: str, amount: Resource
-) -> None:
+def reserve(attempt: CapacityAttempt, leaf: CapacityQueue, label: str, amount: Resource) -> None:
     """Add an amount (negative: subtract) to an application's reservations on a partition."""
-    application.reserved = add(application.reserved, amount)
+    attempt.reserved = add(attempt.reserved, amount)
     if label:
-        before = application.reserved_apart.get(label, leaf.users.none)
-        application.reserved_apart[label] = add(before, amount)
+        before = attempt.reserved_apart.get(label, leaf.users.none)
+        attempt.reserved_apart[label] = add(before, amount)
     for queue in leaf.path:
         share = queue.shares[label]
         share.reserved = add(share.reserved, amount)
@@ -148,34 +146,30 @@ def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
         share.killable = add(share.killable, amount)
 
 
-def count_pending(application: CapacityApplication) -> None:
+def count_pending(attempt: CapacityAttempt) -> None:
     """Update the queues' pending resources to an application's asks."""
-    leaf = application.leaf
-    if leaf is None:
+    leaf = attempt.leaf
+    pending = attempt.asks.pending
+    if pending == attempt.pending and not attempt.labelled:
         return
-    pending = application.asks.pending
-    if pending == application.pending and not application.labelled:
-        return
-    application.pending = pending
-    if not application.labelled:
-        for key in application.asks.wanting:
+    attempt.pending = pending
+    if not attempt.labelled:
+        for key in attempt.asks.wanting:
             if key.label:
                 break
         else:
-            _count(leaf, application, "", pending)
+            _count(leaf, attempt, "", pending)
             return
-    application.labelled = True
-    for label in (*application.counted, *(key.label for key in application.asks.wanting)):
-        _count(leaf, application, label, application.asks.pending_on(label))
+    attempt.labelled = True
+    for label in (*attempt.counted, *(key.label for key in attempt.asks.wanting)):
+        _count(leaf, attempt, label, attempt.asks.pending_on(label))
 
 
-def _count(
-    leaf: CapacityQueue, application: CapacityApplication, label: str, pending: Resource
-) -> None:
-    before = application.counted.get(label, leaf.users.none)
+def _count(leaf: CapacityQueue, attempt: CapacityAttempt, label: str, pending: Resource) -> None:
+    before = attempt.counted.get(label, leaf.users.none)
     if pending != before:
         _add_pending(leaf, label, subtract(pending, before))
-        application.counted[label] = pending
+        attempt.counted[label] = pending
 
 
 def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
@@ -190,79 +184,73 @@ def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
             orders.place_child(queue, label)
 
 
-def move_pending(application: CapacityApplication, target: CapacityQueue) -> None:
+def move_pending(attempt: CapacityAttempt, target: CapacityQueue) -> None:
     """Move an application's asks to another leaf, each on its partition."""
-    leaf = application.leaf
-    assert leaf is not None
-    for label, counted in application.counted.items():
+    leaf = attempt.leaf
+    for label, counted in attempt.counted.items():
         _add_pending(leaf, label, subtract(leaf.users.none, counted))
         _add_pending(target, label, counted)
 
 
-def measure(application: CapacityApplication) -> None:
+def measure(attempt: CapacityAttempt) -> None:
     """Update the fair order's record of an application's containers; other orders do not use it
     (Hadoop: FairOrderingPolicy)."""
-    leaf = application.leaf
-    if leaf is not None and leaf.policy == "fair":
-        if application.id not in leaf.unsorted:
-            leaf.unsorted[application.id] = (application.size, application.demand)
-        application.size = application.used[0] + application.drift[0]
-        application.demand = application.size + application.asks.pending[0]
+    leaf = attempt.leaf
+    if leaf.policy == "fair":
+        if attempt.id not in leaf.unsorted:
+            leaf.unsorted[attempt.id] = (attempt.size, attempt.demand)
+        attempt.size = attempt.used[0] + attempt.drift[0]
+        attempt.demand = attempt.size + attempt.asks.pending[0]
 
 
-def enter(application: CapacityApplication, stage: Stage) -> None:
+def enter(attempt: CapacityAttempt, stage: Stage) -> None:
     """Add an attempt to its leaf: held back, or waiting for room for its master."""
-    leaf = application.leaf
-    assert leaf is not None
-    leaf.users.get_or_add(application.user)
-    application.stage = stage
+    leaf = attempt.leaf
+    leaf.users.get_or_add(attempt.user)
+    attempt.stage = stage
     if stage == Stage.HELD:
-        application.held = True
-        leaf.held[application.id] = application
+        attempt.held = True
+        leaf.held[attempt.id] = attempt
         return
     leaf.runnable += 1
-    leaf.users.tally(application.user, pending=1, active=0)
-    orders.wait(application)
+    leaf.users.tally(attempt.user, pending=1, active=0)
+    orders.wait(attempt)
 
 
-def wake(application: CapacityApplication) -> None:
+def wake(attempt: CapacityAttempt) -> None:
     """A held application may run now: it waits for room for its master.
 
     As in Hadoop this includes one that is active already, which a change of its priority makes
     possible: then its master counts twice.
     """
-    leaf = application.leaf
-    assert leaf is not None
-    del leaf.held[application.id]
-    application.held = False
+    leaf = attempt.leaf
+    del leaf.held[attempt.id]
+    attempt.held = False
     leaf.runnable += 1
-    leaf.users.tally(application.user, pending=1, active=0)
-    if application.stage == Stage.HELD:
-        application.stage = Stage.WAITING
-    if application.waiting_entry is None:
-        orders.wait(application)
+    leaf.users.tally(attempt.user, pending=1, active=0)
+    if attempt.stage == Stage.HELD:
+        attempt.stage = Stage.WAITING
+    if attempt.waiting_entry is None:
+        orders.wait(attempt)
 
 
-def reprioritise(application: CapacityApplication, priority: int) -> None:
+def reprioritise(attempt: CapacityAttempt, priority: int) -> None:
     """Move an application to the position in its list that follows from another priority.
 
     As in Hadoop, one that is held back enters the list of waiting applications and may thus get its
     master although max-parallel-apps does not let it run
     (Hadoop: CapacityScheduler.updateApplicationPriority).
     """
-    leaf = application.leaf
-    if leaf is None:
-        application.priority = priority
-        return
-    waits = application.waiting_entry is not None  # perhaps for a second master: see `wake`
-    orders.stop_waiting(application)
-    orders.forget_change(leaf, application)
-    application.priority = priority
-    if application.stage == Stage.HELD:
-        application.stage = Stage.WAITING
-    if waits or application.stage == Stage.WAITING:
-        orders.wait(application)
-    orders.place_application(application)
+    leaf = attempt.leaf
+    waits = attempt.waiting_entry is not None  # perhaps for a second master: see `wake`
+    orders.stop_waiting(attempt)
+    orders.forget_change(leaf, attempt)
+    attempt.application.priority = priority
+    if attempt.stage == Stage.HELD:
+        attempt.stage = Stage.WAITING
+    if waits or attempt.stage == Stage.WAITING:
+        orders.wait(attempt)
+    orders.place_application(attempt)
 
 
 def count_runnable(leaf: CapacityQueue, change: int) -> None:
@@ -271,67 +259,64 @@ def count_runnable(leaf: CapacityQueue, change: int) -> None:
         queue.runnable += change
 
 
-def activate(application: CapacityApplication) -> None:
+def activate(attempt: CapacityAttempt) -> None:
     """There is room for an application's master: it competes for containers from now on."""
-    leaf = application.leaf
-    assert leaf is not None
-    orders.stop_waiting(application)
-    application.stage = Stage.ACTIVE
-    leaf.users.tally(application.user, pending=-1, active=1)
-    leaf.active[application.id] = application
-    _charge_master(application, application.master_resource)
-    orders.place_application(application)
+    leaf = attempt.leaf
+    orders.stop_waiting(attempt)
+    attempt.stage = Stage.ACTIVE
+    leaf.users.tally(attempt.user, pending=-1, active=1)
+    leaf.active[attempt.id] = attempt
+    _charge_master(attempt, attempt.master_resource)
+    orders.place_application(attempt)
 
 
-def _charge_master(application: CapacityApplication, amount: Resource) -> None:
-    leaf = application.leaf
-    assert leaf is not None
-    label = application.label
+def _charge_master(attempt: CapacityAttempt, amount: Resource) -> None:
+    leaf = attempt.leaf
+    label = attempt.label
     share = leaf.shares[label]
     share.master_used = add(share.master_used, amount)
-    user = leaf.users.get_or_add(application.user)
+    user = leaf.users.get_or_add(attempt.user)
     user.master_used[label] = add(user.master_used.get(label, leaf.users.none), amount)
 
 
-def move_master(application: CapacityApplication, label: str) -> None:
+def move_master(attempt: CapacityAttempt, label: str) -> None:
     """The node of an application's master moved to another partition, where the master counts
     now."""
-    nothing = (0,) * len(application.master_resource)
-    active = application.stage == Stage.ACTIVE
+    nothing = (0,) * len(attempt.master_resource)
+    active = attempt.stage == Stage.ACTIVE
     if active:
-        _charge_master(application, subtract(nothing, application.master_resource))
-    application.label = label
+        _charge_master(attempt, subtract(nothing, attempt.master_resource))
+    attempt.label = label
     if active:
-        _charge_master(application, application.master_resource)
+        _charge_master(attempt, attempt.master_resource)
 
 
-def leave(application: CapacityApplication, *, comes_back: bool = False) -> None:
+def leave(attempt: CapacityAttempt, *, comes_back: bool = False) -> None:
     """Remove an attempt from its leaf, whatever its stage.
 
     `comes_back`: its containers continue, so the leaf keeps the record of its user and their use.
     """
-    leaf = application.leaf
-    assert leaf is not None
+    leaf = attempt.leaf
     users = leaf.users
-    stage = application.stage
+    stage = attempt.stage
     if stage == Stage.ACTIVE:
-        orders.take_out(leaf, application)
-        del leaf.active[application.id]
-        nothing = (0,) * len(application.master_resource)
-        _charge_master(application, subtract(nothing, application.master_resource))
-        user = users.tally(application.user, pending=0, active=-1)
+        orders.take_out(leaf, attempt)
+        del leaf.active[attempt.id]
+        nothing = (0,) * len(attempt.master_resource)
+        _charge_master(attempt, subtract(nothing, attempt.master_resource))
+        user = users.tally(attempt.user, pending=0, active=-1)
     else:
-        user = users.tally(application.user, pending=-1, active=0)
-    orders.stop_waiting(application)
-    if application.held:
-        del leaf.held[application.id]
+        user = users.tally(attempt.user, pending=-1, active=0)
+    orders.stop_waiting(attempt)
+    if attempt.held:
+        del leaf.held[attempt.id]
     else:
         leaf.runnable -= 1
-    application.stage = Stage.NOWHERE
-    application.held = False
-    orders.forget_change(leaf, application)
+    attempt.stage = Stage.NOWHERE
+    attempt.held = False
+    orders.forget_change(leaf, attempt)
     if user.applications == 0 and not comes_back:
-        users.remove(application.user)
+        users.remove(attempt.user)
 
 
 def count_application(leaf: CapacityQueue, change: int, now_ms: int) -> None:

@@ -12,7 +12,7 @@ from fairshare.model.events import ApplicationAdmitted, NodeAdded, NodeRemoved
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.events import LimitsComputed, QueueLimited, UserNoted
 from fairshare.schedulers.capacity.queues import CapacityQueue
@@ -37,9 +37,9 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
     # thousands wait, nearly all are alike.
     refused: set[tuple[str, str | None, Resource]] = set()
     for entry in list(leaf.waiting):
-        application = state.applications[int(entry[-1])]
-        label = application.label
-        master, user = application.master_resource, application.user
+        attempt = state.attempts[int(entry[-1])]
+        label = attempt.label
+        master, user = attempt.master_resource, attempt.user
         if (label, None, master) in refused or (label, user, master) in refused:
             continue
         share = leaf.shares[label]
@@ -59,7 +59,7 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
         if not fits and not _first_anyway(state, leaf, label):
             refused.add((label, user, master))
             continue
-        step.emit(ApplicationAdmitted(application.id))
+        step.emit(ApplicationAdmitted(attempt.id))
 
 
 def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bool:
@@ -117,7 +117,7 @@ def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> 
             activate(state, step, queue)
             if not queue.active:
                 continue
-            all_looked_at = all(application.looked_at for application in queue.active.values())
+            all_looked_at = all(attempt.looked_at for attempt in queue.active.values())
             if queue.users.outdated or not all_looked_at:
                 step.emit(QueueLimited(queue.name, queue.limit))  # all have a headroom now
 
@@ -138,10 +138,10 @@ def wake_after_leaving(
     lists = list(_held_below(highest)) if highest is not None else []
     if state.user_runnable.get(user, 0) == limits.user_parallel_limit(state, user) - 1:
         waiting = [
-            application
+            attempt
             for queue in state.queues.values()
-            for application in queue.held.values()
-            if application.user == user
+            for attempt in queue.held.values()
+            if attempt.user == user
         ]
         lists.append(sorted(waiting, key=lambda a: a.start_order))
     _wake(state, step, lists, len(lists))
@@ -152,7 +152,7 @@ def wake_everywhere(state: "CapacityState", step: "Step") -> None:
     _wake(state, step, list(_held_below(state.root)), None)
 
 
-def _held_below(queue: CapacityQueue) -> Iterator[list[CapacityApplication]]:
+def _held_below(queue: CapacityQueue) -> Iterator[list[CapacityAttempt]]:
     if queue.runnable >= queue.maximum_parallel:
         return
     if queue.leaf:
@@ -165,20 +165,20 @@ def _held_below(queue: CapacityQueue) -> Iterator[list[CapacityApplication]]:
 def _wake(
     state: "CapacityState",
     step: "Step",
-    lists: list[list[CapacityApplication]],
+    lists: list[list[CapacityAttempt]],
     most: int | None,
 ) -> None:
     # A list is in the order in which its applications entered the leaf. After a move this is not
     # the order of their starts; as in Hadoop the list's first application decides when the list has
     # its turn.
     woken = 0
-    for application in merge(*lists, key=lambda a: a.start_order):
+    for attempt in merge(*lists, key=lambda a: a.start_order):
         if most is not None and woken >= most:
             return
-        leaf = application.leaf
-        if leaf is None or not application.held:
+        if not attempt.held:
             continue
-        if limits.may_run(state, application.user, leaf):
-            step.emit(ApplicationAdmitted(application.id, woken=True))
+        leaf = attempt.leaf
+        if limits.may_run(state, attempt.user, leaf):
+            step.emit(ApplicationAdmitted(attempt.id, woken=True))
             woken += 1
             activate_if_any_nodes(state, step, leaf)

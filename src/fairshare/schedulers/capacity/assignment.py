@@ -19,7 +19,7 @@ from fairshare.model.nodes import Reservation
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import containers, limits
 from fairshare.schedulers.capacity.answers import Answer, ResourceLimits
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
 from fairshare.schedulers.rounding import single
@@ -42,49 +42,49 @@ class _Choice(NamedTuple):
     kill: tuple[int, ...] = ()
 
 
-def offer(beat: "Heartbeat", application: CapacityApplication, room: ResourceLimits) -> Answer:
+def offer(beat: "Heartbeat", attempt: CapacityAttempt, room: ResourceLimits) -> Answer:
     """Offer the node to an application's asks, the most urgent first
     (Hadoop: RegularContainerAllocator.assignContainers)."""
     state = beat.state
     settings = state.settings
     c = state.calculator
-    waits_for_master = application.managed and application.master is None
+    waits_for_master = attempt.managed and attempt.master is None
     if beat.ignore and waits_for_master and not settings.master_may_borrow:
         return Answer.SKIPPED
     here = "" if beat.ignore else beat.label
-    for key in application.asks.wanting:
+    for key in attempt.asks.wanting:
         if key.label != here:
             continue
         ask = key.anywhere
         assert ask is not None
-        if not settings.continue_looking and not _may_more(beat, application, key, ask.resource):
+        if not settings.continue_looking and not _may_more(beat, attempt, key, ask.resource):
             continue
         left = room.headroom
         if settings.continue_looking:
-            left = add(left, application.reserved_on(beat.label))
+            left = add(left, attempt.reserved_on(beat.label))
         if not c.fits(ask.resource, left):
             # Without reservations the remaining room is not kept from the siblings either.
             return Answer.QUEUE_LIMIT if settings.reservations else Answer.SKIPPED
-        if beat.wait_for_default(application, key):
+        if beat.wait_for_default(attempt, key):
             return Answer.SKIPPED
-        blacklist = application.blacklist
+        blacklist = attempt.blacklist
         if blacklist and (beat.node.host in blacklist or beat.node.rack in blacklist):
             return Answer.SKIPPED
-        before = beat.misses(application, key)
-        beat.missed(application, key, before + 1)
-        choice, skipped = _by_locality(beat, application, key, room, reserved=False)
+        before = beat.misses(attempt, key)
+        beat.missed(attempt, key, before + 1)
+        choice, skipped = _by_locality(beat, attempt, key, room, reserved=False)
         if choice is None:
             if skipped:
-                beat.missed(application, key, before)
+                beat.missed(attempt, key, before)
                 continue
             return Answer.SKIPPED
-        return _commit(beat, application, key, choice, before)
+        return _commit(beat, attempt, key, choice, before)
     return Answer.SKIPPED
 
 
 def _by_locality(
     beat: "Heartbeat",
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     key: AskKey,
     room: ResourceLimits | None,
     *,
@@ -96,56 +96,53 @@ def _by_locality(
     places = key.places
     ask = key.anywhere
     assert ask is not None
-    misses = beat.misses(application, key)
+    misses = beat.misses(attempt, key)
     if places:
         here = places.get(node.host, _NO_ASK)
         rack = places.get(node.rack, _NO_ASK)
         if here.count > 0 and rack.count > 0:
-            choice = _fit(beat, application, key, here, Locality.NODE_LOCAL, room)
+            choice = _fit(beat, attempt, key, here, Locality.NODE_LOCAL, room)
             if choice is not None:
                 return choice, False
         if rack.count > 0:
             if not rack.relax:
                 return None, True
             if may_be_rack_local(beat.state, misses):
-                choice = _fit(beat, application, key, rack, Locality.RACK_LOCAL, room)
+                choice = _fit(beat, attempt, key, rack, Locality.RACK_LOCAL, room)
                 if choice is not None:
                     return choice, False
     if not ask.relax:
         return None, True
     if reserved or may_be_anywhere(beat.state, key, misses):
-        return _fit(beat, application, key, ask, Locality.OFF_SWITCH, room), False
+        return _fit(beat, attempt, key, ask, Locality.OFF_SWITCH, room), False
     return None, False
 
 
-def _may_more(
-    beat: "Heartbeat", application: CapacityApplication, key: AskKey, size: Resource
-) -> bool:
+def _may_more(beat: "Heartbeat", attempt: CapacityAttempt, key: AskKey, size: Resource) -> bool:
     """Whether an ask may take or reserve one more, given its reservations
     (Hadoop: RegularContainerAllocator.shouldAllocOrReserveNewContainer).
 
     Heartbeats of reserved nodes that could not fulfil allow further reservations, fewer for large
     containers.
     """
-    reserved = application.reservations_of(key.order)
+    reserved = attempt.reservations_of(key.order)
     assert key.anywhere is not None
     if not reserved:
         return key.anywhere.count > 0
     state = beat.state
     c = state.calculator
-    leaf = application.leaf
-    assert leaf is not None
+    leaf = attempt.leaf
     most = leaf.maximum_allocation
     minimum = state.settings.minimum_allocation
     factor = min(c.ratio(size, most), c.ratio(subtract(most, minimum), most))
-    vain = application.re_reservations.get(key.order, 0)
+    vain = attempt.re_reservations.get(key.order, 0)
     patience = int(single(single(vain / reserved) * single(1.0 - factor)))
     return patience + key.anywhere.count - reserved > 0
 
 
 def _fit(
     beat: "Heartbeat",
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     key: AskKey,
     ask: Ask,
     locality: Locality,
@@ -172,13 +169,13 @@ def _fit(
     if room is None:
         return _Choice(size, locality, count > 0)
     continue_looking = state.settings.continue_looking
-    more = _may_more(beat, application, key, size)
+    more = _may_more(beat, attempt, key, size)
     need = larger(c, state.total, subtract(size, room.headroom), room.need)
     must_give = c.above_zero(need)
     if count > 0:
         give_up = None
         if continue_looking and (not more or must_give):
-            give_up = _reservation_of(beat, application, key, need if must_give else size)
+            give_up = _reservation_of(beat, attempt, key, need if must_give else size)
             if give_up is None:
                 return None
         return _Choice(size, locality, True, give_up, tuple(kill))
@@ -188,23 +185,23 @@ def _fit(
 
 
 def _reservation_of(
-    beat: "Heartbeat", application: CapacityApplication, key: AskKey, need: Resource
+    beat: "Heartbeat", attempt: CapacityAttempt, key: AskKey, need: Resource
 ) -> str | None:
     """A node reserved for the same ask whose reservation releases enough."""
     names = [
         name
-        for name, reservation in application.reservations.items()
+        for name, reservation in attempt.reservations.items()
         if (reservation.priority, reservation.request) == key.order
     ]
     for name in containers.nodes(beat.state, names):
-        if beat.state.calculator.fits(need, application.reservations[name].resource):
+        if beat.state.calculator.fits(need, attempt.reservations[name].resource):
             return name
     return None
 
 
 def _commit(
     beat: "Heartbeat",
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     key: AskKey,
     choice: _Choice,
     before: int,
@@ -221,31 +218,30 @@ def _commit(
         choice.locality == Locality.RACK_LOCAL and state.settings.rack_locality_full_reset
     )
     after = 0 if patient else before + 1
-    beat.served(application, key)
-    if not _accepted(beat, application, choice):
+    beat.served(attempt, key)
+    if not _accepted(beat, attempt, choice):
         beat.refused += 1
-        beat.missed(application, key, after)
+        beat.missed(attempt, key, after)
         return answer
     if choice.fits:
-        beat.missed(application, key, before)
-        beat.tell_misses(application, key)
+        beat.missed(attempt, key, before)
+        beat.tell_misses(attempt, key)
         for container in choice.kill:
             step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, LAZILY_PREEMPTED))
         if choice.give_up is not None:
             step.emit(ReservationDropped(choice.give_up))
-        _grant(beat, application, key, choice.resource, choice.locality, None)
+        _grant(beat, attempt, key, choice.resource, choice.locality, None)
     else:
-        step.emit(ContainerReserved(application.id, node.name, choice.resource, *key.order))
-        beat.missed(application, key, after)
+        step.emit(ContainerReserved(attempt.id, node.name, choice.resource, *key.order))
+        beat.missed(attempt, key, after)
     return answer
 
 
-def _accepted(beat: "Heartbeat", application: CapacityApplication, choice: _Choice) -> bool:
+def _accepted(beat: "Heartbeat", attempt: CapacityAttempt, choice: _Choice) -> bool:
     state = beat.state
     c = state.calculator
-    leaf = application.leaf
-    assert leaf is not None
-    record = leaf.users.get(application.user)
+    leaf = attempt.leaf
+    record = leaf.users.get(attempt.user)
     killed = state.none
     for container in choice.kill:
         killed = add(killed, beat.node.containers[container].resource)
@@ -253,8 +249,8 @@ def _accepted(beat: "Heartbeat", application: CapacityApplication, choice: _Choi
         return False
     released = killed
     if choice.give_up is not None:
-        released = add(released, application.reservations[choice.give_up].resource)
-    limit = limits.user_limit(state, leaf, application.user, beat.label, ignore=beat.ignore)
+        released = add(released, attempt.reservations[choice.give_up].resource)
+    limit = limits.user_limit(state, leaf, attempt.user, beat.label, ignore=beat.ignore)
     used = subtract(record.used.get(beat.label, state.none), released)
     if c.compare(state.total, used, limit) > 0:
         return False
@@ -270,26 +266,26 @@ def _has_room(beat: "Heartbeat", size: Resource, killed: Resource) -> bool:
 
 def _grant(
     beat: "Heartbeat",
-    application: CapacityApplication,
+    attempt: CapacityAttempt,
     key: AskKey,
     resource: Resource,
     locality: Locality,
     reservation: Reservation | None,
 ) -> None:
     node = beat.node
-    number = application.next_container
+    number = attempt.next_container
     if reservation is not None:
-        number = application.reserved_numbers[node.name]
+        number = attempt.reserved_numbers[node.name]
         resource = reservation.resource
     beat.step.emit(
         ContainerAllocated(
-            container_id(application.id, application.attempt, number),
-            application.id,
+            container_id(attempt.id, attempt.number, number),
+            attempt.id,
             node.name,
             resource,
             *key.order,
             locality,
-            application.master is None and application.waits_for_master,
+            attempt.master is None and attempt.waits_for_master,
             reservation is not None,
             beat.step.now_ms,
         )
@@ -297,26 +293,24 @@ def _grant(
 
 
 def fulfil(
-    beat: "Heartbeat", application: CapacityApplication, key: AskKey, reservation: Reservation
+    beat: "Heartbeat", attempt: CapacityAttempt, key: AskKey, reservation: Reservation
 ) -> None:
     """Handle a heartbeat of the node reserved for an ask: grant a container if it fits now
     (Hadoop: CapacityScheduler.allocateFromReservedContainer)."""
-    blacklist = application.blacklist
+    blacklist = attempt.blacklist
     node = beat.node
     if blacklist and (node.host in blacklist or node.rack in blacklist):
         return
-    before = beat.misses(application, key)
-    beat.missed(application, key, before + 1)
-    choice, _ = _by_locality(beat, application, key, None, reserved=True)
+    before = beat.misses(attempt, key)
+    beat.missed(attempt, key, before + 1)
+    choice, _ = _by_locality(beat, attempt, key, None, reserved=True)
     if choice is None:
         return
     if choice.fits and not _has_room(beat, choice.resource, beat.state.none):
         return
-    beat.missed(application, key, before)
-    beat.tell_misses(application, key)  # the event that follows counts this visit itself
+    beat.missed(attempt, key, before)
+    beat.tell_misses(attempt, key)  # the event that follows counts this visit itself
     if choice.fits:
-        _grant(beat, application, key, choice.resource, choice.locality, reservation)
+        _grant(beat, attempt, key, choice.resource, choice.locality, reservation)
     else:
-        beat.step.emit(
-            ContainerReserved(application.id, node.name, reservation.resource, *key.order)
-        )
+        beat.step.emit(ContainerReserved(attempt.id, node.name, reservation.resource, *key.order))

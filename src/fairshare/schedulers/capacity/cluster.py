@@ -6,6 +6,7 @@ Only events change it; `state.py` has what containers and applications change.
 
 from collections.abc import Iterable
 
+from fairshare.model.applications import Application
 from fairshare.model.events import (
     ConfigurationLoaded,
     LabelsChanged,
@@ -19,8 +20,7 @@ from fairshare.model.events import (
     QueuesConfigured,
     SharesUpdated,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
@@ -33,7 +33,7 @@ from fairshare.schedulers.capacity import (
     orders,
     partitions,
 )
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, calculator
 from fairshare.schedulers.capacity.containers import FIRST_PORT
 from fairshare.schedulers.capacity.events import (
@@ -48,7 +48,7 @@ from fairshare.schedulers.capacity.users import Users
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 
 
-class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
+class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
     """The cluster as the Capacity Scheduler sees it.
 
     `labels` are the partitions, the default one (`""`) first. `user_runnable` counts the attempts
@@ -135,16 +135,9 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
             parent.children[name] = queue
         return queue
 
-    def new_application(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-    ) -> CapacityApplication:
-        """An application without an attempt."""
-        return CapacityApplication(number, submission, queue, priority, now_ms, len(self.none))
+    def new_attempt(self, application: Application, number: int) -> CapacityAttempt:
+        """An attempt in the leaf of its application."""
+        return CapacityAttempt(application, number, self.queue_of(application.queue))
 
     def ancestry(self, queue: str) -> tuple[CapacityQueue, ...]:
         """A queue and its ancestors."""
@@ -313,8 +306,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
             queue.users.compute_again()
-            for application in tuple(queue.active.values()):
-                orders.look_at(application)
+            for attempt in tuple(queue.active.values()):
+                orders.look_at(attempt)
         queue.limit = event.limit
 
     def _queue_entitled(self, now_ms: int, event: QueueEntitled) -> None:
@@ -371,9 +364,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityApplication]):
         Hadoop subtracts the container's use and adds it again, as if the node had changed its
         partition."""
         for record in node.containers.values():
-            application = self.applications[application_of(record.container)]
-            if application.leaf is not None:
-                application.leaf.users.get_or_add(application.user)
+            attempt = self.attempts[application_of(record.container)]
+            attempt.leaf.users.get_or_add(attempt.user)
 
     def _total_changed(self) -> None:
         self.count_totals()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.nodes import Node
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.hash_order import (
     attempt_code,
     container_code,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 FIRST_PORT = 1000
 
 
-def of_application(state: "CapacityState", application: CapacityApplication) -> list[ContainerId]:
+def of_application(state: "CapacityState", attempt: CapacityAttempt) -> list[ContainerId]:
     """The live containers of an application."""
-    most = max(application.most_containers, len(application.containers))
+    most = max(attempt.most_containers, len(attempt.containers))
     size = table_size(most, concurrent=True)
-    return _in_order(state, application.containers, size)
+    return _in_order(state, attempt.containers, size)
 
 
 def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
@@ -43,11 +43,11 @@ def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
     return _in_order(state, node.containers, size)
 
 
-def will_shrink(state: "CapacityState", application: CapacityApplication, node: Node) -> None:
+def will_shrink(state: "CapacityState", attempt: CapacityAttempt, node: Node) -> None:
     """A container is about to end: record the tables' sizes now, not at each grant."""
-    count = len(application.containers)
-    if count > application.most_containers:
-        application.most_containers = count
+    count = len(attempt.containers)
+    if count > attempt.most_containers:
+        attempt.most_containers = count
     count = len(node.containers) + len(node.ending)  # `occupants`, written out
     if count > state.most_on_node[node.name]:
         state.most_on_node[node.name] = count
@@ -59,10 +59,10 @@ def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:
     return in_hash_order(names, lambda name: node_code(name, ports[name]))
 
 
-def reserved(state: "CapacityState", application: CapacityApplication) -> list[str]:
+def reserved(state: "CapacityState", attempt: CapacityAttempt) -> list[str]:
     """All nodes that are reserved for an application, ask by ask."""
     by_ask: dict[tuple[int, int], list[str]] = {}
-    for name, one in application.reservations.items():
+    for name, one in attempt.reservations.items():
         by_ask.setdefault((one.priority, one.request), []).append(name)
     asks = in_hash_order(by_ask, lambda ask: request_code(*ask))
     return [name for ask in asks for name in nodes(state, by_ask[ask])]
@@ -80,7 +80,7 @@ def attempts(
     containers."""
 
     def code(number: ApplicationId) -> int:
-        return attempt_code(state.epoch_ms, number, state.applications[number].attempt)
+        return attempt_code(state.epoch_ms, number, state.attempts[number].number)
 
     return in_hash_order(found, code, table_size(most, concurrent=False))
 

@@ -5,7 +5,7 @@ application once, whatever the tree's depth. Changes nothing.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
@@ -51,16 +51,16 @@ def counts_with(queue: CapacityQueue, below: Sequence[Counts]) -> Counts:
 def _counts_of(queue: CapacityQueue) -> Counts:
     """The counts of a queue's own applications."""
     active = waiting = for_masters = held = containers = reserved = pending = 0
-    for application in queue.applications.values():
-        if application.stage == Stage.ACTIVE:
+    for attempt in queue.applications.values():
+        if attempt.stage == Stage.ACTIVE:
             active += 1
-        elif application.stage == Stage.WAITING:
+        elif attempt.stage == Stage.WAITING:
             waiting += 1
-        for_masters += application.waiting_entry is not None
-        held += application.held
-        containers += len(application.containers)
-        reserved += len(application.reservations)
-        for key in application.asks.wanting:
+        for_masters += attempt.waiting_entry is not None
+        held += attempt.held
+        containers += len(attempt.containers)
+        reserved += len(attempt.reservations)
+        for key in attempt.asks.wanting:
             if key.anywhere is not None:
                 pending += key.anywhere.count
     return Counts(active, waiting, for_masters, held, containers, reserved, pending)

@@ -19,7 +19,7 @@ from fairshare.model.events import ContainerAllocated, Locality
 from fairshare.model.identifiers import container_id
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import Entry
+from fairshare.schedulers.capacity.attempts import Entry
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
@@ -114,37 +114,37 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
     first = order[0]
     if leaf.resting and leaf.resting[0] < first and not _rests_plainly(state, leaf, first):
         return False
-    application = state.applications[first[-1]]  # type: ignore[index]
-    record = users.users.get(application.user)
+    attempt = state.attempts[first[-1]]  # type: ignore[index]
+    record = users.users.get(attempt.user)
     if record is None or record.pending_applications < 0:
         return False
-    if application.reservations or application.blacklist:
+    if attempt.reservations or attempt.blacklist:
         return False
-    if users.strangers and users.missed(application.user) is not None:
+    if users.strangers and users.missed(attempt.user) is not None:
         return False
-    key = application.asks.wanting[0]
+    key = attempt.asks.wanting[0]
     ask = key.anywhere
     if ask is None or key.places or key.withdrawn or key.label or not ask.relax:
         return False
     size = ask.resource
     memory, vcores = size
-    if not 0 < memory <= room[0] or vcores > room[1] or beat.has_counted(application, key):
+    if not 0 < memory <= room[0] or vcores > room[1] or beat.has_counted(attempt, key):
         return False
     if not limits.user_may_more(state, leaf, record):
         return False
     beat.grants(leaf, reach)
-    number, now_ms = application.id, beat.step.now_ms
+    number, now_ms = attempt.id, beat.step.now_ms
     priority, request = key.order
     beat.step.emit(
         ContainerAllocated(
-            container_id(number, application.attempt, application.next_container),
+            container_id(number, attempt.number, attempt.next_container),
             number,
             beat.node.name,
             size,
             priority,
             request,
             _ANYWHERE,
-            application.master is None and application.waits_for_master,
+            attempt.master is None and attempt.waits_for_master,
             False,
             now_ms,
         )
@@ -157,6 +157,6 @@ def _rests_plainly(state: "CapacityState", leaf: CapacityQueue, first: Entry) ->
     effect."""
     if leaf.fresh and leaf.fresh[0] < first:
         return False
-    resting = state.applications[leaf.resting[0][-1]]  # type: ignore[index]
+    resting = state.attempts[leaf.resting[0][-1]]  # type: ignore[index]
     record = leaf.users.users.get(resting.user)
     return record is not None and record.pending_applications >= 0 and not resting.reservations

@@ -17,7 +17,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import assignment, fast_path, limits, orders
 from fairshare.schedulers.capacity.answers import Answer, ResourceLimits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
 from fairshare.schedulers.capacity.events import ApplicationsOrdered, HeadroomComputed, QueueLimited
@@ -159,14 +159,12 @@ class Heartbeat:
         state = self.state
         reservation = self.node.reservation
         assert reservation is not None
-        application = state.applications[reservation.application]
-        leaf = application.leaf
-        assert leaf is not None
-        key = application.asks.keys[(reservation.priority, reservation.request)]
+        attempt = state.attempts[reservation.application]
+        key = attempt.asks.keys[(reservation.priority, reservation.request)]
         if not key.pending:
             self.step.emit(ReservationDropped(self.node.name))
             return
-        assignment.fulfil(self, application, key, reservation)
+        assignment.fulfil(self, attempt, key, reservation)
 
     def _within(self, queue: CapacityQueue, room: ResourceLimits, unreservable: Resource) -> bool:
         """Whether a queue is below its limit, or can be by releasing reservations
@@ -240,21 +238,21 @@ class Heartbeat:
         blocked: dict[str, Resource] = {}
         turns = _Turns(leaf)
         for entry in turns:
-            application = state.applications[int(entry[-1])]
-            if not leaf.serves(application.label, self.label):
+            attempt = state.attempts[int(entry[-1])]
+            if not leaf.serves(attempt.label, self.label):
                 continue
-            reserved = application.reserved_on("")
+            reserved = attempt.reserved_on("")
             if turns.limit_open:
                 if not self._within(leaf, room, reserved):
                     return Answer.NOTHING
                 turns.limit_open = settings.continue_looking and any(reserved)
-            if leaf.users.get(application.user) is not None:
+            if leaf.users.get(attempt.user) is not None:
                 self._limits[leaf.name] = limit
-            self._consider(application)
-            if application.rests or not self._user_may(leaf, application, room, blocked):
+            self._consider(attempt)
+            if attempt.rests or not self._user_may(leaf, attempt, room, blocked):
                 continue
             refused = self.refused
-            answer = assignment.offer(self, application, room)
+            answer = assignment.offer(self, attempt, room)
             if answer >= Answer.OFF_SWITCH and self.refused == refused:
                 del self._walked[leaf.name]  # changes since then have not been examined
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
@@ -266,22 +264,22 @@ class Heartbeat:
     def _user_may(
         self,
         leaf: CapacityQueue,
-        application: CapacityApplication,
+        attempt: CapacityAttempt,
         room: ResourceLimits,
         blocked: dict[str, Resource],
     ) -> bool:
         """Whether an application's user is within its limit (Hadoop: LeafQueue.canAssignToUser)."""
         state = self.state
         c = state.calculator
-        user = application.user
+        user = attempt.user
         failed = blocked.get(user)
-        reserved = application.reserved_on("")
+        reserved = attempt.reserved_on("")
         if failed is not None and c.fits(reserved, failed):
             return False
         room.need = state.none
         record = leaf.users.get(user)
         missed = leaf.users.missed(user)
-        if record is None or (missed is not None and c.fits(application.reserved, missed)):
+        if record is None or (missed is not None and c.fits(attempt.reserved, missed)):
             return False
         limit = limits.user_limit(state, leaf, user, self.label, ignore=self.ignore)
         used = record.used.get(self.label, state.none)
@@ -295,78 +293,77 @@ class Heartbeat:
         if failed is None or c.fits(failed, reserved):
             blocked[user] = reserved
         if not self.label and missed is None and leaf.users.may_lose(user):
-            self.step.emit(HeadroomComputed(application.id))
+            self.step.emit(HeadroomComputed(attempt.id))
         return False
 
     # State that is kept until the end of the heartbeat.
 
-    def _consider(self, application: CapacityApplication) -> None:
+    def _consider(self, attempt: CapacityAttempt) -> None:
         """It is an application's turn: from now on it has a headroom."""
-        leaf = application.leaf
-        assert leaf is not None
+        leaf = attempt.leaf
         users = leaf.users
-        if users.get(application.user) is None:
-            news = users.missed(application.user) is None
+        if users.get(attempt.user) is None:
+            news = users.missed(attempt.user) is None
         else:
-            news = users.outdated or not application.looked_at
+            news = users.outdated or not attempt.looked_at
         if news:
-            self.step.emit(HeadroomComputed(application.id))
+            self.step.emit(HeadroomComputed(attempt.id))
 
     def grants(self, leaf: CapacityQueue, limit: Resource) -> None:
         """Record what a leaf that grants a container can reach, as `_leaf` does."""
         self._limits[leaf.name] = limit
         self._walked.pop(leaf.name, None)
 
-    def has_counted(self, application: CapacityApplication, key: AskKey) -> bool:
+    def has_counted(self, attempt: CapacityAttempt, key: AskKey) -> bool:
         """Whether an ask has missed an opportunity in this heartbeat."""
-        return bool(self._misses) and (application.id, key.order) in self._misses
+        return bool(self._misses) and (attempt.id, key.order) in self._misses
 
-    def misses(self, application: CapacityApplication, key: AskKey) -> int:
+    def misses(self, attempt: CapacityAttempt, key: AskKey) -> int:
         """The missed opportunities of an ask, including those of this heartbeat."""
-        changed = self._misses.get((application.id, key.order))
+        changed = self._misses.get((attempt.id, key.order))
         return key.opportunities if changed is None else changed[1]
 
-    def missed(self, application: CapacityApplication, key: AskKey, count: int) -> None:
+    def missed(self, attempt: CapacityAttempt, key: AskKey, count: int) -> None:
         """Set the count of an ask's missed opportunities."""
-        self._misses[application.id, key.order] = (key, count)
+        self._misses[attempt.id, key.order] = (key, count)
 
-    def tell_misses(self, application: CapacityApplication, key: AskKey) -> None:
+    def tell_misses(self, attempt: CapacityAttempt, key: AskKey) -> None:
         """Emit an event for what was counted for an ask."""
-        changed = self._misses.pop((application.id, key.order), None)
+        changed = self._misses.pop((attempt.id, key.order), None)
         if changed is None:
             return
         count = changed[1]
-        apart = self._default_misses.get((application.id, key.order))
-        if apart is not None and apart != application.default_misses.get(key.order, 0):
+        apart = self._default_misses.get((attempt.id, key.order))
+        if apart is not None and apart != attempt.default_misses.get(key.order, 0):
             self.step.emit(
                 OffersCounted(
-                    application.id, *key.order, count, Locality.NODE_LOCAL, default_misses=apart
+                    attempt.id, *key.order, count, Locality.NODE_LOCAL, default_misses=apart
                 )
             )
         elif count != key.opportunities:
-            self.step.emit(OffersCounted(application.id, *key.order, count, Locality.NODE_LOCAL))
+            self.step.emit(OffersCounted(attempt.id, *key.order, count, Locality.NODE_LOCAL))
 
-    def wait_for_default(self, application: CapacityApplication, key: AskKey) -> bool:
+    def wait_for_default(self, attempt: CapacityAttempt, key: AskKey) -> bool:
         """Count one more opportunity for an ask of the default partition. Returns whether it must
         still wait for a node of that partition: while it had fewer opportunities than there are
         nodes (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
         state = self.state
         if len(state.labels) == 1 or key.label:
             return False
-        place = (application.id, key.order)
-        count = self._default_misses.get(place, application.default_misses.get(key.order, 0)) + 1
+        place = (attempt.id, key.order)
+        count = self._default_misses.get(place, attempt.default_misses.get(key.order, 0)) + 1
         self._default_misses[place] = count
         self._misses.setdefault(place, (key, key.opportunities))
         return self.ignore and count < len(state.nodes)
 
-    def served(self, application: CapacityApplication, key: AskKey) -> None:
+    def served(self, attempt: CapacityAttempt, key: AskKey) -> None:
         """An ask was served: on the default partition its wait for that partition starts again."""
         if not self.label and len(self.state.labels) > 1:
-            self._default_misses[application.id, key.order] = 0
+            self._default_misses[attempt.id, key.order] = 0
 
     def _record(self) -> None:
         for (number, _), (key, _count) in tuple(self._misses.items()):
-            self.tell_misses(self.state.applications[number], key)
+            self.tell_misses(self.state.attempts[number], key)
         for name, leaf in self._walked.items():
             if leaf.unsorted:
                 self.step.emit(ApplicationsOrdered(name))

@@ -12,7 +12,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import LabelsChanged, NodesLabelled
 from fairshare.model.inputs import SubmitApplication
 from fairshare.schedulers.capacity import activation, partitions
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import ALL_LABELS
 from fairshare.schedulers.protocol import Refusal
@@ -177,10 +177,10 @@ def check_submission(
         check_label(state, leaf, resolve(state, leaf, submission, group.label, master=False))
 
 
-def check_move(application: CapacityApplication, target: CapacityQueue) -> None:
+def check_move(attempt: CapacityAttempt, target: CapacityQueue) -> None:
     """Raise Refusal if a leaf may not use a partition that an application has asked for
     (Hadoop: CapacityScheduler.checkQueuePartition)."""
-    labels = [label for label in application.asked if label]
+    labels = [label for label in attempt.asked if label]
     if ALL_LABELS in target.accessible or all(label in target.accessible for label in labels):
         return
     raise _refuse(

@@ -7,7 +7,7 @@ CSMaxRunningAppsEnforcer).
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, smallest, subtract
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.user_bounds import bounds_of, surely_below
@@ -95,16 +95,16 @@ def user_limit_alone(
     return _of_user(state, leaf, user, _base(state, leaf, (label, False, False), weight))
 
 
-def is_above(state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication) -> bool:
+def is_above(state: "CapacityState", leaf: CapacityQueue, attempt: CapacityAttempt) -> bool:
     """Whether a user is above its limit on the default partition, not counting this application's
     reservations if those may be released (Hadoop: LeafQueue.canAssignToUser)."""
-    record = leaf.users.get(application.user)
+    record = leaf.users.get(attempt.user)
     if record is None:
         return False
-    limit = user_limit(state, leaf, application.user, "")
+    limit = user_limit(state, leaf, attempt.user, "")
     used = record.used.get("", state.none)
     if state.settings.continue_looking:
-        used = subtract(used, application.reserved_on(""))
+        used = subtract(used, attempt.reserved_on(""))
     return state.calculator.compare(state.total, used, limit) > 0
 
 
@@ -193,7 +193,7 @@ def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
     return all(queue.runnable < queue.maximum_parallel for queue in leaf.path)
 
 
-def headroom(state: "CapacityState", application: CapacityApplication) -> Resource:
+def headroom(state: "CapacityState", attempt: CapacityAttempt) -> Resource:
     """The headroom that an application's master receives (Hadoop: LeafQueue.getHeadroom).
 
     The least of what is left to its user, in its queue and on the partition, summed over all
@@ -201,11 +201,11 @@ def headroom(state: "CapacityState", application: CapacityApplication) -> Resour
     Hadoop a moved application keeps the headroom of the leaf that it left, with the user's record
     there, until the new leaf considers it.
     """
-    if application.seen is None or application.leaf is None:
+    if attempt.seen is None:
         return state.none
-    leaf, record = application.seen
+    leaf, record = attempt.seen
     room = state.none
-    for label in application.asked or ("",):
+    for label in attempt.asked or ("",):
         room = add(room, _headroom_on(state, leaf, record, label))
     return (max(room[0], 0), *room[1:])
 

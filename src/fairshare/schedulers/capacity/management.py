@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity import orders
-from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.calculators import smaller, truncate
 from fairshare.schedulers.capacity.events import QueueEntitled
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
@@ -306,10 +306,10 @@ def _balance(
     if available < each or each <= 0:
         return
     waiting = [
-        (application.submitted_ms, leaf.name)
+        (attempt.application.submitted_ms, leaf.name)
         for leaf in parent.children.values()
-        for application in leaf.applications.values()
-        if application.stage in (Stage.WAITING, Stage.ACTIVE)
+        for attempt in leaf.applications.values()
+        if attempt.stage in (Stage.WAITING, Stage.ACTIVE)
     ]
     waiting.sort(key=itemgetter(0))  # at the same time, the one of the older leaf is first
     most = min(int(single(available / each)), len(waiting))

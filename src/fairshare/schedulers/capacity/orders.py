@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left, insort
 
 from fairshare.model.resources import Resource
-from fairshare.schedulers.capacity.applications import CapacityApplication, Entry, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry, Stage
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 
@@ -126,7 +126,7 @@ def renumber(queue: CapacityQueue) -> None:
         share.order.sort()
 
 
-def application_key(leaf: CapacityQueue, application: CapacityApplication) -> Entry:
+def application_key(leaf: CapacityQueue, attempt: CapacityAttempt) -> Entry:
     """The sort key of an active application in its leaf (Hadoop: FifoOrderingPolicy,
     FairOrderingPolicy); ends in its number.
 
@@ -135,46 +135,44 @@ def application_key(leaf: CapacityQueue, application: CapacityApplication) -> En
     and the order undefined; here the memory is not divided.
     """
     if leaf.policy == "fair":
-        magnitude = float(application.size)
-        if leaf.size_based and application.size and application.demand > 0:
-            magnitude /= math.log1p(application.demand) / math.log(2)
-        wants_nothing = 1 if application.demand == 0 else 0
-        return (magnitude, application.start_order, wants_nothing, application.id)
+        magnitude = float(attempt.size)
+        if leaf.size_based and attempt.size and attempt.demand > 0:
+            magnitude /= math.log1p(attempt.demand) / math.log(2)
+        wants_nothing = 1 if attempt.demand == 0 else 0
+        return (magnitude, attempt.start_order, wants_nothing, attempt.id)
     if leaf.policy == "fifo-for-pending-apps":
-        return (0 if application.comes_back else 1, -application.priority, application.id)
-    return (-application.priority, application.id)
+        return (0 if attempt.comes_back else 1, -attempt.priority, attempt.id)
+    return (-attempt.priority, attempt.id)
 
 
-def place_application(application: CapacityApplication) -> None:
+def place_application(attempt: CapacityAttempt) -> None:
     """Add an active application to its leaf's order, move it there, or remove it.
 
     Applications with asks are in `order`; those without in `resting`, and in `fresh` as well while
     they have no headroom yet.
     """
-    leaf = application.leaf
-    if leaf is None:
+    leaf = attempt.leaf
+    entry = application_key(leaf, attempt) if attempt.stage == Stage.ACTIVE else None
+    rests = entry is not None and not attempt.asks.wanting
+    if entry == attempt.entry and rests == attempt.rests:
         return
-    entry = application_key(leaf, application) if application.stage == Stage.ACTIVE else None
-    rests = entry is not None and not application.asks.wanting
-    if entry == application.entry and rests == application.rests:
-        return
-    take_out(leaf, application)
-    application.entry, application.rests = entry, rests
+    take_out(leaf, attempt)
+    attempt.entry, attempt.rests = entry, rests
     if entry is None:
         return
     insort(leaf.resting if rests else leaf.order, entry)
-    if rests and not application.looked_at:
+    if rests and not attempt.looked_at:
         insort(leaf.fresh, entry)
 
 
-def take_out(leaf: CapacityQueue, application: CapacityApplication) -> None:
+def take_out(leaf: CapacityQueue, attempt: CapacityAttempt) -> None:
     """Remove an application from its leaf's order."""
-    entry = application.entry
+    entry = attempt.entry
     if entry is None:
         return
-    remove(leaf.resting if application.rests else leaf.order, entry)
+    remove(leaf.resting if attempt.rests else leaf.order, entry)
     _freshen(leaf, entry)
-    application.entry = None
+    attempt.entry = None
 
 
 def _freshen(leaf: CapacityQueue, entry: Entry) -> None:
@@ -183,58 +181,56 @@ def _freshen(leaf: CapacityQueue, entry: Entry) -> None:
         del leaf.fresh[place]
 
 
-def look_at(application: CapacityApplication) -> None:
+def look_at(attempt: CapacityAttempt) -> None:
     """An application is considered in its leaf: from now on it has a headroom."""
-    application.look_at()
-    leaf, entry = application.leaf, application.entry
-    if leaf is not None and entry is not None and leaf.fresh:
+    attempt.look_at()
+    leaf, entry = attempt.leaf, attempt.entry
+    if entry is not None and leaf.fresh:
         _freshen(leaf, entry)
 
 
-def forget_change(leaf: CapacityQueue, application: CapacityApplication) -> None:
+def forget_change(leaf: CapacityQueue, attempt: CapacityAttempt) -> None:
     """Revert an application's change that the fair order has not applied yet.
 
     Hadoop re-sorts an application when the leaf is examined the next time; if the application
     leaves the order before that, or a reload rebuilds the order, the change is lost.
     """
-    before = leaf.unsorted.pop(application.id, None)
+    before = leaf.unsorted.pop(attempt.id, None)
     if before is not None:
-        application.size, application.demand = before
-        place_application(application)
+        attempt.size, attempt.demand = before
+        place_application(attempt)
 
 
 def sort_applications(leaf: CapacityQueue) -> None:
     """Rebuild the order of a leaf's active applications: its policy may have changed."""
     leaf.order, leaf.resting, leaf.fresh = [], [], []
     for number, before in leaf.unsorted.items():
-        application = leaf.applications[number]
-        application.size, application.demand = before
+        attempt = leaf.applications[number]
+        attempt.size, attempt.demand = before
     leaf.unsorted.clear()
-    for application in leaf.active.values():
-        application.entry = None
-        place_application(application)
+    for attempt in leaf.active.values():
+        attempt.entry = None
+        place_application(attempt)
 
 
-def wait(application: CapacityApplication) -> None:
+def wait(attempt: CapacityAttempt) -> None:
     """Add an application to the list of those that wait for room for their master
     (Hadoop: FifoOrderingPolicyForPendingApps)."""
-    leaf = application.leaf
-    assert leaf is not None
-    recovering = 0 if application.comes_back else 1
-    entry = (recovering, -application.priority, application.id)
-    application.waiting_entry = entry
+    leaf = attempt.leaf
+    recovering = 0 if attempt.comes_back else 1
+    entry = (recovering, -attempt.priority, attempt.id)
+    attempt.waiting_entry = entry
     insort(leaf.waiting, entry)
 
 
-def stop_waiting(application: CapacityApplication) -> None:
+def stop_waiting(attempt: CapacityAttempt) -> None:
     """Remove it from that list."""
-    leaf = application.leaf
-    assert leaf is not None
-    if application.waiting_entry is not None:
-        remove(leaf.waiting, application.waiting_entry)
-        application.waiting_entry = None
+    leaf = attempt.leaf
+    if attempt.waiting_entry is not None:
+        remove(leaf.waiting, attempt.waiting_entry)
+        attempt.waiting_entry = None
 
 
-def active_in_order(leaf: CapacityQueue) -> list[CapacityApplication]:
+def active_in_order(leaf: CapacityQueue) -> list[CapacityAttempt]:
     """All active applications of a leaf, including those without asks, the first served first."""
     return sorted(leaf.active.values(), key=lambda a: application_key(leaf, a))

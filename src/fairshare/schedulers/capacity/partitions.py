@@ -87,17 +87,15 @@ def follow(state: "CapacityCluster") -> bool:
 def _move(state: "CapacityCluster", node: Node, before: str, after: str) -> None:
     state.drop_reservation(node)
     for container, record in node.containers.items():
-        application = state.applications[record.application]
-        leaf = application.leaf
-        if leaf is None:
-            continue
+        attempt = state.attempts[record.application]
+        leaf = attempt.leaf
         amount = record.resource
         released = subtract(state.none, amount)
-        accounting.charge(state, leaf, application.user, before, released)
-        accounting.charge(state, leaf, application.user, after, amount)
+        accounting.charge(state, leaf, attempt.user, before, released)
+        accounting.charge(state, leaf, attempt.user, after, amount)
         if container in node.marked:
             accounting.change_killable(leaf, before, released)
             accounting.change_killable(leaf, after, amount)
-        if container == application.master:
-            accounting.move_master(application, after)
+        if container == attempt.master:
+            accounting.move_master(attempt, after)
     state.partition_of[node.name] = after

@@ -8,7 +8,7 @@ from bisect import insort
 
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource
-from fairshare.schedulers.capacity.applications import CapacityApplication, Entry
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
 from fairshare.schedulers.capacity.user_bounds import Bounds
@@ -106,7 +106,7 @@ class Share:
         return 0.0 if c is None else c.divide(self.whole, self.used, self.whole)
 
 
-class CapacityQueue(Queue[CapacityApplication]):
+class CapacityQueue(Queue[CapacityAttempt]):
     """A queue among its siblings.
 
     `path` is the queue, its parent and all further ancestors, root last. Of leaves: `order` has the
@@ -232,9 +232,9 @@ class CapacityQueue(Queue[CapacityApplication]):
         self.resting: list[Entry] = []
         self.fresh: list[Entry] = []
         self.unsorted: dict[int, tuple[int, int]] = {}
-        self.active: dict[int, CapacityApplication] = {}
+        self.active: dict[int, CapacityAttempt] = {}
         self.waiting: list[Entry] = []
-        self.held: dict[int, CapacityApplication] = {}
+        self.held: dict[int, CapacityAttempt] = {}
 
     def given_now(self) -> dict[str, float]:
         """`given` for snapshots of a release that did not store it: what the leaves have now."""
@@ -293,9 +293,9 @@ class CapacityQueue(Queue[CapacityApplication]):
     def look_anew(self, user: str) -> None:
         """A user has a new record, from which its applications without asks have no headroom
         yet."""
-        for application in self.active.values():
-            entry = application.entry
-            rests = application.user == user and application.rests
+        for attempt in self.active.values():
+            entry = attempt.entry
+            rests = attempt.user == user and attempt.rests
             if entry is not None and rests and entry not in self.fresh:
                 insort(self.fresh, entry)
 

@@ -8,7 +8,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
 
@@ -19,29 +19,26 @@ if TYPE_CHECKING:
 class CapacityLimits:
     """The limits on one application (Hadoop: LeafQueue, UsersManager, CSMaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: "CapacityState", application: CapacityApplication) -> None:
+    def __init__(self, state: "CapacityState", attempt: CapacityAttempt) -> None:
         self._state = state
-        self._application = application
+        self._attempt = attempt
 
     def of_application(self) -> Sequence[Reason]:
         """A removed leaf, max-parallel-apps, and the masters' limits."""
-        application = self._application
-        leaf = application.leaf
-        if leaf is None:
-            return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+        attempt = self._attempt
+        leaf = attempt.leaf
         if self._state.departed.get(leaf.name) is leaf:
-            asks = application.asks.wanting or application.waits_for_master
+            asks = attempt.asks.wanting or attempt.waits_for_master
             return [Reason(cause=Cause.QUEUE_GONE, queue=leaf.name)] if asks else ()
-        if application.stage == Stage.HELD:
+        if attempt.stage == Stage.HELD:
             return self._held()
-        if application.stage == Stage.WAITING:
+        if attempt.stage == Stage.WAITING:
             return self._masters()
         return ()
 
     def _held(self) -> list[Reason]:
-        state, application = self._state, self._application
-        leaf, user = application.leaf, application.user
-        assert leaf is not None
+        state, attempt = self._state, self._attempt
+        leaf, user = attempt.leaf, attempt.user
         found: list[Reason] = []
         most = limits.user_parallel_limit(state, user)
         if state.user_runnable.get(user, 0) >= most:
@@ -53,11 +50,10 @@ class CapacityLimits:
         ]
 
     def _masters(self) -> list[Reason]:
-        state, application = self._state, self._application
+        state, attempt = self._state, self._attempt
         c = state.calculator
-        leaf, user, label = application.leaf, application.user, application.label
-        assert leaf is not None
-        wanted = application.master_resource
+        leaf, user, label = attempt.leaf, attempt.user, attempt.label
+        wanted = attempt.master_resource
         used = leaf.shares[label].master_used
         limit = limits.master_limit(state, leaf, label)
         found: list[Reason] = []
@@ -95,10 +91,9 @@ class CapacityLimits:
         A maximum of the whole partition is not reported, since the reason is then a lack of room. A
         queue that may use all that its parent may use has no maximum of its own.
         """
-        state, application = self._state, self._application
+        state, attempt = self._state, self._attempt
         c = state.calculator
-        leaf, label = application.leaf, key.label
-        assert leaf is not None
+        leaf, label = attempt.leaf, key.label
         closed = [q for q in leaf.path if label and not any(q.shares[label].effective_maximum)]
         if closed:
             return [Reason(cause=Cause.NO_CAPACITY, queue=closed[0].name, label=label)]
@@ -117,16 +112,16 @@ class CapacityLimits:
                 add(queue.shares[label].used, size), queue.shares[label].effective_maximum
             )
         ]
-        record = leaf.users.get(application.user)
+        record = leaf.users.get(attempt.user)
         if record is not None:
             used = record.used.get(label, state.none)
-            limit = limits.user_limit_now(state, leaf, application.user, label, kept=True)
+            limit = limits.user_limit_now(state, leaf, attempt.user, label, kept=True)
             if c.compare(state.total, used, limit) > 0:
                 found.append(
                     Reason(
                         cause=Cause.USER_LIMIT,
                         queue=leaf.name,
-                        user=application.user,
+                        user=attempt.user,
                         used=used,
                         limit=limit,
                         weight=record.weight,
@@ -137,7 +132,7 @@ class CapacityLimits:
 
     def _lowering(self, leaf: CapacityQueue, label: str, limit: Resource) -> int:
         """How many other users reduce a user's limit: without them it would be larger."""
-        state, user = self._state, self._application.user
+        state, user = self._state, self._attempt.user
         others = max(leaf.users.active_count - 1, 0)
         if not others:
             return 0
@@ -151,13 +146,12 @@ class CapacityLimits:
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Active applications before it in its leaf, and queues before its ancestors."""
-        application = self._application
-        leaf = application.leaf
-        assert leaf is not None
-        if application.entry is None or application.rests:
+        attempt = self._attempt
+        leaf = attempt.leaf
+        if attempt.entry is None or attempt.rests:
             return 0, ()
         entries = ((a.id, a.entry) for a in leaf.active.values() if a.entry and not a.rests)
-        before = standing_before(entries, application.entry)
+        before = standing_before(entries, attempt.entry)
         queues = 0
         for queue in leaf.path:
             share = queue.shares.get(key.label)

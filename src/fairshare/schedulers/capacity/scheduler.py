@@ -41,7 +41,7 @@ from fairshare.schedulers.capacity import (
 )
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
-from fairshare.schedulers.capacity.applications import Stage
+from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.events import LimitsComputed
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
@@ -53,6 +53,7 @@ from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.queue_names import leaves_below, listed
+from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -235,14 +236,13 @@ class CapacityScheduler(labels.LabelDoors):
         """Containers that end together, in Hadoop's order."""
         if isinstance(holder, Node):
             return containers.of_node(self._state, holder)
-        return containers.of_application(self._state, self._state.applications[holder.id])
+        return containers.of_application(self._state, self._state.attempts[holder.id])
 
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move an application to another leaf; a move to its own leaf counts as leaving and
         entering (Hadoop: CapacityScheduler.moveApplication)."""
         state = self._state
-        mover = state.applications[application.id]
-        source = mover.leaf
+        mover = state.attempts.get(application.id)
         target = naming.find(state, queue)
         if target is None:
             raise Refusal("unknown-queue", f"The specified Queue: {queue} doesn't exist")
@@ -250,8 +250,9 @@ class CapacityScheduler(labels.LabelDoors):
             raise Refusal(
                 "not-a-leaf-queue", f"The specified Queue: {target.name} is not a Leaf Queue"
             )
-        if source is None:
-            raise Refusal("not-running", f"application {mover.id} has no running attempt")
+        if mover is None:
+            raise Refusal("not-running", f"application {application.id} has no running attempt")
+        source = mover.leaf
         checks.check_leaf(step, target, mover.user)
         labels.check_move(mover, target)
         may_run = mover.id not in source.held  # max-parallel-apps is not checked again
@@ -270,16 +271,18 @@ class CapacityScheduler(labels.LabelDoors):
         again changes nothing, and a new attempt starts with it.
         """
         state = self._state
-        one = state.applications[application.id]
+        attempt = state.attempts.get(application.id)
         settings = state.settings
         wanted = min(priority, settings.maximum_application_priority)
-        leaf = state.queue_of(one.queue)
-        priorities.check(settings, leaf, one.user, one.groups, wanted)
-        if wanted == one.first_priority:  # as in Hadoop it cannot be set back
+        leaf = state.queue_of(application.queue)
+        priorities.check(settings, leaf, application.user, application.groups, wanted)
+        if wanted == application.first_priority:  # as in Hadoop it cannot be set back
             return
-        forgets = one.leaf is not None and one.id in one.leaf.unsorted
-        if wanted != one.priority or one.stage == Stage.HELD or forgets:  # see `reprioritise`
-            step.emit(PriorityChanged(one.id, wanted))
+        moves = attempt is not None and (
+            attempt.stage == Stage.HELD or attempt.id in attempt.leaf.unsorted
+        )
+        if wanted != application.priority or moves:  # see `reprioritise`
+            step.emit(PriorityChanged(application.id, wanted))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """Whether a user may kill or move other users' applications in a queue
@@ -406,9 +409,12 @@ class CapacityScheduler(labels.LabelDoors):
         leaves = (queue for queue in below(self._state.root) if queue.leaf)
         return {leaf.name: leaf.share.effective_minimum for leaf in leaves}
 
-    def limits_of(self, application: ApplicationId) -> CapacityLimits:
+    def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
-        return CapacityLimits(self._state, self._state.applications[application])
+        attempt = self._state.attempts.get(application)
+        if attempt is None:
+            return NotInQueue(self._state.applications[application])
+        return CapacityLimits(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
 from fairshare.schedulers.capacity import limits, orders
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.users import User
@@ -162,26 +162,27 @@ def pending_after_user_limits(
     (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit)."""
     rooms: dict[str, Resource] = {}
     wanted = state.none
-    for application in orders.active_in_order(leaf):
-        user = application.user
+    for attempt in orders.active_in_order(leaf):
+        user = attempt.user
         if user not in rooms:
             record = leaf.users.get(user)
             used = state.none if record is None else record.used.get(label, state.none)
             limit = limits.user_limit_now(state, leaf, user, label, kept=True)
             rooms[user] = largest(subtract(limit, used), state.none)
-        pending = application.asks.pending_on(label)
+        pending = attempt.asks.pending_on(label)
         if without_reserved:
-            pending = subtract(pending, application.reserved_on(label))
+            pending = subtract(pending, attempt.reserved_on(label))
         part = smallest(rooms[user], largest(pending, state.none))
         wanted = add(wanted, part)
         rooms[user] = subtract(rooms[user], part)
     return wanted
 
 
-def application_view(state: "CapacityState", application: CapacityApplication) -> ApplicationView:
+def application_view(state: "CapacityState", application: Application) -> ApplicationView:
     """One application in its current state."""
     submission = application.submission
-    pending = application.asks.pending
+    attempt, competing = application.attempt, state.attempts.get(application.id)
+    pending = attempt.asks.pending
     return ApplicationView(
         id=application.id,
         name=submission.name,
@@ -189,24 +190,22 @@ def application_view(state: "CapacityState", application: CapacityApplication) -
         queue=application.queue,
         state=application.shown_state,
         priority=application.priority,
-        attempt=application.attempt,
-        runnable=application.runnable,
+        attempt=attempt.number,
+        runnable=attempt.runnable,
         submitted_ms=application.submitted_ms,
-        started_ms=application.started_ms,
+        started_ms=attempt.started_ms,
         finished_ms=application.finished_ms,
-        containers=len(application.containers),
-        used=add(application.used, application.drift),
-        reserved=application.reserved,
+        containers=len(attempt.containers),
+        used=attempt.used if competing is None else add(attempt.used, competing.drift),
+        reserved=state.none if competing is None else competing.reserved,
         pending=pending,
-        demand=add(application.used, pending),
+        demand=add(attempt.used, pending),
         fair_share=state.none,
-        headroom=limits.headroom(state, application),
-        to_preempt=len(application.to_preempt),
+        headroom=state.none if competing is None else limits.headroom(state, competing),
+        to_preempt=len(attempt.to_preempt),
         preempted=application.preempted,
-        diagnostics=application.diagnostics or _waits_for(state, application),
-        missed={
-            priority: key.opportunities for (priority, _), key in application.asks.keys.items()
-        },
+        diagnostics=application.diagnostics or _waits_for(state, competing),
+        missed={priority: key.opportunities for (priority, _), key in attempt.asks.keys.items()},
     )
 
 
@@ -214,40 +213,37 @@ def volatile_fields(state: "CapacityState") -> VolatileFieldsOf:
     """A function that returns the standing of an application."""
 
     def look(application: Application) -> VolatileFields:
-        assert isinstance(application, CapacityApplication)
+        attempt = state.attempts.get(application.id)
         return VolatileFields(
-            demand=add(application.used, application.asks.pending),
+            demand=add(application.used, application.attempt.asks.pending),
             fair_share=state.none,
-            headroom=limits.headroom(state, application),
-            diagnostics=application.diagnostics or _waits_for(state, application),
+            headroom=state.none if attempt is None else limits.headroom(state, attempt),
+            diagnostics=application.diagnostics or _waits_for(state, attempt),
         )
 
     return look
 
 
-def _waits_for(state: "CapacityState", application: CapacityApplication) -> str:
-    """What holds an application back, in the words of Hadoop's diagnostics
+def _waits_for(state: "CapacityState", attempt: CapacityAttempt | None) -> str:
+    """What holds an attempt back, in the words of Hadoop's diagnostics
     (Hadoop: CSAMContainerLaunchDiagnosticsConstants)."""
-    leaf = application.leaf
-    if leaf is None or application.stage == Stage.NOWHERE:
+    if attempt is None or attempt.stage == Stage.NOWHERE:
         return ""
-    if application.held:
+    if attempt.held:
         return "Application is not runnable: a limit of max-parallel-apps has been reached"
-    if application.stage == Stage.WAITING:
-        why = _masters_limit(state, leaf, application)
+    if attempt.stage == Stage.WAITING:
+        why = _masters_limit(state, attempt)
         return f"Application is added to the scheduler and is not yet activated. {why}"
-    if application.managed and application.master is None:
+    if attempt.managed and attempt.master is None:
         return "Application is Activated, waiting for resources to be assigned for AM."
     return ""
 
 
-def _masters_limit(
-    state: "CapacityState", leaf: CapacityQueue, application: CapacityApplication
-) -> str:
+def _masters_limit(state: "CapacityState", attempt: CapacityAttempt) -> str:
     if not any(state.total):
         return "Skipping AM assignment as cluster resource is empty."
-    label = application.label
-    used = add(leaf.shares[label].master_used, application.master_resource)
+    leaf, label = attempt.leaf, attempt.label
+    used = add(leaf.shares[label].master_used, attempt.master_resource)
     if not state.calculator.fits(used, limits.master_limit(state, leaf, label)):
         return "Queue's AM resource limit exceeded."
     return "User's AM resource limit exceeded."

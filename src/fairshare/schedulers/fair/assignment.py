@@ -23,7 +23,7 @@ from fairshare.model.identifiers import container_id
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, positive, subtract
 from fairshare.schedulers.calculators import take_from
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.schedulers.fair.locality import Patiences
 from fairshare.schedulers.fair.queues import FairQueue
@@ -58,9 +58,9 @@ class Heartbeat:
         self.state = state
         self.step = step
         self.node = node
-        self._aside: list[tuple[Order[Any], FairQueue | FairApplication, Entry]] = []
+        self._aside: list[tuple[Order[Any], FairQueue | FairAttempt, Entry]] = []
         self._waiting = False  # a child put aside waits for locality
-        self._ended_early: list[tuple[FairApplication, AskKey]] = []  # with further asks behind
+        self._ended_early: list[tuple[FairAttempt, AskKey]] = []  # with further asks behind
         self._free = subtract(state.total, state.used)
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
@@ -83,33 +83,28 @@ class Heartbeat:
         (Hadoop: FairScheduler.assignPreemptedContainers)."""
         node = self.node
         for number in list(node.promised):
-            application = self.state.applications[number]
-            if not self._still_starved(application):
+            attempt = self.state.attempts.get(number)
+            if attempt is None or not self._still_starved(attempt):
                 self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
                 continue
             pending = node.promised[number]
-            while any(pending) and application.asks.wanting:
+            while any(pending) and attempt.asks.wanting:
                 reservation = node.reservation
-                granted = self._offer(application)
+                granted = self._offer(attempt)
                 if granted is None or node.reservation is not reservation:
                     break
                 pending = take_from(pending, granted)
 
-    def _still_starved(self, application: FairApplication) -> bool:
-        leaf = application.leaf
-        if leaf is None:
-            return False
-        if any(application.min_starvation):
+    def _still_starved(self, attempt: FairAttempt) -> bool:
+        if any(attempt.min_starvation):
             return True
-        return any(application.fair_starvation) and self._below_share(application)
+        return any(attempt.fair_starvation) and self._below_share(attempt)
 
-    def _below_share(self, application: FairApplication) -> bool:
-        leaf = application.leaf
-        assert leaf is not None
-        used, share = application.used, application.fair_share
+    def _below_share(self, attempt: FairAttempt) -> bool:
+        used, share = attempt.used, attempt.fair_share
         if used[0] >= share[0] and fits(share, used):  # then by any calculator
             return False
-        return leaf.policy.calculator(self.state.total, used, share, True) < 0
+        return attempt.leaf.policy.calculator(self.state.total, used, share, True) < 0
 
     def _serve_reservation(self) -> bool:
         """Fulfil or keep a valid reservation; returns whether there was one
@@ -118,17 +113,17 @@ class Heartbeat:
         reservation = node.reservation
         if reservation is None:
             return False
-        application = self.state.applications[reservation.application]
-        key = application.asks.keys.get((reservation.priority, reservation.request))
+        attempt = self.state.attempts[reservation.application]
+        key = attempt.asks.keys.get((reservation.priority, reservation.request))
         if (
             key is None
-            or not self._wanted_here(application, key)
-            or (application.charged and not master_fits(application, self._free))
+            or not self._wanted_here(attempt, key)
+            or (attempt.charged and not master_fits(attempt, self._free))
         ):
             self.step.emit(ReservationDropped(node.name))
             return False
         if fits(reservation.resource, node.available):
-            self._offer_key(application, key, fulfilling=True)
+            self._offer_key(attempt, key, fulfilling=True)
         return True
 
     def _serve_everybody(self) -> None:
@@ -210,23 +205,23 @@ class Heartbeat:
             return True
         most = self._most_reservations(len(self.state.nodes))
         return any(
-            application is not None
-            and application.entry is not None
-            and (len(application.reservations) < most or _names_places(application))
-            and (self._below_share(application) or any(application.min_starvation))
-            for application in leaf.order.members
+            attempt is not None
+            and attempt.entry is not None
+            and (len(attempt.reservations) < most or _names_places(attempt))
+            and (self._below_share(attempt) or any(attempt.min_starvation))
+            for attempt in leaf.order.members
         )
 
-    def _put_aside(self, order: Order[Any], sibling: FairQueue | FairApplication) -> None:
+    def _put_aside(self, order: Order[Any], sibling: FairQueue | FairAttempt) -> None:
         assert sibling.entry is not None
         self._aside.append((order, sibling, sibling.entry))
         sibling.entry = None
 
     def _may_go_on(self) -> bool:
         """Whether an ask that ended a turn would be skipped now, since its queue is too full."""
-        for application, key in self._ended_early:
-            leaf, ask = application.leaf, key.anywhere
-            if leaf is not None and ask is not None and not within_maximum(leaf, ask.resource):
+        for attempt, key in self._ended_early:
+            ask = key.anywhere
+            if ask is not None and not within_maximum(attempt.leaf, ask.resource):
                 return True
         return False
 
@@ -240,44 +235,42 @@ class Heartbeat:
 
     # One application.
 
-    def _refused_by(self, application: FairApplication) -> bool:
-        blacklist = application.blacklist
+    def _refused_by(self, attempt: FairAttempt) -> bool:
+        blacklist = attempt.blacklist
         return self.node.host in blacklist or self.node.rack in blacklist
 
-    def _offer(
-        self, application: FairApplication, fitting: Resource | None = None
-    ) -> Resource | None:
+    def _offer(self, attempt: FairAttempt, fitting: Resource | None = None) -> Resource | None:
         """Offer the node to one application; returns what it took or reserved, or None
         (Hadoop: FSAppAttempt.assignContainer).
 
         `fitting`: a size that is known to fit.
         """
         node = self.node
-        if application.needs_master and not master_fits(application, self._free):
+        if attempt.needs_master and not master_fits(attempt, self._free):
             return None
         if not self._counting:
-            key = application.asks.wanting[0]
+            key = attempt.asks.wanting[0]
             ask = key.anywhere
             if ask is not None and ask.relax and not key.places:  # the common case, without detours
                 resource = ask.resource
                 fit = resource == fitting or fits(resource, node.available)
-                if fit and not application.leaf.bounded:  # type: ignore[union-attr]
-                    return self._grant(application, key, resource, Locality.OFF_SWITCH, False)
-        for key in application.asks.wanting:
-            if not self._wanted_here(application, key):
+                if fit and not attempt.leaf.bounded:
+                    return self._grant(attempt, key, resource, Locality.OFF_SWITCH, False)
+        for key in attempt.asks.wanting:
+            if not self._wanted_here(attempt, key):
                 continue
-            ended, granted = self._offer_key(application, key, fulfilling=False)
+            ended, granted = self._offer_key(attempt, key, fulfilling=False)
             if ended:
-                if granted is None and key is not application.asks.wanting[-1]:
-                    self._note_early_end(application, key)
+                if granted is None and key is not attempt.asks.wanting[-1]:
+                    self._note_early_end(attempt, key)
                 return granted
         return None
 
-    def _note_early_end(self, application: FairApplication, key: AskKey) -> None:
-        if application.leaf is not None and application.leaf.bounded:
-            self._ended_early.append((application, key))
+    def _note_early_end(self, attempt: FairAttempt, key: AskKey) -> None:
+        if attempt.leaf.bounded:
+            self._ended_early.append((attempt, key))
 
-    def _wanted_here(self, application: FairApplication, key: AskKey) -> bool:
+    def _wanted_here(self, attempt: FairAttempt, key: AskKey) -> bool:
         """Whether the node may serve this ask at all (Hadoop: FSAppAttempt.hasContainerForNode)."""
         ask = key.anywhere
         if ask is None:
@@ -293,41 +286,40 @@ class Heartbeat:
         resource = ask.resource
         if not fits(resource, node.total):
             return False
-        leaf = application.leaf
-        assert leaf is not None
+        leaf = attempt.leaf
         return not leaf.bounded or within_maximum(leaf, resource)
 
     def _offer_key(
-        self, application: FairApplication, key: AskKey, *, fulfilling: bool
+        self, attempt: FairAttempt, key: AskKey, *, fulfilling: bool
     ) -> tuple[bool, Resource | None]:
         """Try the nearest place that the ask accepts; returns (the turn is over, what was
         taken)."""
         ask = key.anywhere
         assert ask is not None
-        level = self._patiences.offered(application, key)
+        level = self._patiences.offered(attempt, key)
         places = key.places
         if not places:
-            return True, self._attempt(application, key, ask, Locality.OFF_SWITCH, fulfilling)
+            return True, self._attempt(attempt, key, ask, Locality.OFF_SWITCH, fulfilling)
         node = self.node
         rack = places.get(node.rack, _NO_ASK)
         here = places.get(node.host, _NO_ASK)
         if self._patiences.in_force:
             self._waiting = True
         if rack.count and here.count:
-            return True, self._attempt(application, key, here, Locality.NODE_LOCAL, fulfilling)
+            return True, self._attempt(attempt, key, here, Locality.NODE_LOCAL, fulfilling)
         if not rack.relax:
             return False, None
         if rack.count and level >= Locality.RACK_LOCAL:
-            return True, self._attempt(application, key, rack, Locality.RACK_LOCAL, fulfilling)
+            return True, self._attempt(attempt, key, rack, Locality.RACK_LOCAL, fulfilling)
         if not ask.relax:
             return False, None
         if level == Locality.OFF_SWITCH:
-            return True, self._attempt(application, key, ask, Locality.OFF_SWITCH, fulfilling)
+            return True, self._attempt(attempt, key, ask, Locality.OFF_SWITCH, fulfilling)
         return False, None
 
     def _attempt(
         self,
-        application: FairApplication,
+        attempt: FairAttempt,
         key: AskKey,
         ask: Ask,
         locality: Locality,
@@ -339,13 +331,13 @@ class Heartbeat:
         if not fits(resource, node.available):
             if fulfilling:
                 return None
-            return self._reserve(application, key, resource, locality)
-        self._patiences.allocated(application, key, locality)
-        return self._grant(application, key, resource, locality, fulfilling)
+            return self._reserve(attempt, key, resource, locality)
+        self._patiences.allocated(attempt, key, locality)
+        return self._grant(attempt, key, resource, locality, fulfilling)
 
     def _grant(
         self,
-        application: FairApplication,
+        attempt: FairAttempt,
         key: AskKey,
         resource: Resource,
         locality: Locality,
@@ -353,37 +345,37 @@ class Heartbeat:
     ) -> Resource:
         node = self.node
         step = self.step
-        number = application.id
+        number = attempt.id
         priority, request = key.order
         reservation = node.reservation
         if fulfilling and reservation is not None:  # number and size date from then
             resource = reservation.resource
-            ordinal = application.reserved_numbers[node.name]
+            ordinal = attempt.reserved_numbers[node.name]
         else:
-            ordinal = application.next_container
+            ordinal = attempt.next_container
         step.emit(
             ContainerAllocated(
-                container_id(number, application.attempt, ordinal),
+                container_id(number, attempt.number, ordinal),
                 number,
                 node.name,
                 resource,
                 priority,
                 request,
                 locality,
-                application.needs_master,
+                attempt.needs_master,
                 fulfilling,
                 step.now_ms,
             )
         )
         if node.promised:
-            promised = node.promised.get(application.id)
+            promised = node.promised.get(attempt.id)
             if promised is not None:
                 left = positive(subtract(promised, resource))
-                self.step.emit(PreemptedRoomChanged(node.name, application.id, left))
+                self.step.emit(PreemptedRoomChanged(node.name, attempt.id, left))
         return resource
 
     def _reserve(
-        self, application: FairApplication, key: AskKey, resource: Resource, locality: Locality
+        self, attempt: FairAttempt, key: AskKey, resource: Resource, locality: Locality
     ) -> Resource | None:
         """Reserve the node for an ask that does not fit yet (Hadoop: FSAppAttempt.reserve); None if
         that is not allowed.
@@ -393,30 +385,29 @@ class Heartbeat:
         """
         state = self.state
         node = self.node
-        leaf = application.leaf
-        assert leaf is not None
-        if application.id in node.promised:
+        leaf = attempt.leaf
+        if attempt.id in node.promised:
             return None
-        if node.reservation is not None and node.reservation.application != application.id:
+        if node.reservation is not None and node.reservation.application != attempt.id:
             return None
         compare = leaf.policy.calculator
         if compare(state.total, resource, state.reservable, False) < 0:
             return None
-        if not self._below_share(application) and not any(application.min_starvation):
+        if not self._below_share(attempt) and not any(attempt.min_starvation):
             return None
-        if locality != Locality.NODE_LOCAL and self._reserved_enough(application, locality):
+        if locality != Locality.NODE_LOCAL and self._reserved_enough(attempt, locality):
             return None
-        self.step.emit(ContainerReserved(application.id, node.name, resource, *key.order))
+        self.step.emit(ContainerReserved(attempt.id, node.name, resource, *key.order))
         return resource
 
-    def _reserved_enough(self, application: FairApplication, locality: Locality) -> bool:
+    def _reserved_enough(self, attempt: FairAttempt, locality: Locality) -> bool:
         """Whether an application has reserved its part of the cluster's, or rack's, nodes."""
-        reserved: int = len(application.reservations)
+        reserved: int = len(attempt.reservations)
         nodes = len(self.state.nodes)
         if locality == Locality.RACK_LOCAL:
             rack = self.state.racks[self.node.rack]
             nodes = len(rack)
-            reserved = sum(1 for name in application.reservations if name in rack)
+            reserved = sum(1 for name in attempt.reservations if name in rack)
         return reserved >= self._most_reservations(nodes)
 
     def _most_reservations(self, nodes: int) -> int:
@@ -424,5 +415,5 @@ class Heartbeat:
         return math.ceil(single(nodes * self.state.settings.reservable_nodes))
 
 
-def _names_places(application: FairApplication) -> bool:
-    return any(key.places for key in application.asks.wanting)
+def _names_places(attempt: FairAttempt) -> bool:
+    return any(key.places for key in attempt.asks.wanting)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.hash_order import (
     container_code,
     in_hash_order,
@@ -56,11 +56,11 @@ class Tables:
         del self.most_on_node[name]
         del self.ports[name]
 
-    def will_shrink(self, application: FairApplication, node: Node) -> None:
+    def will_shrink(self, attempt: FairAttempt, node: Node) -> None:
         """A container of an application is about to leave a node."""
-        count = len(application.containers)
-        if count > application.most_containers:
-            application.most_containers = count
+        count = len(attempt.containers)
+        if count > attempt.most_containers:
+            attempt.most_containers = count
         count = len(node.containers) + len(node.ending)  # `occupants`, written out
         if count > self.most_on_node[node.name]:
             self.most_on_node[node.name] = count
@@ -70,12 +70,10 @@ class Tables:
         return max(self.most_on_node[node.name], node.occupants)
 
 
-def containers_of_application(
-    state: "FairState", application: FairApplication
-) -> list[ContainerId]:
+def containers_of_application(state: "FairState", attempt: FairAttempt) -> list[ContainerId]:
     """The live containers of an application."""
-    size = table_size(application.peak_containers, concurrent=True)
-    return _in_order(state, application.containers, size)
+    size = table_size(attempt.peak_containers, concurrent=True)
+    return _in_order(state, attempt.containers, size)
 
 
 def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:

@@ -11,7 +11,7 @@ from heapq import heappop as pop
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, fits
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
 
 def candidates_after_leaving(
     state: "FairState", leaf: FairQueue, user: str
-) -> list[list[FairApplication]]:
+) -> list[list[FairAttempt]]:
     """Lists of waiting applications that may run after a runnable one has left
     (Hadoop: MaxRunningAppsEnforcer.updateRunnabilityOnAppRemoval).
 
@@ -50,12 +50,12 @@ def candidates_after_leaving(
     return lists
 
 
-def candidates_after_reload(state: "FairState") -> list[list[FairApplication]]:
+def candidates_after_reload(state: "FairState") -> list[list[FairAttempt]]:
     """All lists of waiting applications below queues that have room."""
     return list(_waiting_below(state.root))
 
 
-def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
+def _waiting_below(queue: FairQueue) -> Iterator[list[FairAttempt]]:
     if queue.running >= queue.max_running:
         return
     if queue.leaf:
@@ -65,21 +65,21 @@ def _waiting_below(queue: FairQueue) -> Iterator[list[FairApplication]]:
         yield from _waiting_below(child)
 
 
-def in_order_of_start(lists: list[list[FairApplication]]) -> Iterator[FairApplication]:
+def in_order_of_start(lists: list[list[FairAttempt]]) -> Iterator[FairAttempt]:
     """Merge lists by the start of their first applications; an immediate repetition is skipped."""
     heap = [(one[0].start_order, index, 0) for index, one in enumerate(lists) if one]
     heapify(heap)
-    previous: FairApplication | None = None
+    previous: FairAttempt | None = None
     while heap:
         _, index, place = heap[0]
-        application = lists[index][place]
+        attempt = lists[index][place]
         if place + 1 < len(lists[index]):
             heapreplace(heap, (lists[index][place + 1].start_order, index, place + 1))
         else:
             pop(heap)
-        if application is not previous:
-            previous = application
-            yield application
+        if attempt is not previous:
+            previous = attempt
+            yield attempt
 
 
 def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
@@ -99,16 +99,15 @@ def master_limit(leaf: FairQueue, free: Resource) -> Resource | None:
     return tuple(math.ceil(amount * leaf.max_master_share) for amount in base)
 
 
-def master_fits(application: FairApplication, free: Resource) -> bool:
+def master_fits(attempt: FairAttempt, free: Resource) -> bool:
     """Whether the masters' limit allows the next container of an application to be its master
     (Hadoop: FSAppAttempt.isOverAMShareLimit).
 
     `free` is what the cluster had free at the beginning of the heartbeat: Hadoop updates it at the
     end.
     """
-    wanting = application.asks.wanting
-    leaf = application.leaf
-    assert leaf is not None
+    wanting = attempt.asks.wanting
+    leaf = attempt.leaf
     limit = master_limit(leaf, free)
     if limit is None or not wanting:
         return True

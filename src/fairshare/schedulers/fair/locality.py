@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality, OffersCounted
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fair.state import FairState
@@ -46,28 +46,28 @@ class Patiences:
             self.in_force = min(self._thresholds) >= 0
         self._changed: dict[tuple[int, tuple[int, int]], Patience] = {}
 
-    def offered(self, application: FairApplication, key: AskKey) -> Locality:
+    def offered(self, attempt: FairAttempt, key: AskKey) -> Locality:
         """Count one more offer, and return the locality that the ask accepts now."""
         if not self.in_force:
             return Locality.OFF_SWITCH
-        before = self.now(application, key)
+        before = self.now(attempt, key)
         now = before._replace(opportunities=before.opportunities + 1)
-        now = self._by_waiting(application, now) if self._by_time else self._by_offers(now)
-        self._changed[application.id, key.order] = now
+        now = self._by_waiting(attempt, now) if self._by_time else self._by_offers(now)
+        self._changed[attempt.id, key.order] = now
         return now.level
 
-    def allocated(self, application: FairApplication, key: AskKey, level: Locality) -> None:
+    def allocated(self, attempt: FairAttempt, key: AskKey, level: Locality) -> None:
         """A container nearer than the accepted locality sets the ask back to that level
         (Hadoop: FSAppAttempt.resetAllowedLocalityLevel)."""
         if not self.in_force:
             return
-        before = self.now(application, key)
+        before = self.now(attempt, key)
         if level < before.level:
-            self._changed[application.id, key.order] = before._replace(level=level)
+            self._changed[attempt.id, key.order] = before._replace(level=level)
 
-    def now(self, application: FairApplication, key: AskKey) -> Patience:
+    def now(self, attempt: FairAttempt, key: AskKey) -> Patience:
         """An ask's patience, including this heartbeat."""
-        changed = self._changed.get((application.id, key.order))
+        changed = self._changed.get((attempt.id, key.order))
         return changed or Patience(key.level, key.opportunities, key.since_ms)
 
     def _by_offers(self, now: Patience) -> Patience:
@@ -80,12 +80,12 @@ class Patiences:
             return Patience(Locality(now.level + 1), 0, self._now_ms)
         return now
 
-    def _by_waiting(self, application: FairApplication, now: Patience) -> Patience:
+    def _by_waiting(self, attempt: FairAttempt, now: Patience) -> Patience:
         if now.level == Locality.OFF_SWITCH:
             return now
         if now.level == Locality.NODE_LOCAL and not now.since_ms:
             return now._replace(since_ms=self._now_ms or 1)
-        since_ms = now.since_ms or application.started_ms
+        since_ms = now.since_ms or attempt.started_ms
         if self._now_ms - since_ms > self._waits_ms[now.level]:
             return Patience(Locality(now.level + 1), 0, self._now_ms)
         return now
@@ -93,7 +93,7 @@ class Patiences:
     def record(self, step: "Step", state: "FairState") -> None:
         """Emit events for what has changed."""
         for (number, order), patience in self._changed.items():
-            key = state.applications[number].asks.keys.get(order)
+            key = state.attempts[number].asks.keys.get(order)
             if key is not None and patience != (key.level, key.opportunities, key.since_ms):
                 step.emit(
                     OffersCounted(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
 
 if TYPE_CHECKING:
@@ -27,41 +27,38 @@ def renumber(queue: FairQueue) -> None:
     queue.order.renumber(children)
 
 
-def rank(application: FairApplication) -> None:
+def rank(attempt: FairAttempt) -> None:
     """Give an application its rank in its leaf, by start."""
-    leaf = application.leaf
-    assert leaf is not None
-    order: Order[FairApplication] = leaf.order
+    leaf = attempt.leaf
+    order: Order[FairAttempt] = leaf.order
     last = next((a for a in reversed(order.members) if a is not None), None)
-    if last is None or last.start_order < application.start_order:
+    if last is None or last.start_order < attempt.start_order:
         if len(order.members) > 2 * len(leaf.applications) + 64:
             order.renumber([a for a in order.members if a is not None])
-        order.append(application)
+        order.append(attempt)
         return
-    entry = application.entry
-    standing = [a for a in order.members if a is not None] + [application]
+    entry = attempt.entry
+    standing = [a for a in order.members if a is not None] + [attempt]
     order.renumber(sorted(standing, key=lambda a: a.start_order))
-    application.entry = entry
+    attempt.entry = entry
 
 
-def reconsider(application: FairApplication) -> None:
+def reconsider(attempt: FairAttempt) -> None:
     """Add an application to its leaf's order, move it there, or remove it, according to its
     state."""
-    leaf = application.leaf
-    if leaf is None:
-        return
-    wanting = application.asks.wanting
-    runnable = application.runnable
-    if not runnable or len(wanting) != len(application.counted_sizes):
-        count_sizes(application)
-    if wanting and runnable and application.demand != application.used:
-        leaf.order.moved(application)
-        if not application.asking:
-            application.asking = True
+    leaf = attempt.leaf
+    wanting = attempt.asks.wanting
+    runnable = attempt.runnable
+    if not runnable or len(wanting) != len(attempt.counted_sizes):
+        count_sizes(attempt)
+    if wanting and runnable and attempt.demand != attempt.used:
+        leaf.order.moved(attempt)
+        if not attempt.asking:
+            attempt.asking = True
             _more_asking(leaf, 1)
-    elif application.asking:
-        leaf.order.leave(application)
-        application.asking = False
+    elif attempt.asking:
+        leaf.order.leave(attempt)
+        attempt.asking = False
         _more_asking(leaf, -1)
 
 
@@ -85,22 +82,21 @@ def move_all(path: Iterable[FairQueue]) -> None:
             queue.parent.order.moved(queue)
 
 
-def count_sizes(application: FairApplication) -> None:
+def count_sizes(attempt: FairAttempt) -> None:
     """Update the queues' table of pending sizes for one application."""
     sizes: list[Resource] = []
-    leaf = application.leaf
-    assert leaf is not None
-    if application.runnable:
-        for key in application.asks.wanting:
+    leaf = attempt.leaf
+    if attempt.runnable:
+        for key in attempt.asks.wanting:
             assert key.anywhere is not None
             sizes.append(key.anywhere.resource)
             for place in key.places.values():
                 if place.resource != key.anywhere.resource:
                     sizes.append(place.resource)
     counted = tuple(sizes)
-    if counted != application.counted_sizes:
+    if counted != attempt.counted_sizes:
         for size in counted:
             leaf.count_size(size, 1)
-        for size in application.counted_sizes:
+        for size in attempt.counted_sizes:
             leaf.count_size(size, -1)
-        application.counted_sizes = counted
+        attempt.counted_sizes = counted

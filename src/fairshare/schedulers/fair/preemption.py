@@ -19,7 +19,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
 from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, wishes
 from fairshare.schedulers.hash_order import application_code, in_hash_order
@@ -43,9 +43,9 @@ class Answer(NamedTuple):
 def serve_starved(state: "FairState", step: "Step") -> None:
     """Select victims for all starved applications, one after another."""
     for number in tuple(state.starved):
-        application = state.applications.get(number)
-        if application is not None and application.active:
-            _serve(state, step, application)
+        attempt = state.attempts.get(number)
+        if attempt is not None:
+            _serve(state, step, attempt)
 
 
 def forget_room_made_before(state: "FairState", step: "Step", application: ApplicationId) -> None:
@@ -67,21 +67,21 @@ def kill_due(state: "FairState", step: "Step") -> None:
         step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
 
 
-def _serve(state: "FairState", step: "Step", application: FairApplication) -> None:
+def _serve(state: "FairState", step: "Step", attempt: FairAttempt) -> None:
     settings = state.settings
     kill_at_ms = step.now_ms + settings.wait_before_kill_ms
-    for wish in wishes(state, application):
+    for wish in wishes(state, attempt):
         for _ in range(wish.times):
             answer = _best_answer(state, wish)
             if answer is None or not answer.containers:
                 continue
-            room = answer.node.promised.get(application.id, state.none)
+            room = answer.node.promised.get(attempt.id, state.none)
             for record in _by_application(state, answer.containers):
-                step.emit(ContainerMarked(record.container, application.id, kill_at_ms))
+                step.emit(ContainerMarked(record.container, attempt.id, kill_at_ms))
                 room = add(room, record.resource)
-            step.emit(PreemptedRoomChanged(answer.node.name, application.id, room))
+            step.emit(PreemptedRoomChanged(answer.node.name, attempt.id, room))
     wait_ms = settings.wait_before_kill_ms + settings.wait_before_next_starvation_check_ms
-    step.emit(StarvationServed(application.id, step.now_ms + wait_ms))
+    step.emit(StarvationServed(attempt.id, step.now_ms + wait_ms))
 
 
 def _best_answer(state: "FairState", wish: PreemptionRequest) -> Answer | None:
@@ -164,15 +164,15 @@ def _by_application(
 
 
 def _is_master(state: "FairState", record: ContainerAllocated) -> bool:
-    return state.applications[record.application].master == record.container
+    return state.attempts[record.application].master == record.container
 
 
 def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) -> bool:
     """Whether a container may be preempted: its application must keep its fair share
     (Hadoop: FSAppAttempt.canContainerBePreempted)."""
-    victim = state.applications[record.application]
+    victim = state.attempts[record.application]
     leaf = victim.leaf
-    if leaf is None or not leaf.allow_preemption:
+    if not leaf.allow_preemption:
         return False
     if _is_master(state, record) and not _masters_may_go(state, victim):
         return False
@@ -182,9 +182,9 @@ def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) 
     return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
 
 
-def _masters_may_go(state: "FairState", victim: FairApplication) -> bool:
+def _masters_may_go(state: "FairState", victim: FairAttempt) -> bool:
     settings = state.settings
-    return settings.master_preemption_queues.get(victim.queue, settings.master_preemption)
+    return settings.master_preemption_queues.get(victim.leaf.name, settings.master_preemption)
 
 
 def next_kill_ms(kills: dict[ContainerId, int]) -> int | None:

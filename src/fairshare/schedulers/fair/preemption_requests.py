@@ -13,7 +13,7 @@ from fairshare.model.asks import Ask, AskKey
 from fairshare.model.resources import Resource, scale
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.hash_order import in_hash_order, request_code, table_size, text_code
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ class PreemptionRequest(NamedTuple):
     relax: bool
 
 
-def wishes(state: "FairState", application: FairApplication) -> Iterator[PreemptionRequest]:
+def wishes(state: "FairState", attempt: FairAttempt) -> Iterator[PreemptionRequest]:
     """The preemption requests that an application's starvation amounts to; counted by memory alone.
 
     Example: an application that lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere
     requests 2 of them. The asks are processed in the order of Hadoop's hash maps.
     """
-    pending = application.starvation
+    pending = attempt.starvation
     visited: dict[tuple[int, Resource], Visits] = {}
-    for key in _keys(application):
+    for key in _keys(attempt):
         for location, ask in _requests(key):
             if not any(pending):
                 return
@@ -52,8 +52,8 @@ def wishes(state: "FairState", application: FairApplication) -> Iterator[Preempt
             yield PreemptionRequest(location, ask.resource, times, ask.relax or times < ask.count)
 
 
-def _keys(application: FairApplication) -> list[AskKey]:
-    keys = [key for key in application.asks.keys.values() if key.places or key.anywhere]
+def _keys(attempt: FairAttempt) -> list[AskKey]:
+    keys = [key for key in attempt.asks.keys.values() if key.places or key.anywhere]
     size = table_size(len(keys), concurrent=True)
     return in_hash_order(keys, lambda key: request_code(*key.order), size)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource, fits, largest, smallest
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.policies import POLICIES, Policy, fair_key
 from fairshare.schedulers.fair.settings import NEVER_MS, NO_LIMIT, Amount
 from fairshare.schedulers.ordering import Entry, Order
 
 
-class FairQueue(Queue[FairApplication]):
+class FairQueue(Queue[FairAttempt]):
     """A queue among its siblings.
 
     Shares and demand are those of the last update (`steady_fair_share`: of the last change of
@@ -91,7 +91,7 @@ class FairQueue(Queue[FairApplication]):
         self.order: Order[Any] = Order(fair_key, True)  # of queues, or of applications
         self.asking = 0
         self.running = 0
-        self.waiting: dict[int, FairApplication] = {}  # of a leaf, in the order of arrival
+        self.waiting: dict[int, FairAttempt] = {}  # of a leaf, in the order of arrival
         self.assigned: dict[int, None] = {}  # accepted, without an attempt yet
         self.demand = nothing
         self.demand_sum = nothing

@@ -7,7 +7,7 @@ from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, subtract
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
 
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
 class FairLimits:
     """The limits on one application (Hadoop: FSLeafQueue.canRunAppAM, MaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: "FairState", application: FairApplication) -> None:
+    def __init__(self, state: "FairState", attempt: FairAttempt) -> None:
         self._state = state
-        self._application = application
+        self._attempt = attempt
 
     def of_application(self) -> Sequence[Reason]:
         """maxRunningApps of a user or of a queue, maxAMShare."""
-        state, application = self._state, self._application
-        leaf = application.leaf
-        if leaf is None:
-            return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+        state, attempt = self._state, self._attempt
+        leaf = attempt.leaf
         found: list[Reason] = []
-        if not application.runnable:
-            user = application.user
+        if not attempt.runnable:
+            user = attempt.user
             most = user_limit(state, user)
             if state.users.running(user) >= most:
                 found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
@@ -41,8 +39,8 @@ class FairLimits:
             ]
             return found
         free = subtract(state.total, state.used)
-        if application.charged and not master_fits(application, free):
-            ask = application.asks.wanting[0].anywhere
+        if attempt.charged and not master_fits(attempt, free):
+            ask = attempt.asks.wanting[0].anywhere
             found.append(
                 Reason(
                     cause=Cause.QUEUE_MASTERS,
@@ -57,8 +55,7 @@ class FairLimits:
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """maxResources of the queue and its ancestors, except those of at least the whole
         cluster."""
-        leaf = self._application.leaf
-        assert leaf is not None
+        leaf = self._attempt.leaf
         return [
             Reason(
                 cause=Cause.QUEUE_MAXIMUM,
@@ -77,13 +74,12 @@ class FairLimits:
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Applications before it in its leaf, and queues before its ancestors."""
-        application = self._application
-        leaf = application.leaf
-        assert leaf is not None
-        if application.entry is None:
+        attempt = self._attempt
+        leaf = attempt.leaf
+        if attempt.entry is None:
             return 0, ()
         siblings = (a for a in leaf.order.members if a is not None and a.entry is not None)
-        before = standing_before(((a.id, a.entry) for a in siblings), application.entry)
+        before = standing_before(((a.id, a.entry) for a in siblings), attempt.entry)
         queues = 0
         for queue in leaf.path:
             if queue.parent is not None and queue.entry is not None:
@@ -94,7 +90,7 @@ class FairLimits:
 
     def preempting(self) -> Sequence[int]:
         """The marked containers on the nodes that make room for it."""
-        state, number = self._state, self._application.id
+        state, number = self._state, self._attempt.id
         if not state.kills:
             return ()
         promising = [node for node in state.nodes.values() if number in node.promised]
@@ -106,11 +102,11 @@ class FairLimits:
         ]
 
 
-def run_limit(state: "FairState", application: FairApplication) -> Reason | None:
+def run_limit(state: "FairState", attempt: FairAttempt) -> Reason | None:
     """The limit on running applications that Hadoop names for an application that may not run: its
-    user's, otherwise that of the first queue on the way up. None: it is in no queue, or may run."""
-    leaf, user = application.leaf, application.user
-    if leaf is None or application.runnable:
+    user's, otherwise that of the first queue on the way up. None: it may run."""
+    leaf, user = attempt.leaf, attempt.user
+    if attempt.runnable:
         return None
     most = user_limit(state, user)
     if state.users.running(user) >= most:

@@ -34,8 +34,8 @@ from fairshare.schedulers.fair import (
     wording,
 )
 from fairshare.schedulers.fair.access import may_administer, may_submit
-from fairshare.schedulers.fair.applications import FairApplication
 from fairshare.schedulers.fair.assignment import Heartbeat
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
 from fairshare.schedulers.fair.reasons import FairLimits
 from fairshare.schedulers.fair.settings import FairSettings
@@ -43,6 +43,7 @@ from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.queue_names import leaves_below, listed
+from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -151,7 +152,8 @@ class FairScheduler:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)
         if leaf is None:
             leaf = tree.get_or_create(self._state, step, "root.recovery", leaf=True)
-        assert leaf is not None
+        if leaf is None:
+            raise Refusal("not-a-leaf-queue", f"neither {name} nor root.recovery is a leaf queue")
         return leaf.name
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
@@ -164,7 +166,7 @@ class FairScheduler:
 
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
         """Remove an attempt, and let applications start that waited for it."""
-        was_runnable = application.runnable
+        was_runnable = application.attempt.runnable
         leaf = self._state.queues[application.queue]
         step.emit(AttemptEnded(application.id, failed))
         if was_runnable:
@@ -175,35 +177,34 @@ class FairScheduler:
         state = self._state
         if isinstance(holder, Node):
             return containers.containers_of_node(state, holder)
-        return containers.containers_of_application(state, state.applications[holder.id])
+        return containers.containers_of_application(state, state.attempts[holder.id])
 
     def _admit_after_leaving(self, step: Step, leaf: FairQueue, user: str) -> None:
         lists = limits.candidates_after_leaving(self._state, leaf, user)
         self._admit(step, lists, len(lists))
 
-    def _admit(self, step: Step, lists: list[list[FairApplication]], most: int | None) -> None:
+    def _admit(self, step: Step, lists: list[list[FairAttempt]], most: int | None) -> None:
         admitted = 0
-        for application in limits.in_order_of_start(lists):
+        for attempt in limits.in_order_of_start(lists):
             if most is not None and admitted >= most:
                 return
-            leaf = application.leaf
-            if leaf is None or application.runnable:
+            if attempt.runnable:
                 continue
-            if limits.may_run(self._state, application.user, leaf):
-                step.emit(ApplicationAdmitted(application.id))
+            if limits.may_run(self._state, attempt.user, attempt.leaf):
+                step.emit(ApplicationAdmitted(attempt.id))
                 admitted += 1
 
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move an application to another leaf (Hadoop: FairScheduler.moveApplication)."""
         state = self._state
-        mover = state.applications[application.id]
-        source = mover.leaf
+        mover = state.attempts.get(application.id)
         plans = state.settings.allocations
         target = state.queues.get(tree.queue_of_plan(plans, full_name(queue)))
         if target is None or not target.leaf:
             raise Refusal("unknown-queue", f"Target queue {queue} not found or is not a leaf queue")
-        if source is None:
+        if mover is None:
             raise Refusal("not-running", f"application {application.id} has no running attempt")
+        source = mover.leaf
         if target is source:
             return
         runnable = limits.may_run(state, mover.user, target)
@@ -220,7 +221,7 @@ class FairScheduler:
         if was_runnable:
             self._admit_after_leaving(step, source, mover.user)
 
-    def _check_move(self, mover: FairApplication, source: FairQueue, target: FairQueue) -> None:
+    def _check_move(self, mover: FairAttempt, source: FairQueue, target: FairQueue) -> None:
         shared = common_ancestor(source, target)
         for queue in target.path:
             if queue is shared:
@@ -393,9 +394,12 @@ class FairScheduler:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
         return {one.name: one.fair_share for one in self._state.queues.values() if one.leaf}
 
-    def limits_of(self, application: ApplicationId) -> FairLimits:
+    def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
-        return FairLimits(self._state, self._state.applications[application])
+        attempt = self._state.attempts.get(application)
+        if attempt is None:
+            return NotInQueue(self._state.applications[application])
+        return FairLimits(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

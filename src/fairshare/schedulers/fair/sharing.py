@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.shares import Claim, fair_shares, shares_of_kinds
@@ -37,19 +37,19 @@ def update(state: "FairState") -> None:
 def _update_demand(state: "FairState") -> None:
     by_size = state.settings.size_based_weight
     for number in state.changed:
-        application = state.applications[number]
-        leaf = application.leaf
-        if leaf is None:
+        attempt = state.attempts.get(number)
+        if attempt is None:
             continue
-        demand = add(application.used, application.asks.pending)
-        if demand != application.demand:
-            leaf.demand_sum = add(leaf.demand_sum, subtract(demand, application.demand))
-            application.demand = demand
+        leaf = attempt.leaf
+        demand = add(attempt.used, attempt.asks.pending)
+        if demand != attempt.demand:
+            leaf.demand_sum = add(leaf.demand_sum, subtract(demand, attempt.demand))
+            attempt.demand = demand
             state.stale_demand[leaf.name] = None
         if by_size:
-            _weigh(application)
+            _weigh(attempt)
             leaf.shares_stale = state.shares_stale = True
-        orders.reconsider(application)
+        orders.reconsider(attempt)
     stale = sorted(
         (state.queues[name] for name in state.stale_demand if name in state.queues),
         key=lambda queue: -len(queue.path),
@@ -79,9 +79,9 @@ def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:
     stale.insert(place, queue)
 
 
-def _weigh(application: FairApplication) -> None:
+def _weigh(attempt: FairAttempt) -> None:
     """Size-based weight: log2(1 + memory demand), in 32 bits."""
-    application.weight = single(math.log1p(application.demand[0]) / math.log(2))
+    attempt.weight = single(math.log1p(attempt.demand[0]) / math.log(2))
 
 
 def _update_shares(state: "FairState") -> None:
@@ -122,24 +122,24 @@ def _share_among_applications(leaf: FairQueue) -> None:
     if not runnable:
         return
     if not leaf.policy.shared_types(len(leaf.fair_share)):  # fifo: the others keep what they had
-        first = min(runnable, key=lambda application: application.start_order)
+        first = min(runnable, key=lambda attempt: attempt.start_order)
         first.fair_share = leaf.fair_share
         return
     # Thousands of applications have one weight between them, and then one share.
-    weights = [application.weight for application in runnable]
+    weights = [attempt.weight for attempt in runnable]
     counts = Counter(weights)
     for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
         kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts.items()}
         divided = shares_of_kinds(leaf.fair_share[index], kinds)
         shares = {claim.weight: share for claim, share in divided.items()}
         changed: dict[tuple[Resource, float], Resource] = {}
-        for application, weight in zip(runnable, weights, strict=True):
-            before, share = application.fair_share, shares[weight]
+        for attempt, weight in zip(runnable, weights, strict=True):
+            before, share = attempt.fair_share, shares[weight]
             if before[index] != share:
                 after = changed.get((before, weight))
                 if after is None:
                     after = changed[before, weight] = _with(before, index, share)
-                application.fair_share = after
+                attempt.fair_share = after
 
 
 def _with(resource: Resource, index: int, amount: int) -> Resource:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, smallest, subtract
 from fairshare.schedulers.calculators import take_from
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 
@@ -36,7 +36,7 @@ def check(state: "FairState", now_ms: int) -> None:
     for queue in state.queues.values():
         if queue.leaf:
             _check_leaf(state, queue, now_ms, line)
-    state.starved = [application.id for application in line.drain()]
+    state.starved = [attempt.id for attempt in line.drain()]
 
 
 def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
@@ -50,14 +50,14 @@ def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line")
     _spread(state, leaf, wanting, take_from(lacking, by_fairness), line)
 
 
-def _wanting(leaf: FairQueue, now_ms: int) -> list[FairApplication]:
+def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:
     """The applications with unmet demand whose next check is due, in the order of the policy."""
     found = [
-        application
-        for application in leaf.applications.values()
-        if application.runnable
-        and application.demand != application.used
-        and now_ms >= application.next_starvation_check_ms
+        attempt
+        for attempt in leaf.applications.values()
+        if attempt.runnable
+        and attempt.demand != attempt.used
+        and now_ms >= attempt.next_starvation_check_ms
     ]
     return sorted(found, key=leaf.order.key)
 
@@ -65,7 +65,7 @@ def _wanting(leaf: FairQueue, now_ms: int) -> list[FairApplication]:
 def _check_fair_shares(
     state: "FairState",
     leaf: FairQueue,
-    wanting: list[FairApplication],
+    wanting: list[FairAttempt],
     now_ms: int,
     line: "_Line",
 ) -> Resource:
@@ -73,28 +73,28 @@ def _check_fair_shares(
     (Hadoop: FSLeafQueue.updateStarvedAppsFairshare)."""
     whole = state.none
     compare = leaf.policy.calculator
-    for application in wanting:
-        threshold = tuple(int(s * leaf.fair_share_threshold) for s in application.fair_share)
-        wanted = smallest(threshold, application.demand)
-        starved = compare(state.total, application.used, wanted, True) < 0
+    for attempt in wanting:
+        threshold = tuple(int(s * leaf.fair_share_threshold) for s in attempt.fair_share)
+        wanted = smallest(threshold, attempt.demand)
+        starved = compare(state.total, attempt.used, wanted, True) < 0
         if not starved:
-            application.last_at_fair_share_ms = now_ms
-        long_enough = now_ms - application.last_at_fair_share_ms >= leaf.fair_share_timeout_ms
+            attempt.last_at_fair_share_ms = now_ms
+        long_enough = now_ms - attempt.last_at_fair_share_ms >= leaf.fair_share_timeout_ms
         if not starved or not long_enough:
-            application.fair_starvation = state.none
+            attempt.fair_starvation = state.none
             return whole
-        application.fair_starvation = take_from(wanted, application.used)
-        if not any(application.fair_starvation):
+        attempt.fair_starvation = take_from(wanted, attempt.used)
+        if not any(attempt.fair_starvation):
             return whole
-        whole = add(whole, application.fair_starvation)
-        line.enter(application)
+        whole = add(whole, attempt.fair_starvation)
+        line.enter(attempt)
     return whole
 
 
 def _spread(
     state: "FairState",
     leaf: FairQueue,
-    wanting: list[FairApplication],
+    wanting: list[FairAttempt],
     lacking: Resource,
     line: "_Line",
 ) -> None:
@@ -105,19 +105,19 @@ def _spread(
     not what is left.
     """
     compare = leaf.policy.calculator
-    for application in wanting:
+    for attempt in wanting:
         if not any(lacking):
-            application.min_starvation = state.none
+            attempt.min_starvation = state.none
             continue
-        pending = subtract(application.demand, application.used)
-        wanted = take_from(pending, application.fair_starvation)
+        pending = subtract(attempt.demand, attempt.used)
+        wanted = take_from(pending, attempt.fair_starvation)
         if compare(state.total, wanted, lacking, False) > 0:
             wanted = take_from(wanted, lacking)
             lacking = state.none
         else:
             lacking = take_from(lacking, wanted)
-        application.min_starvation = wanted
-        line.enter(application)
+        attempt.min_starvation = wanted
+        line.enter(attempt)
 
 
 class _Line:
@@ -128,26 +128,26 @@ class _Line:
     """
 
     def __init__(self) -> None:
-        self._heap: list[FairApplication] = []
+        self._heap: list[FairAttempt] = []
         self._known: set[int] = set()
 
-    def enter(self, application: FairApplication) -> None:
+    def enter(self, attempt: FairAttempt) -> None:
         """Add an application, unless it was added before."""
-        if application.id in self._known:
+        if attempt.id in self._known:
             return
-        self._known.add(application.id)
+        self._known.add(attempt.id)
         heap = self._heap
-        heap.append(application)
+        heap.append(attempt)
         place = len(heap) - 1
         while place:
             above = (place - 1) // 2
-            if not _before(application, heap[above]):
+            if not _before(attempt, heap[above]):
                 break
             heap[place] = heap[above]
             place = above
-        heap[place] = application
+        heap[place] = attempt
 
-    def drain(self) -> list[FairApplication]:
+    def drain(self) -> list[FairAttempt]:
         """Remove and return all applications, in order."""
         heap = self._heap
         served = []
@@ -158,19 +158,19 @@ class _Line:
                 self._sink(last)
         return served
 
-    def _sink(self, application: FairApplication) -> None:
+    def _sink(self, attempt: FairAttempt) -> None:
         heap = self._heap
         place = 0
         while (child := 2 * place + 1) < len(heap):
             if child + 1 < len(heap) and not _before(heap[child], heap[child + 1]):
                 child += 1
-            if _before(application, heap[child]):
+            if _before(attempt, heap[child]):
                 break
             heap[place] = heap[child]
             place = child
-        heap[place] = application
+        heap[place] = attempt
 
 
-def _before(a: FairApplication, b: FairApplication) -> bool:
+def _before(a: FairAttempt, b: FairAttempt) -> bool:
     need_a, need_b = a.starvation, b.starvation
     return all(x <= y for x, y in zip(need_a, need_b, strict=True))

@@ -4,6 +4,7 @@ The same handlers update the orders, which follow from the state. Decides nothin
 are computed when an event requires it.
 """
 
+from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -31,14 +32,13 @@ from fairshare.model.events import (
     StarvationServed,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair import configuration, orders, sharing, starvation
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.containers import Tables
 from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
@@ -46,7 +46,7 @@ from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.users import Users
 
 
-class FairState(ClusterState[FairQueue, FairApplication]):
+class FairState(ClusterState[FairQueue, FairAttempt]):
     """The cluster as the Fair Scheduler sees it.
 
     `changed` holds the applications whose demand may have changed since the last update;
@@ -98,16 +98,9 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             orders.renumber(parent)
         return queue
 
-    def new_application(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-    ) -> FairApplication:
-        """An application without an attempt."""
-        return FairApplication(number, submission, queue, priority, now_ms, len(self.none))
+    def new_attempt(self, application: Application, number: int) -> FairAttempt:
+        """An attempt in the leaf of its application."""
+        return FairAttempt(application, number, self.queues[application.queue])
 
     def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
         """A queue and its ancestors."""
@@ -197,34 +190,31 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _special_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         """A container whose size or number may differ from that of the next ask."""
-        application = self.applications[event.application]
-        next_container = application.next_container
+        attempt = self.attempts[event.application]
+        next_container = attempt.next_container
         ClusterState._container_allocated(self, now_ms, event)
         if event.reserved:  # it has had its number since the reservation
-            application.next_container = next_container
-        self.changed[application.id] = None
+            attempt.next_container = next_container
+        self.changed[attempt.id] = None
 
-    def _master_allocated(self, application: FairApplication, resource: Resource) -> None:
-        leaf = application.leaf
-        assert leaf is not None
-        application.needs_master = False
-        application.master_charged = resource
-        leaf.master_used = add(leaf.master_used, resource)
+    def _master_allocated(self, attempt: FairAttempt, resource: Resource) -> None:
+        attempt.needs_master = False
+        attempt.master_charged = resource
+        attempt.leaf.master_used = add(attempt.leaf.master_used, resource)
 
-    def _use(self, application: FairApplication, node: Node, resource: Resource) -> None:
+    def _use(self, attempt: FairAttempt, node: Node, resource: Resource) -> None:
         """As in the base class; updates the orders on the path at once."""
-        leaf = application.leaf
-        assert leaf is not None
+        leaf = attempt.leaf
         if len(resource) != 2:
-            super()._use(application, node, resource)
-            self._usage_changed(application, leaf)
+            super()._use(attempt, node, resource)
+            self._usage_changed(attempt, leaf)
             return
         memory, vcores = resource
         a, b = node.available
         node.available = (a - memory, b - vcores)
-        a, b = application.used
-        application.used = (a + memory, b + vcores)
-        orders.reconsider(application)
+        a, b = attempt.used
+        attempt.used = (a + memory, b + vcores)
+        orders.reconsider(attempt)
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
@@ -232,26 +222,25 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             if parent is not None and queue.entry is not None:
                 parent.order.moved(queue)
 
-    def _leaving(self, application: FairApplication, node: Node, event: ContainerCompleted) -> None:
-        self.tables.will_shrink(application, node)
-        if application.to_preempt:
-            application.to_preempt.pop(event.container, None)
+    def _leaving(self, attempt: FairAttempt, node: Node, event: ContainerCompleted) -> None:
+        self.tables.will_shrink(attempt, node)
+        if attempt.to_preempt:
+            attempt.to_preempt.pop(event.container, None)
             self.kills.pop(event.container, None)
-        self.changed[application.id] = None
-        leaf = application.leaf
-        assert leaf is not None
+        self.changed[attempt.id] = None
+        leaf = attempt.leaf
         if event.exit_code == ExitCode.PREEMPTED:
             for queue in leaf.path:
                 queue.preempted += 1
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         super()._container_reserved(now_ms, event)
-        application = self.applications[event.application]
-        application.reserved_numbers[event.node] = application.next_container
-        application.next_container += 1
+        attempt = self.attempts[event.application]
+        attempt.reserved_numbers[event.node] = attempt.next_container
+        attempt.next_container += 1
 
-    def _usage_changed(self, application: FairApplication, leaf: FairQueue) -> None:
-        orders.reconsider(application)
+    def _usage_changed(self, attempt: FairAttempt, leaf: FairQueue) -> None:
+        orders.reconsider(attempt)
         orders.move_all(leaf.path)
 
     # Applications.
@@ -270,34 +259,30 @@ class FairState(ClusterState[FairQueue, FairApplication]):
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
-        application = self.applications[event.application]
-        leaf = self.queues[application.queue]
-        leaf.assigned.pop(event.application, None)
-        application.leaf = leaf
+        attempt = self.attempts[event.application]
+        attempt.leaf.assigned.pop(event.application, None)
         self.starts += 1
-        application.start_order = self.starts
-        application.last_at_fair_share_ms = now_ms
-        orders.rank(application)
-        self._count_running(application, event.runnable)
-        self.changed[application.id] = None
+        attempt.start_order = self.starts
+        attempt.last_at_fair_share_ms = now_ms
+        orders.rank(attempt)
+        self._count_running(attempt, event.runnable)
+        self.changed[attempt.id] = None
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
         super()._application_admitted(now_ms, event)
-        application = self.applications[event.application]
-        assert application.leaf is not None
-        del application.leaf.waiting[application.id]
-        self.users.wait_no_longer(application)
-        self._count_running(application, True)
-        orders.reconsider(application)
+        attempt = self.attempts[event.application]
+        del attempt.leaf.waiting[attempt.id]
+        self.users.wait_no_longer(attempt)
+        self._count_running(attempt, True)
+        orders.reconsider(attempt)
 
-    def _count_running(self, application: FairApplication, runnable: bool) -> None:
-        leaf = application.leaf
-        assert leaf is not None
+    def _count_running(self, attempt: FairAttempt, runnable: bool) -> None:
+        leaf = attempt.leaf
         if not runnable:
-            leaf.waiting[application.id] = application
-            self.users.wait(application)
+            leaf.waiting[attempt.id] = attempt
+            self.users.wait(attempt)
             return
-        self.users.start(application)
+        self.users.start(attempt)
         self._run(leaf, 1)
 
     def _run(self, leaf: FairQueue, change: int) -> None:
@@ -309,65 +294,59 @@ class FairState(ClusterState[FairQueue, FairApplication]):
                 queue.parent.shares_stale = True
         self.shares_stale = True
 
-    def _leave(self, application: FairApplication) -> None:
+    def _leave(self, attempt: FairAttempt) -> None:
         """Remove an application from its leaf: from the counts, the order and the demand."""
-        leaf = application.leaf
-        assert leaf is not None
-        if application.runnable:
+        leaf = attempt.leaf
+        if attempt.runnable:
             self._run(leaf, -1)
-            self.users.stop(application)
-            if application.master_charged is not None:
-                leaf.master_used = subtract(leaf.master_used, application.master_charged)
+            self.users.stop(attempt)
+            if attempt.master_charged is not None:
+                leaf.master_used = subtract(leaf.master_used, attempt.master_charged)
         else:
-            del leaf.waiting[application.id]
-            self.users.wait_no_longer(application)
-        application.runnable = False
-        orders.reconsider(application)
-        leaf.order.forget(application)
-        leaf.demand_sum = subtract(leaf.demand_sum, application.demand)
+            del leaf.waiting[attempt.id]
+            self.users.wait_no_longer(attempt)
+        attempt.runnable = False
+        orders.reconsider(attempt)
+        leaf.order.forget(attempt)
+        leaf.demand_sum = subtract(leaf.demand_sum, attempt.demand)
         self.stale_demand[leaf.name] = None
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
-        application = self.applications[event.application]
-        self._leave(application)
+        self._leave(self.attempts[event.application])
         super()._attempt_ended(now_ms, event)
-        application.demand = self.none
-        application.fair_share = self.none
-        application.leaf = None
-        self.changed.pop(application.id, None)
+        self.changed.pop(event.application, None)
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
-        application = self.applications[event.application]
-        was_waiting = not application.runnable
-        waiting = dict(self.users.waiting(application.user))
-        source = application.leaf
-        assert source is not None
-        self._leave(application)
+        attempt = self.attempts[event.application]
+        was_waiting = not attempt.runnable
+        waiting = dict(self.users.waiting(attempt.user))
+        source = attempt.leaf
+        self._leave(attempt)
         super()._application_moved(now_ms, event)
         orders.move_all(source.path)
         leaf = self.queues[event.queue]
-        application.leaf = leaf
-        application.asking = False
-        orders.rank(application)
-        self._count_running(application, event.runnable)
+        attempt.leaf = leaf
+        attempt.asking = False
+        orders.rank(attempt)
+        self._count_running(attempt, event.runnable)
         if was_waiting and not event.runnable:  # it keeps its position among its user's
-            self.users.put_back(application.user, waiting)
-        leaf.demand_sum = add(leaf.demand_sum, application.demand)
+            self.users.put_back(attempt.user, waiting)
+        leaf.demand_sum = add(leaf.demand_sum, attempt.demand)
         self.stale_demand[leaf.name] = None
-        self._usage_changed(application, leaf)
+        self._usage_changed(attempt, leaf)
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
         super()._asks_changed(now_ms, event)
-        application = self.applications[event.application]
-        self.changed[application.id] = None
-        orders.count_sizes(application)
-        orders.reconsider(application)
+        attempt = self.attempts[event.application]
+        self.changed[attempt.id] = None
+        orders.count_sizes(attempt)
+        orders.reconsider(attempt)
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
         super()._blacklist_changed(now_ms, event)
-        application = self.applications[event.application]
-        refused = application.blacklist
-        application.refused_nodes = [
+        attempt = self.attempts[event.application]
+        refused = attempt.blacklist
+        attempt.refused_nodes = [
             node for node in self.nodes.values() if node.host in refused or node.rack in refused
         ]
 
@@ -378,14 +357,14 @@ class FairState(ClusterState[FairQueue, FairApplication]):
             starvation.check(self, now_ms)
 
     def _container_marked(self, now_ms: int, event: ContainerMarked) -> None:
-        victim = self.applications[application_of(event.container)]
+        victim = self.attempts[application_of(event.container)]
         record = victim.containers[event.container]
         victim.to_preempt[event.container] = None
         self.nodes[record.node].marked[event.container] = record
         self.kills[event.container] = event.kill_at_ms
 
     def _starvation_served(self, now_ms: int, event: StarvationServed) -> None:
-        self.applications[event.application].next_starvation_check_ms = event.next_check_ms
+        self.attempts[event.application].next_starvation_check_ms = event.next_check_ms
 
     def _preempted_room_changed(self, now_ms: int, event: PreemptedRoomChanged) -> None:
         promised = self.nodes[event.node].promised

@@ -5,9 +5,9 @@ Only counts; `limits.py` has the limits.
 """
 
 from fairshare.model.identifiers import ApplicationId
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 
-Waiting = dict[ApplicationId, FairApplication]
+Waiting = dict[ApplicationId, FairAttempt]
 
 
 class Users:
@@ -25,28 +25,28 @@ class Users:
         """The waiting applications of a user, in the order in which they began to wait."""
         return self._waiting.get(user, {})
 
-    def start(self, application: FairApplication) -> None:
+    def start(self, attempt: FairAttempt) -> None:
         """Count an application as running."""
-        self._running[application.user] = self.running(application.user) + 1
+        self._running[attempt.user] = self.running(attempt.user) + 1
 
-    def stop(self, application: FairApplication) -> None:
+    def stop(self, attempt: FairAttempt) -> None:
         """Count an application as no longer running."""
-        left = self.running(application.user) - 1
+        left = self.running(attempt.user) - 1
         if left:
-            self._running[application.user] = left
+            self._running[attempt.user] = left
         else:
-            del self._running[application.user]
+            del self._running[attempt.user]
 
-    def wait(self, application: FairApplication) -> None:
+    def wait(self, attempt: FairAttempt) -> None:
         """Add a waiting application, behind the user's others."""
-        self._waiting.setdefault(application.user, {})[application.id] = application
+        self._waiting.setdefault(attempt.user, {})[attempt.id] = attempt
 
-    def wait_no_longer(self, application: FairApplication) -> None:
+    def wait_no_longer(self, attempt: FairAttempt) -> None:
         """Remove a waiting application, which runs now or has left."""
-        waiting = self._waiting[application.user]
-        del waiting[application.id]
+        waiting = self._waiting[attempt.user]
+        del waiting[attempt.id]
         if not waiting:
-            del self._waiting[application.user]
+            del self._waiting[attempt.user]
 
     def put_back(self, user: str, waiting: Waiting) -> None:
         """Set the order of a user's waiting applications."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, positive, scale, subtract, total
-from fairshare.schedulers.fair.applications import FairApplication
+from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.headroom import headroom
 from fairshare.schedulers.fair.limits import master_fits, master_limit
 from fairshare.schedulers.fair.queues import FairQueue
@@ -143,10 +143,11 @@ def _shown_reserved(amount: Resource) -> Resource:
     return amount[:2] + (0,) * (len(amount) - 2)
 
 
-def application_view(state: "FairState", application: FairApplication) -> ApplicationView:
+def application_view(state: "FairState", application: Application) -> ApplicationView:
     """One application in its current state."""
     size = len(state.none)
     submission = application.submission
+    attempt, competing = application.attempt, state.attempts.get(application.id)
     return ApplicationView(
         id=application.id,
         name=submission.name,
@@ -154,19 +155,19 @@ def application_view(state: "FairState", application: FairApplication) -> Applic
         queue=application.queue,
         state=application.shown_state,
         priority=application.priority,
-        attempt=application.attempt,
-        runnable=application.runnable,
+        attempt=attempt.number,
+        runnable=attempt.runnable,
         submitted_ms=application.submitted_ms,
-        started_ms=application.started_ms,
+        started_ms=attempt.started_ms,
         finished_ms=application.finished_ms,
-        containers=len(application.containers),
-        used=application.used,
-        reserved=total((r.resource for r in application.reservations.values()), size),
-        pending=application.asks.pending,
-        demand=application.demand,
-        fair_share=application.fair_share,
-        headroom=_headroom(state, application),
-        to_preempt=len(application.to_preempt),
+        containers=len(attempt.containers),
+        used=attempt.used,
+        reserved=total((r.resource for r in attempt.reservations.values()), size),
+        pending=attempt.asks.pending,
+        demand=state.none if competing is None else competing.demand,
+        fair_share=state.none if competing is None else competing.fair_share,
+        headroom=state.none if competing is None else _headroom(state, competing),
+        to_preempt=len(attempt.to_preempt),
         preempted=application.preempted,
         diagnostics=application.diagnostics or waits_for(state, application),
     )
@@ -179,36 +180,32 @@ def volatile_fields(state: "FairState") -> VolatileFieldsOf:
     held: dict[tuple[str, str], str] = {}
 
     def look(application: Application) -> VolatileFields:
-        assert isinstance(application, FairApplication)
-        leaf = application.leaf
-        if leaf is None:
-            room = state.none
+        attempt = state.attempts.get(application.id)
+        if attempt is None:
             words = application.diagnostics or waits_for(state, application)
-            return VolatileFields(application.demand, application.fair_share, room, words)
-        name = leaf.name
-        if application.refused_nodes:
-            room = _headroom(state, application)
+            return VolatileFields(state.none, state.none, state.none, words)
+        name = attempt.leaf.name
+        if attempt.refused_nodes:
+            room = _headroom(state, attempt)
         elif name in rooms:
             room = rooms[name]
         else:
-            room = rooms[name] = _headroom(state, application)
+            room = rooms[name] = _headroom(state, attempt)
         words = application.diagnostics
-        if not words and application.runnable:
+        if not words and attempt.runnable:
             words = waits_for(state, application)
         elif not words:
             key = (name, application.user)
             words = held.get(key, "") or held.setdefault(key, waits_for(state, application))
-        return VolatileFields(application.demand, application.fair_share, room, words)
+        return VolatileFields(attempt.demand, attempt.fair_share, room, words)
 
     return look
 
 
-def _headroom(state: "FairState", application: FairApplication) -> Resource:
-    leaf = application.leaf
-    if leaf is None:
-        return state.none
+def _headroom(state: "FairState", attempt: FairAttempt) -> Resource:
+    leaf = attempt.leaf
     free = subtract(state.total, state.used)
-    for node in application.refused_nodes:
+    for node in attempt.refused_nodes:
         free = positive(subtract(free, node.available))
     return headroom(
         free=free,
@@ -220,17 +217,17 @@ def _headroom(state: "FairState", application: FairApplication) -> Resource:
     )
 
 
-def waits_for(state: "FairState", application: FairApplication) -> str:
+def waits_for(state: "FairState", application: Application) -> str:
     """The limit that holds an application back, in the words of Hadoop's diagnostics."""
-    leaf = application.leaf
-    if leaf is None:
-        if application.attempt == 0 and not application.over:
+    attempt = state.attempts.get(application.id)
+    if attempt is None:
+        if application.attempt.number == 0 and not application.over:
             return f"No queue can be called {application.queue}: the application can only be killed"
         return ""
-    limit = run_limit(state, application)
+    limit = run_limit(state, attempt)
     if limit is not None:
         holder = f"user {limit.user}" if limit.user else f"queue {limit.queue}"
         return f"The {holder} has reached the maximum limit of runnable applications"
-    if application.charged and not master_fits(application, subtract(state.total, state.used)):
-        return f"Queue {leaf.name} exceeds maximum AM resource allowed"
+    if attempt.charged and not master_fits(attempt, subtract(state.total, state.used)):
+        return f"Queue {attempt.leaf.name} exceeds maximum AM resource allowed"
     return ""

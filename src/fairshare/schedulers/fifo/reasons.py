@@ -8,18 +8,18 @@ from fairshare.schedulers.base import BaseLimits
 from fairshare.schedulers.reasons import FEW, standing_before
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.fifo.state import FifoApplication, FifoState
+    from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
 
 
 class FifoLimits(BaseLimits):
     """There are no limits: applications are served in the order of submission."""
 
     _state: "FifoState"
-    _application: "FifoApplication"
+    _attempt: "FifoAttempt"
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """The applications submitted before."""
-        mine = self._application.entry
+        mine = self._attempt.entry
         if mine is None:
             return 0, ()
         line = (a for a in self._state.line.members if a is not None and a.entry is not None)

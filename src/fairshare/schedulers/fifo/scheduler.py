@@ -5,11 +5,10 @@ their submission; a node is filled with the first one's containers before the se
 considered.
 """
 
-from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, fits
 from fairshare.schedulers.base import BaseScheduler
 from fairshare.schedulers.fifo.reasons import FifoLimits
-from fairshare.schedulers.fifo.state import FifoApplication, FifoState
+from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
 from fairshare.schedulers.ordering import Entry
 from fairshare.schedulers.protocol import Step
 
@@ -20,6 +19,7 @@ class FifoScheduler(BaseScheduler):
     name = "fifo"
     title = "FIFO scheduler"
     state_type = FifoState
+    limits_type = FifoLimits
 
     _state: FifoState
 
@@ -44,17 +44,13 @@ class FifoScheduler(BaseScheduler):
         found = state.nodes.get(node)
         if found is None:
             return
-        aside: list[tuple[FifoApplication, Entry]] = []
+        aside: list[tuple[FifoAttempt, Entry]] = []
         while fits(state.settings.minimum_allocation, found.available):
-            application = state.line.first()
-            if application is None:
+            attempt = state.line.first()
+            if attempt is None:
                 break
-            if not self.serve(step, application, found) and application.entry is not None:
-                aside.append((application, application.entry))
-                state.line.leave(application)
-        for application, entry in aside:
-            state.line.enter_again(application, entry)
-
-    def limits_of(self, application: ApplicationId) -> FifoLimits:
-        """The limits that keep an application waiting; raises KeyError."""
-        return FifoLimits(self._state, self._state.applications[application])
+            if not self.serve(step, attempt, found) and attempt.entry is not None:
+                aside.append((attempt, attempt.entry))
+                state.line.leave(attempt)
+        for attempt, entry in aside:
+            state.line.enter_again(attempt, entry)

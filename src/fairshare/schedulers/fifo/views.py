@@ -11,7 +11,7 @@ def volatile_fields(state: FifoState) -> VolatileFieldsOf:
     free = positive(subtract(state.total, state.used))
 
     def look(application: Application) -> VolatileFields:
-        demand = total((application.used, application.asks.pending), len(state.none))
+        demand = total((application.used, application.attempt.asks.pending), len(state.none))
         return VolatileFields(demand, state.none, free, application.diagnostics)
 
     return look

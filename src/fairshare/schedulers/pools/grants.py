@@ -56,7 +56,7 @@ class Offer:
         assert key.anywhere is not None
         self.step.emit(
             ContainerAllocated(
-                container_id(job.id, job.attempt, job.next_container),
+                container_id(job.id, job.number, job.next_container),
                 job.id,
                 self.node.name,
                 key.anywhere.resource,

@@ -1,10 +1,11 @@
-"""Owns a job, and the values of each kind of task of a job or pool. Decides nothing.
+"""Owns an attempt of a job, and the values of each kind of task of a job or pool. Decides nothing.
 
 `Slots` has the values of the last update, except the running tasks, which are always current.
 """
 
 from fairshare.model.applications import Application
 from fairshare.model.asks import AskKey
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import Locality
 
 
@@ -45,8 +46,8 @@ class Slots:
         return self.needed + self.running
 
 
-class Job(Application):
-    """An application as the pool scheduler sees it.
+class Job(Attempt):
+    """The current attempt of an application, as the pool scheduler sees it.
 
     `limits` and `slow_start` come from its properties: how many tasks of a kind may run, and which
     part of the maps must have finished before reduces start. `finished` counts its successful
@@ -71,9 +72,8 @@ class Job(Application):
     limits: tuple[int, int]
     slow_start: float
 
-    def begin_attempt(self, types: int) -> None:
-        """Reset what belonged to the previous attempt."""
-        super().begin_attempt(types)
+    def __init__(self, application: Application, number: int, types: int) -> None:
+        super().__init__(application, number, types)
         self.slots = (Slots(), Slots())
         self.finished = [0, 0]
         self.first_task_ms: int | None = None
@@ -82,6 +82,21 @@ class Job(Application):
         self.level = Locality.NODE_LOCAL
         self.waited_ms = 0
         self.passed_over = False
+
+    @property
+    def queue(self) -> str:
+        """The queue of its pool."""
+        return self.application.queue
+
+    @property
+    def priority(self) -> int:
+        """1 (VERY_LOW) to 5 (VERY_HIGH)."""
+        return self.application.priority
+
+    @property
+    def submitted_ms(self) -> int:
+        """The instant of the submission."""
+        return self.application.submitted_ms
 
     @property
     def running(self) -> bool:

@@ -36,7 +36,7 @@ class LoadManager(Protocol):
     def may_take(self, load: NodeLoad) -> bool:
         """Whether the node may take one more task of this kind."""
 
-    def may_launch(self, load: NodeLoad, application: int, properties: dict[str, str]) -> bool:
+    def may_launch(self, load: NodeLoad, attempt: int, properties: dict[str, str]) -> bool:
         """Whether it may take one of this job; called in 1.2 before the job may start a task."""
 
 
@@ -86,8 +86,8 @@ def may_take(manager: str, generation: str, load: NodeLoad) -> bool:
     return load.node_running < cap
 
 
-def may_launch(manager: str, load: NodeLoad, application: int, properties: dict[str, str]) -> bool:
+def may_launch(manager: str, load: NodeLoad, attempt: int, properties: dict[str, str]) -> bool:
     """Whether a node may take a task of this job; the default always allows it."""
     if manager == DEFAULT_LOAD_MANAGER:
         return True
-    return LOAD_MANAGERS[manager].may_launch(load, application, properties)
+    return LOAD_MANAGERS[manager].may_launch(load, attempt, properties)

@@ -39,6 +39,7 @@ from fairshare.schedulers.pools.share_heartbeat import ShareHeartbeat
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import pool_of, queue_of
 from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -141,13 +142,13 @@ class PoolsScheduler:
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move a job to another pool, created if necessary; its user stays the same
         (Hadoop: PoolManager.setPool)."""
-        if not application.active:
+        if not application.attempt.active:
             raise Refusal("not-running", f"application {application.id} has no running attempt")
         pool = pool_of(queue).strip()
         self._check_pool(pool)
         if queue_of(pool) != application.queue:
             target = self._make(step, pool)
-            step.emit(ApplicationMoved(application.id, target, application.runnable))
+            step.emit(ApplicationMoved(application.id, target, application.attempt.runnable))
 
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
         """Change a job's priority; 0 is NORMAL."""
@@ -277,9 +278,12 @@ class PoolsScheduler:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
         return {view.name: view.fair_share for view in self.queue_views() if view.leaf}
 
-    def limits_of(self, application: ApplicationId) -> PoolsLimits:
+    def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep a job waiting; raises KeyError."""
-        return PoolsLimits(self._state, self._state.applications[application])
+        job = self._state.attempts.get(application)
+        if job is None:
+            return NotInQueue(self._state.applications[application])
+        return PoolsLimits(self._state, job)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One job; raises KeyError."""

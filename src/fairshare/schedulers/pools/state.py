@@ -6,8 +6,11 @@ that a recovery computes the same. Decides nothing.
 
 import msgspec
 
+from fairshare.model.applications import Application
 from fairshare.model.events import (
+    ApplicationEnded,
     ApplicationMoved,
+    ApplicationSubmitted,
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
@@ -26,7 +29,6 @@ from fairshare.model.events import (
     StarvationServed,
 )
 from fairshare.model.identifiers import ApplicationId, application_of
-from fairshare.model.inputs import SubmitApplication
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import ResourceTypes
@@ -55,8 +57,9 @@ class PoolsState(ClusterState[Pool, Job]):
     `places` are those of map slots and reduce slots in a vector. `jobs` are the live ones, and
     those that have ended since the last update. `changed`: an update would compute other values;
     `arrived`: a job was added for which no update has run yet. `beat_ms` is the last heartbeat of
-    any node that passed a job over, `checked_ms` the last check of the preemption. `lines` are
-    derived from all this, and built by the first heartbeat that needs them.
+    any node that passed a job over, `checked_ms` the last check of the preemption. `given` has the
+    limits on tasks and the slow start of each application that is not over, by the settings at its
+    submission. `lines` are derived from all this, and built by the first heartbeat that needs them.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -65,6 +68,7 @@ class PoolsState(ClusterState[Pool, Job]):
         self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
         self.root = Pool(ROOT, False, None, len(self.none))
         self.jobs: dict[ApplicationId, Job] = {}
+        self.given: dict[ApplicationId, tuple[tuple[int, int], float]] = {}
         self.waiting: dict[ApplicationId, Job] = {}  # those that the last heartbeat passed over
         self.delays_ms = (0, 0)
         self.changed = False
@@ -100,18 +104,10 @@ class PoolsState(ClusterState[Pool, Job]):
             parent = self.queues[queue_of(pool_of(name).rpartition(".")[0])]
         return Pool(name, dynamic, parent, len(self.none))
 
-    def new_application(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-    ) -> Job:
-        """A job without an attempt."""
-        job = Job(number, submission, queue, priority, now_ms, len(self.none))
-        job.limits = task_limits_of(self.settings, submission)
-        job.slow_start = slow_start_of(self.settings, submission)
+    def new_attempt(self, application: Application, number: int) -> Job:
+        """An attempt of a job."""
+        job = Job(application, number, len(self.none))
+        job.limits, job.slow_start = self.given[application.id]
         return job
 
     def ancestry(self, queue: str) -> tuple[Pool, ...]:
@@ -146,23 +142,34 @@ class PoolsState(ClusterState[Pool, Job]):
 
     # Jobs.
 
+    def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        super()._application_submitted(now_ms, event)
+        self.given[event.application] = (
+            task_limits_of(self.settings, event.submission),
+            slow_start_of(self.settings, event.submission),
+        )
+
+    def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
+        super()._application_ended(now_ms, event)
+        del self.given[event.application]
+
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
-        job = self.applications[event.application]
+        job = self.attempts[event.application]
         self.jobs[job.id] = self.queues[job.queue].jobs[job.id] = job
         self.lines = None
         self.changed = self.arrived = True
 
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
+        job = self.attempts[event.application]
         super()._attempt_ended(now_ms, event)
-        job = self.applications[event.application]
         job.passed_over = False
         self.waiting.pop(job.id, None)
         self._reconsider(job)
         self.changed = True
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
-        job = self.applications[event.application]
+        job = self.attempts[event.application]
         self.queues[job.queue].jobs.pop(job.id, None)
         super()._application_moved(now_ms, event)
         self.queues[job.queue].jobs[job.id] = job
@@ -171,7 +178,9 @@ class PoolsState(ClusterState[Pool, Job]):
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         super()._priority_changed(now_ms, event)
-        self._reconsider(self.applications[event.application])
+        job = self.attempts.get(event.application)
+        if job is not None:
+            self._reconsider(job)
         self.changed = True
 
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
@@ -181,7 +190,7 @@ class PoolsState(ClusterState[Pool, Job]):
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
         super()._asks_changed(now_ms, event)
         self.changed = True
-        job = self.applications[event.application]
+        job = self.attempts[event.application]
         for request in event.requests:
             if (
                 request.location == ANYWHERE
@@ -196,7 +205,7 @@ class PoolsState(ClusterState[Pool, Job]):
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
         super()._container_allocated(now_ms, event)
-        job = self.applications[event.application]
+        job = self.attempts[event.application]
         kind = self.kind_of(event)
         if self.settings.deficits:
             job.slots[kind].running += 1
@@ -208,7 +217,7 @@ class PoolsState(ClusterState[Pool, Job]):
         self._reconsider(job, (kind,))
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        job = self.applications[application_of(event.container)]
+        job = self.attempts[application_of(event.container)]
         record = job.containers[event.container]
         super()._container_completed(now_ms, event)
         kind = self.kind_of(record)
@@ -219,7 +228,7 @@ class PoolsState(ClusterState[Pool, Job]):
 
     def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
         """A heartbeat passed a job over, or no longer does; `since_ms`: how long it has waited."""
-        job = self.applications[event.application]
+        job = self.attempts[event.application]
         job.passed_over = event.opportunities > 0
         job.waited_ms = event.since_ms
         self.beat_ms = now_ms

@@ -2,6 +2,7 @@
 
 from fairshare.api.applications import JobFigures, JobSlots
 from fairshare.api.queues import PoolFigures, PoolSlots
+from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, positive, subtract, total
@@ -60,7 +61,7 @@ def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
         max_running_applications=None if limit == NO_LIMIT else limit,
         containers=sum(len(job.containers) for job in jobs),
         reserved_containers=0,
-        preempted=sum(job.preempted for job in jobs),
+        preempted=sum(job.application.preempted for job in jobs),
         preemptable=settings.preemption and not settings.deficits,
         min_share_timeout_ms=settings.min_share_timeout_ms(pool.pool),
         fair_share_timeout_ms=settings.allocations.fair_share_timeout_ms,
@@ -101,22 +102,24 @@ def _pool_slots(
     )
 
 
-def application_view(state: PoolsState, job: Job, now_ms: int | None = None) -> ApplicationView:
+def application_view(state: PoolsState, application: Application) -> ApplicationView:
     """A job with the values of the job tracker and those of any application."""
-    live = job.state not in (ApplicationState.REJECTED,) and not job.over
+    attempt = application.attempt
+    job = attempt if isinstance(attempt, Job) else Job(application, 0, len(state.none))
+    live = application.state not in (ApplicationState.REJECTED,) and not application.over
     kinds = tuple(_job_slots(state, job, kind) for kind in (MAP, REDUCE))
     return ApplicationView(
         id=job.id,
         name=job.submission.name,
         user=job.user,
         queue=job.queue,
-        state=job.shown_state,
+        state=application.shown_state,
         priority=job.priority,
-        attempt=job.attempt,
+        attempt=job.number,
         runnable=job.runnable,
         submitted_ms=job.submitted_ms,
         started_ms=job.started_ms,
-        finished_ms=job.finished_ms,
+        finished_ms=application.finished_ms,
         containers=len(job.containers),
         used=job.used,
         reserved=state.none,
@@ -125,8 +128,8 @@ def application_view(state: PoolsState, job: Job, now_ms: int | None = None) -> 
         fair_share=_vector(state, [int(slots.fair_share) for slots in kinds] if live else [0, 0]),
         headroom=positive(subtract(state.total, state.used)),
         to_preempt=0,
-        preempted=job.preempted,
-        diagnostics=job.diagnostics,
+        preempted=application.preempted,
+        diagnostics=application.diagnostics,
         job=JobFigures(
             priority=priority_name(job.priority),
             initialized=job.initialized,

@@ -73,7 +73,7 @@ class Authentication:
         application = None if number is None else self._state().applications.get(number)
         if application is None or application.over or application.submission.driver is None:
             return None
-        if not self._drivers.accepts(token, application.id, application.attempt):
+        if not self._drivers.accepts(token, application.id, application.attempt.number):
             return None
         return Identity(application.user, proof="driver", application=application.id)
 
@@ -82,7 +82,7 @@ class Authentication:
         such token arrives."""
         if self._earlier is None:
             self._earlier = {
-                self._drivers.code(application.id, application.attempt): application.id
+                self._drivers.code(application.id, application.attempt.number): application.id
                 for application in self._state().applications.values()
                 if not application.over and application.submission.driver is not None
             }

@@ -197,7 +197,7 @@ class Notices:
         for application in tuple(self._state.applications.values()):
             if application.finished_ms is not None and application.finished_ms >= fresh_ms:
                 self._happened(application.id, "end", hook=application.finished_ms >= hook_ms)
-            elif application.launched:
+            elif application.attempt.launched:
                 self._happened(application.id, "start")
 
     def _open(self, oldest_ms: int) -> tuple[NoticeStore, list[Notice]]:

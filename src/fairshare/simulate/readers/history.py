@@ -182,7 +182,7 @@ class _Reader:
         for number, application in state.applications.items():
             self._users[number] = application.user
             self._counts[number] = len(application.tasks.groups)
-            if application.registered:
+            if application.attempt.registered:
                 self._facts[REGISTERED, number] = now_ms
             for container, granted in application.containers.items():
                 seen = _Seen(granted.allocated_ms, granted.master, application.user)
@@ -191,7 +191,7 @@ class _Reader:
                 assigned = application.tasks.assigned.get(container)
                 if assigned is not None:
                     seen.task = (number, assigned.group, assigned.task)
-                seen.launched_ms = application.launched.get(container)
+                seen.launched_ms = application.attempt.launched.get(container)
                 runs = container in state.running
                 if runs:
                     seen.started = ContainerStarted(container, state.running[container])

@@ -54,7 +54,7 @@ async def explain_owed(request: Request) -> Response:
     share = Shares(views.queues, views.cluster.total, state.types).of(view)
     place = state.types.names.index(share.dominant)
     owed = share.owed[place]
-    waits = [one for one in _below(server, name) if any(one.asks.pending)] if owed else []
+    waits = [one for one in _below(server, name) if any(one.attempt.asks.pending)] if owed else []
     looked: list[Waiting] = []
     parts = owed_parts(
         owed,
@@ -95,7 +95,7 @@ def _asked(
         if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
             return
         reasons = server.service.reasons(one.id)
-        looked.append(Waiting(one.id, one.asks.pending, reasons))
+        looked.append(Waiting(one.id, one.attempt.asks.pending, reasons))
         yield looked[-1]
 
 

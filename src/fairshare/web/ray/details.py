@@ -34,7 +34,7 @@ def status_of(application: Application) -> str:
     if application.over:
         return _ENDED.get(application.state, "FAILED")
     groups = application.tasks.groups
-    runs = application.registered and groups and groups[0].running
+    runs = application.attempt.registered and groups and groups[0].running
     return "RUNNING" if runs else "PENDING"
 
 

@@ -43,7 +43,7 @@ async def kill(gateway: Gateway, caller: Caller, application: Application, reaso
     `reason`, if not empty, becomes part of its diagnostics. Raises NotPermitted, InputError.
     """
     check_modify(gateway, caller, application)
-    if application.over or application.unregistered is not None:
+    if application.over or application.attempt.unregistered is not None:
         return False
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     text = f"Application {name} was killed by user {caller.user}"

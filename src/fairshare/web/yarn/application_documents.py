@@ -136,7 +136,7 @@ def shown_seconds(application: Application, history: ApplicationAttempts, types:
 
     0: it has not been in a queue.
     """
-    if history.attempt is None or not (application.active or history.launched_ms):
+    if history.attempt is None or not (application.attempt.active or history.launched_ms):
         return 0
     return types if any(attempt.master for attempt in history.attempts) else 2
 
@@ -168,7 +168,7 @@ def _tracking(word: str, application: Application) -> tuple[str, bool]:
     """The target of the link, and whether there is one."""
     if word == "RUNNING":
         return "ApplicationMaster", True
-    if word == "FINISHED" or (application.over and application.attempt > 0):
+    if word == "FINISHED" or (application.over and application.attempt.number > 0):
         return "History", True
     return "UNASSIGNED", False
 
@@ -205,8 +205,8 @@ def _allocated(
     application: Application, history: ApplicationAttempts, none: Resource
 ) -> tuple[Resource, Resource, int]:
     """Its allocated and reserved resources, and its containers; -1 once it has left the queue."""
-    if application.active:
-        reserved = total((r.resource for r in application.reservations.values()), len(none))
+    if application.attempt.active:
+        reserved = total((r.resource for r in application.attempt.reservations.values()), len(none))
         return application.used, reserved, len(application.containers)
     if history.attempt is not None:
         gone = tuple(-1 for _ in none)
@@ -223,11 +223,11 @@ def _seconds(use_ms: Resource, application: Application, now_ms: int) -> Resourc
 
 def _requests(application: Application, types: ResourceTypes) -> list[ResourceRequestInfo]:
     found = []
-    for (priority, request), key in application.asks.keys.items():
+    for (priority, request), key in application.attempt.asks.keys.items():
         places: list[tuple[str, Ask]] = list(key.places.items())
         if key.anywhere is not None:
             places.append(("*", key.anywhere))
-        own = application.managed and application.master is None
+        own = application.managed and application.attempt.master is None
         found += [
             ResourceRequestInfo(
                 priority=priority,

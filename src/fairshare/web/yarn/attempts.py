@@ -109,7 +109,7 @@ def _attempt_info(
     epoch_ms = gateway.scheduler.state.epoch_ms
     held = full and attempt.master is not None
     container = container_name(epoch_ms, attempt.master or 0) if held else ""
-    blacklist = ", ".join(application.blacklist) if full and not attempt.end else ""
+    blacklist = ", ".join(application.attempt.blacklist) if full and not attempt.end else ""
     return AttemptInfo(
         id=attempt.number,
         startTime=attempt.started_ms,

@@ -168,13 +168,13 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
     """The present metrics of the cluster."""
     state = gateway.scheduler.state
     size = len(state.none)
-    active = [a for a in state.applications.values() if a.active]
+    active = [a for a in state.applications.values() if a.attempt.active]
     lives = Counts(gateway, state.applications.values())
-    reserved = [r for a in active for r in a.reservations.values()]
+    reserved = [r for a in active for r in a.attempt.reservations.values()]
     kept = total((r.resource for r in reserved), size)
     allocated = state.used
-    waiting = [key.anywhere for a in active for key in a.asks.wanting if key.anywhere]
-    pending = total((a.asks.pending for a in active), size)
+    waiting = [key.anywhere for a in active for key in a.attempt.asks.wanting if key.anywhere]
+    pending = total((a.attempt.asks.pending for a in active), size)
     containers = sum(len(node.containers) for node in state.nodes.values())
     across = gateway.yarn.counts_partitions
     offered, taken = gateway.yarn.default_partition(state)

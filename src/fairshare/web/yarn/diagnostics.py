@@ -33,8 +33,8 @@ def application_diagnostics(
             name = application_name(gateway.scheduler.state.epoch_ms, application.id)
             return gateway.yarn.refusal(application, name, history.refusal)
         return application.diagnostics
-    if application.unregistered is not None:
-        return application.unregistered.diagnostics
+    if application.attempt.unregistered is not None:
+        return application.attempt.unregistered.diagnostics
     return "" if last is None else attempt_diagnostics(gateway, application, last, now_ms)
 
 
@@ -46,9 +46,9 @@ def waiting_for(
     it.
     """
     last = history.attempt
-    if application.over or application.unregistered is not None or last is None:
+    if application.over or application.attempt.unregistered is not None or last is None:
         return None
-    if last.end or last.final_status or application.registered or last.master is not None:
+    if last.end or last.final_status or application.attempt.registered or last.master is not None:
         return None
     return gateway.yarn.waiting_key(gateway.scheduler.state, application)
 
@@ -61,7 +61,7 @@ def attempt_diagnostics(
         return _exit(gateway, application, attempt)
     if attempt.final_status:
         return attempt.diagnostics
-    if attempt.end or application.registered:
+    if attempt.end or application.attempt.registered:
         return ""
     if attempt.master is not None:
         return LAUNCHED

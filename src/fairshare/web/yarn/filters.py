@@ -174,7 +174,7 @@ def matches(wanted: Filter, application: Application, queue: str) -> bool:
     if wanted.user and application.user != wanted.user:
         return False
     # Applications in a queue below match while they are in it; a finished one keeps its last queue.
-    below = application.active and application.queue.startswith(queue + ".")
+    below = application.attempt.active and application.queue.startswith(queue + ".")
     if queue and application.queue != queue and not below:
         return False
     if wanted.name is not None and application.submission.name != wanted.name:

@@ -94,7 +94,7 @@ async def show_master(request: Request) -> Response:
     named = last.tracking_url if last is not None else ""
     if last is None or not named.startswith(("http://", "https://")):
         return RedirectResponse(f"/cluster/app/{name}", 302)
-    runs = not application.over and application.unregistered is None
+    runs = not application.over and application.attempt.unregistered is None
     address = await _address(gateway, named, last.node) if runs else None
     if address is None:
         return RedirectResponse(named, 302)

@@ -30,17 +30,17 @@ def public_state(application: Application, history: ApplicationAttempts) -> str:
     """One of `PUBLIC_STATES`: once its master has reported its outcome, it is FINISHED."""
     if application.over and not history.unregistered:
         return _ENDS[application.state]
-    if application.over or application.unregistered is not None:
+    if application.over or application.attempt.unregistered is not None:
         return "FINISHED"
-    if application.attempt == 0:
+    if application.attempt.number == 0:
         return "SUBMITTED"
-    waits = bool(application.submission.tasks) and not application.runnable
-    return "RUNNING" if application.registered and not waits else "ACCEPTED"
+    waits = bool(application.submission.tasks) and not application.attempt.runnable
+    return "RUNNING" if application.attempt.registered and not waits else "ACCEPTED"
 
 
 def internal_state(application: Application, history: ApplicationAttempts) -> str:
     """As `public_state`, but FINISHING while a master that has reported its outcome still runs."""
-    if application.unregistered is not None and not application.over:
+    if application.attempt.unregistered is not None and not application.over:
         return "FINISHING"
     return public_state(application, history)
 
@@ -51,8 +51,8 @@ def final_status(application: Application, history: ApplicationAttempts) -> str:
     last = history.attempt
     if last is not None and last.final_status:
         return last.final_status
-    if application.unregistered is not None:
-        return application.unregistered.final_status
+    if application.attempt.unregistered is not None:
+        return application.attempt.unregistered.final_status
     if not application.over:
         return "UNDEFINED"
     status = _ENDS[application.state]
@@ -62,7 +62,7 @@ def final_status(application: Application, history: ApplicationAttempts) -> str:
 def finished_ms(application: Application, history: ApplicationAttempts) -> int:
     """When it ended, or when its master reported its outcome; 0 while it lives."""
     last = history.attempt
-    if application.unregistered is not None and last is not None:
+    if application.attempt.unregistered is not None and last is not None:
         return last.finished_ms
     return application.finished_ms or 0
 

@@ -17,8 +17,9 @@ from tests.unit.schedulers.capacity.playground import (
     submit,
 )
 
+from fairshare.model.applications import Application
 from fairshare.model.inputs import SubmitApplication
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.orders import application_key
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
@@ -291,7 +292,8 @@ def test_a_size_based_order_knows_demands_below_zero(demand, magnitude):
     """What Hadoop counts as used may be negative after a reservation of another size."""
     leaf = CapacityQueue("root.a", True, False, None, (0, 0))
     leaf.policy, leaf.size_based = "fair", True
-    found = CapacityApplication(1, SubmitApplication("u"), "root.a", 0, 0, 2)
+    application = Application(1, SubmitApplication("u"), "root.a", 0, 0, 2)
+    found = CapacityAttempt(application, 1, leaf)
     found.size, found.demand = -512, demand
     assert application_key(leaf, found)[0] == magnitude
 

@@ -105,7 +105,7 @@ def summary(state: CapacityState) -> dict[str, Any]:
                 sorted(one.containers),
                 {order: key.opportunities for order, key in one.asks.keys.items()},
             )
-            for one in state.applications.values()
+            for one in state.attempts.values()
         },
         "selected": state.selected_ms,
     }

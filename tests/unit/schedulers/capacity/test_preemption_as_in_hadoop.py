@@ -89,17 +89,17 @@ def test_a_reservation_that_is_taken_counts_as_chosen_from_its_application_and_i
     found = Playground([node("n1", 8_192), node("n2", 8_192)], base=HALVES)
     found.do(submit("full", "root.a", asks(7)), beat("n1", 7))
     found.do(submit("one", "root.a", asks(1, mb=2_048)), beat("n1"))
-    application = found.state.applications[2]
-    assert list(application.reservations) == ["n1"]
+    attempt = found.state.attempts[2]
+    assert list(attempt.reservations) == ["n1"]
     selection = Selection(found.state, found.state.total)
     claims = {
         leaf.queue.name: leaf for leaf in Claim(found.state, found.state.root, "", None).leaves()
     }
     assert selection.chosen_from(claims["root.a"]) == []
     selection.reserved["n1"] = None
-    size = application.reservations["n1"].resource
-    assert selection.chosen_of(application, "") == [size]
-    assert selection.chosen_of(found.state.applications[1], "") == []
+    size = attempt.reservations["n1"].resource
+    assert selection.chosen_of(attempt, "") == [size]
+    assert selection.chosen_of(found.state.attempts[1], "") == []
     assert selection.chosen_from(claims["root.a"]) == [size]
     assert selection.chosen_from(claims["root.b"]) == []
 

@@ -290,7 +290,7 @@ async def test_only_an_administrator_acts_for_another(cluster):
 async def test_a_drivers_token_opens_its_own_application_and_nothing_else(cluster):
     mine, others = await cluster.submitted("ann"), await cluster.submitted("ann")
     application = cluster.live.service.state.applications[1]
-    token = cluster.live.tokens.issue(application.id, application.attempt)
+    token = cluster.live.tokens.issue(application.id, application.attempt.number)
     async with cluster.with_token(token) as driver:
         assert (await driver.get(f"{BASE}/apps/{mine}")).status_code == 200
         assert (await driver.get(f"{BASE}/apps/{mine}/appattempts")).status_code == 200

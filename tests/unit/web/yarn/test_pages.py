@@ -12,7 +12,7 @@ async def test_a_containers_logs_are_shown_from_their_end(yarn, monkeypatch):
     await yarn.beat()
     attempt = (await yarn.get(f"/apps/{name}/appattempts")).json()["appAttempts"]["appAttempt"][0]
     link = attempt["logsLink"].removeprefix("http://n1:8042")
-    directory = yarn.server.gateway.files(yarn.state.applications[1].master)
+    directory = yarn.server.gateway.files(yarn.state.applications[1].attempt.master)
     directory.stdout.parent.mkdir(parents=True, exist_ok=True)
     directory.stdout.write_text("first words <b>and</b> the last")
     page = await yarn.server.http.get(link)

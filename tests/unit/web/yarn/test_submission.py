@@ -30,7 +30,7 @@ async def test_a_command_runs_as_the_first_container(yarn):
 async def test_a_command_that_ends_with_0_has_succeeded(yarn):
     name = await yarn.submit()
     await yarn.beat()
-    master = yarn.state.applications[1].master
+    master = yarn.state.applications[1].attempt.master
     await yarn.server.live.service.ask(ContainerExited(master, 0))
     found = await yarn.app(name)
     assert (found["state"], found["finalStatus"]) == ("FINISHED", "SUCCEEDED")
@@ -40,7 +40,7 @@ async def test_a_command_that_ends_with_0_has_succeeded(yarn):
 async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
     name = await yarn.submit(**{"max-app-attempts": 1})
     await yarn.beat()
-    master = yarn.state.applications[1].master
+    master = yarn.state.applications[1].attempt.master
     await yarn.server.live.service.ask(ContainerExited(master, 7, "no luck"))
     found = await yarn.app(name)
     assert (found["state"], found["finalStatus"]) == ("FAILED", "FAILED")
@@ -102,7 +102,7 @@ async def test_who_runs_has_a_place_to_be_followed_to_and_who_waits_has_none(yar
     assert waiting["trackingUI"] == "UNASSIGNED"
     assert "trackingUrl" not in waiting
     await yarn.beat()
-    master = yarn.state.applications[1].master
+    master = yarn.state.applications[1].attempt.master
     await yarn.server.live.service.ask(ContainerExited(master, 0))
     ended = await yarn.app(name)
     assert ended["trackingUI"] == "History"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import limits
-from fairshare.schedulers.capacity.applications import CapacityApplication, Stage
+from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import (
     larger,
     smaller,
@@ -41,9 +41,9 @@ class _Part:
     """An application during one round: its ideal, its need, and what is taken from it."""
 
     def __init__(
-        self, application: CapacityApplication, used: Resource, masters: Resource, none: Resource
+        self, attempt: CapacityAttempt, used: Resource, masters: Resource, none: Resource
     ) -> None:
-        self.application = application
+        self.attempt = attempt
         self.used = used
         self.masters = masters
         self.ideal = none
@@ -109,22 +109,22 @@ class IntraQueue:
         """The applications, the least deserving first, with what each should give."""
         queue, label = leaf.queue, leaf.label
         applications = [
-            application
-            for application in queue.applications.values()
-            if application.stage in (Stage.WAITING, Stage.ACTIVE)
+            attempt
+            for attempt in queue.applications.values()
+            if attempt.stage in (Stage.WAITING, Stage.ACTIVE)
         ]
         if len(applications) == 1:
             return []
         masters: dict[str, Resource] = {}
         left = subtract(leaf.used, leaf.target)
-        for application in queue.active.values():
-            if application.label == label:
-                size = application.master_resource
-                masters[application.user] = add(masters.get(application.user, self.none), size)
+        for attempt in queue.active.values():
+            if attempt.label == label:
+                size = attempt.master_resource
+                masters[attempt.user] = add(masters.get(attempt.user, self.none), size)
                 left = subtract(left, size)
-        parts = [self._part(application, label) for application in applications]
+        parts = [self._part(attempt, label) for attempt in applications]
         for part in parts:
-            name = part.application.user
+            name = part.attempt.user
             if name not in users:
                 users[name] = self._user(leaf, name, masters.get(name, self.none))
         parts.sort(key=cmp_to_key(lambda a, b: self._compare(leaf, users, a, b)))
@@ -134,14 +134,14 @@ class IntraQueue:
         self._match(parts, users)
         return parts
 
-    def _part(self, application: CapacityApplication, label: str) -> _Part:
-        used = self.none if label else application.drift  # as Hadoop counts it, possibly negative
-        for record in application.containers.values():
+    def _part(self, attempt: CapacityAttempt, label: str) -> _Part:
+        used = self.none if label else attempt.drift  # as Hadoop counts it, possibly negative
+        for record in attempt.containers.values():
             if self.state.label_of(self.state.nodes[record.node]) == label:
                 used = add(used, record.resource)
-        waits = application.managed and application.master is None
-        masters = self.none if waits or application.label != label else application.master_resource
-        return _Part(application, used, masters, self.none)
+        waits = attempt.managed and attempt.master is None
+        masters = self.none if waits or attempt.label != label else attempt.master_resource
+        return _Part(attempt, used, masters, self.none)
 
     def _user(self, leaf: Claim, name: str, masters: Resource) -> _User:
         limit = limits.user_limit(self.state, leaf.queue, name, leaf.label, everyone=True)
@@ -151,7 +151,7 @@ class IntraQueue:
 
     def _compare(self, leaf: Claim, users: dict[str, _User], a: _Part, b: _Part) -> int:
         """Negative if a deserves more than b (Hadoop: FifoIntraQueuePreemptionPlugin)."""
-        one, other = a.application, b.application
+        one, other = a.attempt, b.attempt
         if leaf.queue.policy == "fair" and self.by_user:
             if one.user == other.user:
                 x, y = application_key(leaf.queue, one), application_key(leaf.queue, other)
@@ -173,9 +173,9 @@ class IntraQueue:
                 continue
             if self.settings.conservative_drf and c.zero_or_less(left):
                 continue
-            user = users[part.application.user]
+            user = users[part.attempt.user]
             self._count_selected(leaf, part, user)
-            pending = part.application.asks.pending_on(leaf.label)
+            pending = part.attempt.asks.pending_on(leaf.label)
             want = subtract(add(part.used_by_tasks, pending), part.selected)
             if c.compare(total, user.ideal, user.limit) >= 0:
                 continue
@@ -188,7 +188,7 @@ class IntraQueue:
             left = subtract_not_below_zero(left, part.ideal)
 
     def _count_selected(self, leaf: Claim, part: _Part, user: _User) -> None:
-        for size in self.selection.chosen_of(part.application, leaf.label):
+        for size in self.selection.chosen_of(part.attempt, leaf.label):
             part.selected = add(part.selected, size)
             user.selected = add(user.selected, size)
 
@@ -222,13 +222,13 @@ class IntraQueue:
 
     def _take(self, taker: _Part, giver: _Part, users: dict[str, _User]) -> None:
         c, total = self.c, self.state.total
-        same_user = taker.application.user == giver.application.user
-        priority, other = taker.application.priority, giver.application.priority
+        same_user = taker.attempt.user == giver.attempt.user
+        priority, other = taker.attempt.priority, giver.attempt.priority
         if same_user and other >= priority:
             return
         if c.compare(total, giver.offered, giver.taken) <= 0 or not any(taker.need):
             return
-        user = users[giver.application.user]
+        user = users[giver.attempt.user]
         reached = self._above(user.used, user.limit)
         if not same_user and not reached and self.by_user:
             return
@@ -257,27 +257,27 @@ class IntraQueue:
         rolling = {name: add(user.used, user.masters) for name, user in users.items()}
         for part in parts:
             if any(part.taken):
-                self._choose_from(part.application, users, targets, rolling, wait_ms)
+                self._choose_from(part.attempt, users, targets, rolling, wait_ms)
 
     def _choose_from(
         self,
-        application: CapacityApplication,
+        attempt: CapacityAttempt,
         users: dict[str, _User],
         targets: dict[str, Resource],
         rolling: dict[str, Resource],
         wait_ms: int,
     ) -> None:
         selection = self.selection
-        user = users[application.user]
+        user = users[attempt.user]
         limit = add(user.limit, user.masters)
-        for record in victims(application):
+        for record in victims(attempt):
             if not targets:
                 return
             if record.container in selection.containers or selection.killable(record):
                 continue
-            if record.container == application.master:
+            if record.container == attempt.master:
                 continue
-            after = subtract(rolling[application.user], record.resource)
+            after = subtract(rolling[attempt.user], record.resource)
             if self.by_user and not self._above(after, limit):
                 return
             taken = selection.worth_taking(
@@ -289,4 +289,4 @@ class IntraQueue:
             if taken:
                 selection.containers[record.container] = wait_ms
                 if self.by_user:
-                    rolling[application.user] = after
+                    rolling[attempt.user] = after

@@ -51,9 +51,9 @@ class Monitor:
         Hadoop creates a record for each user of an active application that has none.
         """
         for leaf in self.state.queues.values():
-            for application in leaf.active.values():
-                if leaf.users.get(application.user) is None:
-                    self.step.emit(UserNoted(leaf.name, application.user))
+            for attempt in leaf.active.values():
+                if leaf.users.get(attempt.user) is None:
+                    self.step.emit(UserNoted(leaf.name, attempt.user))
             if leaf.active and leaf.users.outdated:
                 self.step.emit(UserLimitsComputed(leaf.name))
 
@@ -151,8 +151,8 @@ class Monitor:
             return
         for node in state.nodes.values():
             for container, record in sorted(node.marked.items()):
-                application = state.applications[record.application]
-                leaf = killable.get((application.queue, state.label_of(node)))
+                attempt = state.attempts[record.application]
+                leaf = killable.get((attempt.leaf.name, state.label_of(node)))
                 if leaf is None:
                     continue
                 left = subtract(leaf.killable, record.resource)

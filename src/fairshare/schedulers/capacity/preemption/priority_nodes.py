@@ -81,8 +81,7 @@ def _urgent_reservations(state: "CapacityState") -> list[Held]:
     for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
         reservation = state.nodes[node].reservation
         assert reservation is not None
-        leaf = state.applications[reservation.application].leaf
-        assert leaf is not None
+        leaf = state.attempts[reservation.application].leaf
         if leaf.name not in urgent:
             more = any(relative_priority(leaf, other) > 0 for other in leaves)
             urgent[leaf.name] = more and not ambiguous(state, leaf.short_name)
@@ -107,8 +106,8 @@ def _move(
     that is not reserved, and only if the ask relaxes locality."""
     reservation = node.reservation
     assert reservation is not None
-    application = state.applications[reservation.application]
-    key = application.asks.keys[(reservation.priority, reservation.request)]
+    attempt = state.attempts[reservation.application]
+    key = attempt.asks.keys[(reservation.priority, reservation.request)]
     if key.anywhere is None or not key.anywhere.relax:
         return
     for target in state.nodes.values():
@@ -159,9 +158,9 @@ def _candidates(
     """Possible victims on a node, the lowest queue priority first, then the oldest container."""
     found = []
     for record in node.containers.values():
-        application = state.applications[record.application]
-        other = application.leaf
-        if other is None or other is leaf or record.container == application.master:
+        attempt = state.attempts[record.application]
+        other = attempt.leaf
+        if other is leaf or record.container == attempt.master:
             continue
         if record.container in selection.containers or record.container in node.marked:
             continue

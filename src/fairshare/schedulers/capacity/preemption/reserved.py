@@ -63,10 +63,10 @@ def _on_node(
     label = state.label_of(node)
     chosen: list[ContainerAllocated] = []
     for record in sorted(node.containers.values(), key=lambda r: r.container, reverse=True):
-        application = state.applications[record.application]
-        if record.container in node.marked or record.container == application.master:
+        attempt = state.attempts[record.application]
+        if record.container in node.marked or record.container == attempt.master:
             continue
-        key = (application.queue, label)
+        key = (attempt.leaf.name, label)
         target = targets.get(key)
         if target is None or not c.fits(record.resource, target):
             continue
@@ -82,6 +82,6 @@ def _on_node(
             return chosen
     if not trial:
         for record in chosen:
-            key = (state.applications[record.application].queue, label)
+            key = (state.attempts[record.application].leaf.name, label)
             targets[key] = add(targets[key], record.resource)
     return None

@@ -9,7 +9,7 @@ from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ContainerId, application_of, container_id
 from fairshare.model.resources import Resource, add, largest, subtract
 from fairshare.schedulers.capacity import containers, orders
-from fairshare.schedulers.capacity.applications import CapacityApplication
+from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
 
@@ -38,9 +38,9 @@ class Selection:
         if not self.containers and not self.reserved:
             return []
         found = {}
-        for application in leaf.queue.applications.values():
-            if sizes := self.chosen_of(application, leaf.label):
-                found[application.id] = sizes
+        for attempt in leaf.queue.applications.values():
+            if sizes := self.chosen_of(attempt, leaf.label):
+                found[attempt.id] = sizes
         numbers = list(found)
         if len(numbers) > 1:
             numbers = containers.attempts(self.state, numbers, self._applications())
@@ -55,18 +55,18 @@ class Selection:
                 found.add(reservation.application)
         return len(found)
 
-    def chosen_of(self, application: CapacityApplication, label: str) -> list[Resource]:
+    def chosen_of(self, attempt: CapacityAttempt, label: str) -> list[Resource]:
         """The sizes of what was selected from an application on a partition, including
         reservations, in the order of Hadoop's hash set of containers."""
         places = {
             container: (record.node, record.resource)
-            for container, record in application.containers.items()
+            for container, record in attempt.containers.items()
             if container in self.containers
         }
-        for node, reservation in application.reservations.items():
+        for node, reservation in attempt.reservations.items():
             if node in self.reserved:
-                number = application.reserved_numbers[node]
-                named = container_id(application.id, application.attempt, number)
+                number = attempt.reserved_numbers[node]
+                named = container_id(attempt.id, attempt.number, number)
                 places[named] = (node, reservation.resource)
         if not places:
             return []
@@ -111,11 +111,11 @@ class Selection:
         return True
 
 
-def victims(application: CapacityApplication) -> list[ContainerAllocated]:
+def victims(attempt: CapacityAttempt) -> list[ContainerAllocated]:
     """An application's containers in the order of selection: the least urgent ask, then the
     newest."""
     return sorted(
-        application.containers.values(),
+        attempt.containers.values(),
         key=lambda record: (record.priority, record.request, record.container),
         reverse=True,
     )
@@ -136,26 +136,26 @@ def take_from_leaf(
     _take_strangers(state, selection, claims, targets, wait_ms)
     masters: list[ContainerAllocated] = []
     masters_size = state.none
-    for application in reversed(orders.active_in_order(leaf)):
+    for attempt in reversed(orders.active_in_order(leaf)):
         if not targets:
             break
-        for node in containers.reserved(state, application):
+        for node in containers.reserved(state, attempt):
             if not targets:
                 break
             if node in selection.reserved:
                 continue
-            reservation = application.reservations[node]
+            reservation = attempt.reservations[node]
             if selection.worth_taking(
                 targets, node, reservation.resource, conservative=conservative
             ):
                 selection.reserved[node] = None
             selection.nodes[node] = None  # it is dropped in any case (quirk 5)
-        for record in victims(application):
+        for record in victims(attempt):
             if not targets:
                 break
             if record.container in selection.containers or selection.killable(record):
                 continue
-            if record.container == application.master:
+            if record.container == attempt.master:
                 masters.append(record)
                 masters_size = add(masters_size, record.resource)
             elif selection.worth_taking(
@@ -187,10 +187,10 @@ def _take_strangers(
             continue
         found = [
             record
-            for application in claim.queue.applications.values()
-            for record in application.containers.values()
+            for attempt in claim.queue.applications.values()
+            for record in attempt.containers.values()
             if state.label_of(state.nodes[record.node]) == claim.label
-            and not application.asks.keys[(record.priority, record.request)].label
+            and not attempt.asks.keys[(record.priority, record.request)].label
         ]
         for record in sorted(found, key=lambda r: r.container, reverse=True):
             if record.container in selection.containers:

@@ -1,11 +1,10 @@
-"""Owns the Fair Scheduler's data of an application: the values it competes with. Decides
-nothing."""
+"""Owns the Fair Scheduler's data of an attempt: the values it competes with. Decides nothing
+(Hadoop: FSAppAttempt)."""
 
 from typing import TYPE_CHECKING
 
 from fairshare.model.applications import Application
-from fairshare.model.identifiers import ApplicationId
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.attempts import Attempt
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add
 from fairshare.schedulers.ordering import Entry
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from fairshare.schedulers.fair.queues import FairQueue
 
 
-class FairApplication(Application):
-    """An application among its siblings in a leaf queue.
+class FairAttempt(Attempt):
+    """An attempt among its siblings in a leaf queue.
 
     `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
     since it is runnable, has pending asks, and its demand at the last update differs from its use.
@@ -43,37 +42,24 @@ class FairApplication(Application):
         "refused_nodes",
         "reserved_numbers",
         "start_order",
-        "to_preempt",
         "weight",
     )
 
-    def __init__(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-        types: int,
-    ) -> None:
-        self.leaf: FairQueue | None = None
+    def __init__(self, application: Application, number: int, leaf: "FairQueue") -> None:
+        types = len(leaf.used)
+        super().__init__(application, number, types)
+        nothing: Resource = (0,) * types
+        self.leaf = leaf
         self.rank = 0
         self.start_order = 0  # increases over all attempts of all applications
-        self.min_share: Resource = (0,) * types  # applications have no minimum
-        self.to_preempt: dict[int, None] = {}  # live containers, of any attempt
-        super().__init__(number, submission, queue, priority, now_ms, types)
-
-    def begin_attempt(self, types: int) -> None:
-        """Reset what belonged to the previous attempt."""
-        super().begin_attempt(types)
-        nothing: Resource = (0,) * types
+        self.min_share = nothing  # applications have no minimum
         self.entry: Entry | None = None
         self.weight = 1.0
         self.demand = nothing
         self.fair_share = nothing
         self.asking = False
         self.counted_sizes: tuple[Resource, ...] = ()
-        self.needs_master = self.submission.master is not None
+        self.needs_master = self.managed
         self.master_charged: Resource | None = None
         self.fair_starvation = nothing
         self.min_starvation = nothing
@@ -82,6 +68,10 @@ class FairApplication(Application):
         self.most_containers = 0
         self.reserved_numbers: dict[str, int] = {}  # of the reserved containers, by node
         self.refused_nodes: list[Node] = []
+
+    def outside(self) -> Attempt:
+        """Outside of its leaf it competes for nothing."""
+        return self.plain()
 
     @property
     def starvation(self) -> Resource:

@@ -1,11 +1,10 @@
-"""Owns the Capacity Scheduler's data of an application. Decides nothing."""
+"""Owns the Capacity Scheduler's data of an attempt. Decides nothing (Hadoop: FiCaSchedulerApp)."""
 
 import enum
 from typing import TYPE_CHECKING
 
 from fairshare.model.applications import Application
-from fairshare.model.identifiers import ApplicationId
-from fairshare.model.inputs import SubmitApplication
+from fairshare.model.attempts import Attempt
 from fairshare.model.resources import Resource, subtract
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ class Stage(enum.IntEnum):
     ACTIVE = 3  # competes for containers
 
 
-class CapacityApplication(Application):
-    """An application in a leaf queue.
+class CapacityAttempt(Attempt):
+    """An attempt in a leaf queue.
 
     `asked` has the partitions that the attempt has ever asked for. `held`: max-parallel-apps holds
     it back. `label` is the partition of its master, whose size `master_resource` counts towards the
@@ -40,8 +39,8 @@ class CapacityApplication(Application):
     from which its headroom follows; `tells` are the users of that leaf while its master receives
     the headroom. `moved_from` is the leaf in which it still counts as asking during a move. `drift`
     is what Hadoop counts as used beyond its containers, after an ask changed its size between a
-    reservation and its fulfilment. `to_preempt` holds containers that are to be preempted;
-    `most_containers` is the largest number of containers it had at any release.
+    reservation and its fulfilment. `most_containers` is the largest number of containers it had at
+    any release.
     """
 
     __slots__ = (
@@ -51,7 +50,6 @@ class CapacityApplication(Application):
         "demand",
         "drift",
         "entry",
-        "first_priority",
         "held",
         "label",
         "labelled",
@@ -70,32 +68,18 @@ class CapacityApplication(Application):
         "stage",
         "start_order",
         "tells",
-        "to_preempt",
         "waiting_entry",
     )
 
-    def __init__(
-        self,
-        number: ApplicationId,
-        submission: SubmitApplication,
-        queue: str,
-        priority: int,
-        now_ms: int,
-        types: int,
-    ) -> None:
-        self.leaf: CapacityQueue | None = None
+    def __init__(self, application: Application, number: int, leaf: "CapacityQueue") -> None:
+        types = len(leaf.used)
+        super().__init__(application, number, types)
+        self.leaf = leaf
         self.start_order = 0
         self.label = ""
         self.moved_from: CapacityQueue | None = None
         self.tells: Users | None = None
         self.master_resource: Resource = (0,) * types
-        self.first_priority = priority  # as resolved at the submission
-        self.to_preempt: dict[int, None] = {}  # live containers, of any attempt
-        super().__init__(number, submission, queue, priority, now_ms, types)
-
-    def begin_attempt(self, types: int) -> None:
-        """Reset what belonged to the previous attempt."""
-        super().begin_attempt(types)
         self.stage = Stage.NOWHERE
         self.held = False
         self.entry: Entry | None = None
@@ -116,26 +100,33 @@ class CapacityApplication(Application):
         self.seen: tuple[CapacityQueue, User] | None = None
         self.drift: Resource = (0,) * types
 
+    def outside(self) -> Attempt:
+        """Outside of its leaf it competes for nothing."""
+        return self.plain()
+
+    @property
+    def priority(self) -> int:
+        """The priority of its application."""
+        return self.application.priority
+
     @property
     def looked_at(self) -> bool:
         """Whether it was considered since it entered its leaf."""
         leaf, seen = self.leaf, self.seen
-        if leaf is None or seen is None or seen[0] is not leaf:
+        if seen is None or seen[0] is not leaf:
             return False
         return seen[1] is leaf.users.get(self.user)
 
     def look_at(self) -> None:
         """Consider it in its leaf, which gives it a headroom there if the leaf knows its user."""
-        leaf = self.leaf
-        record = None if leaf is None else leaf.users.get(self.user)
-        if leaf is not None and record is not None:
-            self.seen = (leaf, record)
+        record = self.leaf.users.get(self.user)
+        if record is not None:
+            self.seen = (self.leaf, record)
             self.tell()
 
     def tell(self) -> None:
         """Register it with the leaf of its headroom while its master receives that headroom."""
-        hears = self.registered and self.leaf is not None and self.seen is not None
-        users = self.seen[0].users if hears and self.seen is not None else None
+        users = None if self.seen is None or not self.registered else self.seen[0].users
         if users is self.tells:
             return
         if self.tells is not None:
