@@ -209,7 +209,7 @@ class Driver:
         )
 
     async def _step_fail(self, step: dict[str, Any]) -> None:
-        master = self._of(step["app"]).master
+        master = self._of(step["app"]).attempt.master
         assert master is not None, f"{step['app']} has no master that could fail"
         self._exits[master] = ContainerExited(master, step["exit"], step.get("diagnostics", ""))
 

@@ -158,10 +158,10 @@ class CountingManager(ResourceManager):
         super().__init__(scheduler)
         self.rounds_ms: list[int] = []
 
-    def handle(self, now_ms, given):
+    def handle(self, now_ms, given, following=None):
         if isinstance(given, PreemptContainers):
             self.rounds_ms.append(now_ms)
-        return super().handle(now_ms, given)
+        return super().handle(now_ms, given, following)
 
 
 @pytest.mark.parametrize(
