@@ -3,18 +3,19 @@
 Calls the packages that do the work. Does not schedule itself.
 """
 
-import gc
 from collections import Counter
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
 from fairshare.cli.compare import write_page
-from fairshare.cli.options import DURATION, MOST_NODES, Whole, scheduler_option
+from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
+from fairshare.cli.seeds_report import seeds_parts
+from fairshare.cli.simulated_runs import Setup, simulate, simulate_seeds
 from fairshare.cli.simulated_trace import (
     OF_TRACES,
     OF_WORKLOADS,
@@ -25,30 +26,56 @@ from fairshare.cli.simulated_trace import (
     refuse,
 )
 from fairshare.cli.simulation_report import report_parts
-from fairshare.cli.tables import open_console, print_all
-from fairshare.cli.unfinished import unfinished
+from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client.refusals import in_plain_words
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
-from fairshare.families.registry import all_families, family_of
+from fairshare.families.registry import all_families
 from fairshare.families.reservations import with_reservations
 from fairshare.journal.lines import LinesJournal
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import VCORES
+from fairshare.simulate.faults import FaultSettings, parse_faults
 from fairshare.simulate.readers import READERS, read_workload
 from fairshare.simulate.readers.options import QueueSource, ReaderOptions
+from fairshare.simulate.repetition import repetition
 from fairshare.simulate.report import ApplicationReport, Report, encode
-from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Workload
 from fairshare.wording import counted
 
+MOST_SEEDS = 10_000
 _REJECTED_SHOWN = 5
 """The maximum of rejected applications that are listed with reasons; the table has them all."""
+
+
+class Given(msgspec.Struct):
+    """The options of the command line."""
+
+    trace: Path | None
+    conf: Path
+    workload: Path | None
+    mapping: Path | None
+    limit: int | None
+    span: int | None
+    gang: bool
+    nodes: int | None
+    node_memory_mb: int | None
+    node_vcores: int | None
+    until: int | None
+    scheduler: str | None
+    as_json: bool
+    events: Path | None
+    page: Path | None
+    queue_from: str
+    processors_per_task: int
+    memory_per_processor_mb: int
+    faults: FaultSettings | None
+    seed: int
+    seeds: int | None
 
 
 @click.command
@@ -125,26 +152,18 @@ _REJECTED_SHOWN = 5
     show_default=True,
     help="The memory per processor of a trace's jobs without a memory request.",
 )
-def command(
-    trace: Path | None,
-    conf: Path,
-    workload: Path | None,
-    mapping: Path | None,
-    limit: int | None,
-    span: int | None,
-    gang: bool,
-    nodes: int | None,
-    node_memory_mb: int | None,
-    node_vcores: int | None,
-    until: int | None,
-    scheduler: str | None,
-    as_json: bool,
-    events: Path | None,
-    page: Path | None,
-    queue_from: str,
-    processors_per_task: int,
-    memory_per_processor_mb: int,
-) -> None:
+@click.option(
+    "--faults",
+    type=checked(parse_faults, "FAULTS"),
+    help="Nodes that are lost and come back, and tasks that fail: mtbf=7d,repair=2h,tasks=0.01.",
+)
+@click.option("--seed", type=Whole(0), default=1, show_default=True, help="The seed of a run.")
+@click.option(
+    "--seeds",
+    type=Whole(1, MOST_SEEDS),
+    help="Run with the seeds 1 to N, in parallel; the report has means and intervals of 95 %.",
+)
+def command(**options: Any) -> None:
     """Simulate a workload under a configuration, and print a report.
 
     TRACE is a workload as for --workload, or a trace of a real cluster, a file or a directory: its
@@ -153,48 +172,94 @@ def command(
     applications are rejected or never end, and prints what they wait for; Ctrl-C ends it with a
     report of what there is.
     """
-    if (trace is None) == (workload is None):
+    given = Given(**options)
+    if (given.trace is None) == (given.workload is None):
         raise click.UsageError("name a TRACE, or a workload with --workload, and not both")
-    if trace is not None and is_workload(trace):
-        trace, workload = None, trace
-    configuration = read_directory(conf, scheduler=scheduler)
+    if given.trace is not None and is_workload(given.trace):
+        given.trace, given.workload = None, given.trace
+    configuration = read_directory(given.conf, scheduler=given.scheduler)
     for problem in configuration.problems:
         click.echo(plain(str(problem)), err=True)
-    if trace is not None:
-        refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
-        replaced = (
-            () if nodes is None else _alike(configuration, nodes, node_memory_mb, node_vcores)
-        )
-        read = read_trace(trace, configuration, TraceOptions(mapping, limit, span, gang, replaced))
-    else:
-        assert workload is not None
-        refuse(OF_TRACES, "this is a workload, and they are for traces")
-        options = ReaderOptions(
-            types=configuration.types,
-            queue_from=cast(QueueSource, queue_from),
-            processors_per_task=processors_per_task,
-            memory_per_processor_mb=memory_per_processor_mb,
-        )
-        read = read_workload(workload, options)
-    offered = _nodes(configuration, read, nodes, node_memory_mb, node_vcores)
+    read = _read(given, configuration)
+    offered = _nodes(configuration, read, given)
     configuration = with_reservations(configuration, len(offered))
+    setup = Setup(configuration, read, offered, given.until, given.faults)
+    if given.seeds is not None:
+        refuse(("seed", "events", "page"), "they are of one run, and --seeds makes several")
+    if not setup.has_chance:
+        refuse(("seed", "seeds"), "no part of this run depends on a seed; --faults does")
+    if given.seeds is None:
+        _once(setup, given)
+    else:
+        _several(setup, given.seeds, as_json=given.as_json)
+
+
+def _read(given: Given, configuration: Configuration) -> Workload:
+    if given.trace is not None:
+        refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
+        replaced = () if given.nodes is None else _alike(configuration, given.nodes, given)
+        options = TraceOptions(given.mapping, given.limit, given.span, given.gang, replaced)
+        return read_trace(given.trace, configuration, options)
+    assert given.workload is not None
+    refuse(OF_TRACES, "this is a workload, and they are for traces")
+    return read_workload(
+        given.workload,
+        ReaderOptions(
+            types=configuration.types,
+            queue_from=cast(QueueSource, given.queue_from),
+            processors_per_task=given.processors_per_task,
+            memory_per_processor_mb=given.memory_per_processor_mb,
+        ),
+    )
+
+
+def _once(setup: Setup, given: Given) -> None:
+    """Run once, print the report, and exit with the code for it."""
+    events = given.events
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
-    watch = Watch(read)
+    watch = Watch(setup.workload)
     try:
         with watch:
-            report = _simulate(configuration, read, offered, journal, until, watch)
+            report = simulate(setup, given.seed, journal, watch)
     finally:
         journal.close()
-    if as_json:
+    if given.as_json:
         click.echo(encode(report), nl=False)
     else:
-        for line in rejections(report, of_trace=trace is not None):
+        for line in rejections(report, of_trace=given.trace is not None):
             click.echo(plain(line))
         console = open_console()
         print_all(console, *report_parts(console, report))
-    if page is not None:
-        write_page(page, [(conf.resolve().name, report)])
-    _finish(report, watch, ends=until is None)
+    if given.page is not None:
+        write_page(given.page, [(given.conf.resolve().name, report)])
+    _finish(report, watch, ends=given.until is None)
+
+
+def _several(setup: Setup, count: int, *, as_json: bool) -> None:
+    """Run with several seeds, print the numbers, and exit with the code for them."""
+    runs, interrupted = simulate_seeds(setup, count)
+    if interrupted:
+        click.echo(
+            f"Ctrl-C ended the simulation: {len(runs):,} of {counted(count, 'run')} were over",
+            err=True,
+        )
+    if runs:
+        found = repetition(runs)
+        if as_json:
+            print_json(msgspec.to_builtins(found))
+        else:
+            console = open_console()
+            print_all(console, *seeds_parts(console, found))
+    if interrupted:
+        raise SystemExit(INTERRUPTED)
+    if any(run.off for run in runs) and setup.until_ms is None:
+        worst = max(runs, key=lambda run: run.off)
+        click.echo(
+            f"with seed {worst.seed}, {counted(worst.off, 'application')} were rejected or never"
+            f" ended: --seed {worst.seed} without --seeds names them",
+            err=True,
+        )
+        raise SystemExit(1)
 
 
 def rejections(report: Report, *, of_trace: bool) -> list[str]:
@@ -231,55 +296,26 @@ def _finish(report: Report, watch: Watch, *, ends: bool) -> None:
         raise SystemExit(1)
 
 
-def _simulate(
-    configuration: Configuration,
-    workload: Workload,
-    nodes: tuple[NodeJoined, ...],
-    journal: Journal,
-    until_ms: int | None,
-    watch: Watch,
-) -> Report:
-    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
-    simulator = Simulator(
-        manager,
-        msgspec.json.encode(configuration.settings),
-        workload,
-        journal,
-        nodes=nodes,
-        beat_interval_ms=configuration.heartbeat_interval_ms,
-        stops=watch,
-        forgets=True,
-    )
-    # Millions of small objects are created and freed, hardly any in reference cycles.
-    gc.set_threshold(100_000, 50, 100)
-    report = simulator.run(until_ms)
-    return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler))
-
-
 def _nodes(
-    configuration: Configuration,
-    workload: Workload,
-    count: int | None,
-    memory_mb: int | None,
-    vcores: int | None,
+    configuration: Configuration, workload: Workload, given: Given
 ) -> tuple[NodeJoined, ...]:
     """The nodes of the command line, otherwise of the workload, otherwise of fairshare.toml."""
-    if count is None and (memory_mb or vcores):
+    count = given.nodes
+    if count is None and (given.node_memory_mb or given.node_vcores):
         raise click.UsageError("--node-memory-mb and --node-vcores need --nodes")
-    if count is None and workload.nodes:
+    if count is not None:
+        return _alike(configuration, count, given)
+    if workload.nodes:
         return workload.nodes
-    if count is None:
-        engine = configuration.shell.engine
-        if not (engine.memory_mb and engine.vcores):
-            raise click.UsageError("the workload names no nodes: say how many with --nodes")
-        count, memory_mb, vcores = engine.nodes, engine.memory_mb, engine.vcores
-    return _alike(configuration, count, memory_mb, vcores)
+    engine = configuration.shell.engine
+    if not (engine.memory_mb and engine.vcores):
+        raise click.UsageError("the workload names no nodes: say how many with --nodes")
+    given.node_memory_mb, given.node_vcores = engine.memory_mb, engine.vcores
+    return _alike(configuration, engine.nodes, given)
 
 
-def _alike(
-    configuration: Configuration, count: int, memory_mb: int | None, vcores: int | None
-) -> tuple[NodeJoined, ...]:
+def _alike(configuration: Configuration, count: int, given: Given) -> tuple[NodeJoined, ...]:
     further = configuration.shell.engine.resources
-    amounts = {**further, MEMORY: memory_mb or 8192, VCORES: vcores or 8}
-    total = configuration.types.vector(amounts)
+    memory_mb, vcores = given.node_memory_mb or 8192, given.node_vcores or 8
+    total = configuration.types.vector({**further, MEMORY: memory_mb, VCORES: vcores})
     return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(count))

@@ -28,7 +28,7 @@ from fairshare.wording import counted
 
 OF_TRACES = ("mapping", "limit", "span", "gang")
 OF_WORKLOADS = ("queue_from", "processors_per_task", "memory_per_processor_mb")
-_FLAGS = {"mapping": "--map"}
+_FLAGS = {"mapping": "--map", "page": "--html"}
 _LOOK_S = 0.25
 """The time between two lines of progress."""
 _INSTANTS = 64

@@ -22,6 +22,7 @@ from fairshare.runtime.runtime import Observer, Runtime
 from fairshare.simulate.agenda import Agenda
 from fairshare.simulate.collection import Collection
 from fairshare.simulate.container_outcomes import ContainerOutcomes
+from fairshare.simulate.faults import Faults
 from fairshare.simulate.report import Report
 from fairshare.simulate.workload import Arrival, Workload
 
@@ -43,6 +44,7 @@ class Simulator:
     order, before the first submission. `stops` is asked after each instant, whether to end there.
     With `forgets` the state forgets most applications that are over, as a server's does; the
     report has all of them. It keeps them where the workload's submissions name others to wait for.
+    With `faults` nodes are lost and tasks fail, as long as an application is left.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Simulator:
         beat_interval_ms: int = 1_000,
         stops: Callable[[int], bool] | None = None,
         forgets: bool = False,
+        faults: Faults | None = None,
     ) -> None:
         self.agenda = Agenda()
         self.clock = VirtualClock()
@@ -64,7 +67,12 @@ class Simulator:
         self._workload = workload
         self._fates = ContainerOutcomes()
         self._collection = Collection(manager.scheduler)
-        self.engine = SimulatedEngine(self.agenda, self._fates)
+        self._faults = faults
+        fates = self._fates if faults is None else faults.of_tasks(self._fates)
+        self.engine = SimulatedEngine(self.agenda, fates)
+        if faults is not None:
+            faults.attach(self.agenda)
+            observers = (faults.observe, *observers)
         self._reported: list[Input] = []
         self.engine.start(self._report_now)
         self.runtime = Runtime(
@@ -90,21 +98,30 @@ class Simulator:
         The simulation ends when no container runs, no application will arrive, and the scheduler's
         timers alone allocate nothing.
         """
-        idle_since_ms = self.clock.now_ms()
+        faults = self._faults
+        give_up_ms = self.clock.now_ms() + PATIENCE_MS
         while (now_ms := self._next_ms()) is not None:
             if until_ms is not None and now_ms > until_ms:
                 break
-            if not len(self.agenda) and not self._arrivals_left:
-                if now_ms - idle_since_ms > PATIENCE_MS:
+            ahead = 0 if faults is None else faults.ahead
+            if len(self.agenda) <= ahead and not self._arrivals_left:
+                if now_ms > give_up_ms or (faults is not None and not self._anything_left()):
                     break
             else:
-                idle_since_ms = now_ms
+                give_up_ms = now_ms + PATIENCE_MS
+                if faults is not None:
+                    give_up_ms = max(give_up_ms, faults.back_ms)
             self._go_to(now_ms)
             if self._stops is not None and self._stops(now_ms):
                 break
         if until_ms is not None:
             self._move(max(until_ms, self.clock.now_ms()))
-        return self._collection.report(self.clock.now_ms(), self._workload.notes)
+        notes = self._workload.notes if faults is None else (*self._workload.notes, faults.note())
+        return self._collection.report(self.clock.now_ms(), notes)
+
+    def _anything_left(self) -> bool:
+        """Whether an application is not over."""
+        return any(not one.over for one in self.manager.state.applications.values())
 
     def arrive(self, arrival: Arrival) -> tuple[Event, ...]:
         """Submit an application that is not in the workload at the current instant; returns the

@@ -1,0 +1,131 @@
+"""Owns the display of several runs of a simulation, with means and intervals. Runs nothing."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from fairshare.cli.cells import NOTHING, duration_text, short_queue
+from fairshare.cli.tables import Column, facts, table
+from fairshare.simulate.repetition import Estimate, Estimates, Repetition
+
+MOST_ROWS: Final = 20
+
+_TIMES: Final = ("wait_p50", "wait_p95", "wait_p99")
+_COLUMNS: Final = (
+    Column("Apps", right=True, whole=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("p99", right=True),
+    Column("Slowdown p50", right=True),
+    Column("p95", right=True),
+    Column("Preempted", right=True, extra=True),
+)
+
+
+def seeds_parts(console: Console, found: Repetition) -> list[RenderableType | None]:
+    """The parts of the output: what holds for all, then by queue, user and size."""
+    return [
+        facts(_summary(found)),
+        _table(console, "Queue", found.queues),
+        _table(console, "User", found.users),
+        _table(console, "Size", found.sizes),
+    ]
+
+
+def _summary(found: Repetition) -> list[tuple[str, str | Text]]:
+    whole = found.whole
+    count = len(found.seeds)
+    used = ", ".join(
+        f"{_percent(one)} {name.removeprefix('utilization_')}"
+        for name, one in whole.items()
+        if name.startswith("utilization_")
+    )
+    return [
+        ("Scheduler", found.scheduler),
+        (
+            "Runs",
+            f"{count}, with the seeds {_seeds(found.seeds)}; ± is half of a 95 % interval",
+        ),
+        ("Applications", _number(whole.get("applications"))),
+        (
+            "Containers",
+            ", ".join(
+                f"{_number(whole.get(f'containers_{kind}'))} {kind}"
+                for kind in ("granted", "succeeded", "failed", "preempted", "aborted")
+            ),
+        ),
+        ("Makespan", _time(whole.get("makespan_ms"))),
+        ("Used", used or NOTHING),
+        (
+            "Waiting",
+            ", ".join(f"{name.removeprefix('wait_')} {_time(whole.get(name))}" for name in _TIMES),
+        ),
+        ("Jain's index", _number(whole.get("jain"), 3)),
+        ("Share error", _percent(whole.get("share_error"))),
+    ]
+
+
+def _seeds(seeds: tuple[int, ...]) -> str:
+    if seeds == tuple(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def _table(console: Console, title: str, groups: Mapping[str, Estimates]) -> RenderableType | None:
+    if not groups:
+        return None
+    rows: list[list[str | Text]] = []
+    longest = sorted(groups, key=lambda name: -_mean(groups[name].get("applications")))
+    shown = groups if title != "User" else {name: groups[name] for name in longest[:MOST_ROWS]}
+    for name, of_group in shown.items():
+        rows.append(
+            [
+                short_queue(name) if title == "Queue" else name,
+                _number(of_group.get("applications")),
+                *(_time(of_group.get(key)) for key in _TIMES),
+                _number(of_group.get("slowdown_p50"), 2),
+                _number(of_group.get("slowdown_p95"), 2),
+                _number(of_group.get("preempted")),
+            ]
+        )
+    return table(console, (Column(title), *_COLUMNS), rows)
+
+
+def _mean(found: Estimate | None) -> float:
+    return 0.0 if found is None else found.mean
+
+
+def _half(found: Estimate) -> float:
+    return (found.high - found.low) / 2
+
+
+def _number(found: Estimate | None, digits: int = 1) -> str:
+    """A mean and half of its interval.
+
+    >>> _number(Estimate(3.0, 2.5, 3.5, 4)), _number(Estimate(10, 10, 10, 4))
+    ('3.0 ± 0.5', '10')
+    """
+    if found is None:
+        return NOTHING
+    if found.low == found.high and found.mean == round(found.mean):
+        return f"{found.mean:,.0f}"
+    return f"{found.mean:,.{digits}f} ± {_half(found):,.{digits}f}"
+
+
+def _time(found: Estimate | None) -> str:
+    if found is None:
+        return NOTHING
+    half = _half(found)
+    return _span(found.mean) + (f" ± {_span(half)}" if half else "")
+
+
+def _span(ms: float) -> str:
+    return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
+
+
+def _percent(found: Estimate | None) -> str:
+    if found is None:
+        return NOTHING
+    return f"{found.mean:.1%}" + (f" ± {_half(found):.1%}" if _half(found) else "")

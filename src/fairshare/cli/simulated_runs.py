@@ -1,0 +1,145 @@
+"""Owns how `simulate` runs a simulation: once, or several times with one process for each seed.
+
+Ctrl-C ends what runs; the runs that are over are the answer. Does not know how they are shown.
+"""
+
+import concurrent.futures
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+import click
+import msgspec
+
+from fairshare.cli.unfinished import unfinished
+from fairshare.families.configuration import Configuration
+from fairshare.families.registry import family_of
+from fairshare.journal.memory import ForgetfulJournal
+from fairshare.journal.protocol import Journal
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import NodeJoined
+from fairshare.simulate.faults import Faults, FaultSettings
+from fairshare.simulate.repetition import RunNumbers, numbers_of
+from fairshare.simulate.report import Report
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.workload import Workload
+from fairshare.wording import counted
+
+_LOOK_S: Final = 0.25
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What is simulated; `until_ms` None: to the end."""
+
+    configuration: Configuration
+    workload: Workload
+    nodes: tuple[NodeJoined, ...]
+    until_ms: int | None = None
+    faults: FaultSettings | None = None
+
+    @property
+    def has_chance(self) -> bool:
+        """Whether anything depends on a seed."""
+        return self.faults is not None
+
+
+def simulate(setup: Setup, seed: int, journal: Journal, stops: Callable[[int], bool]) -> Report:
+    """One run; `stops` is asked after each instant, whether to end there."""
+    configuration = setup.configuration
+    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
+    simulator = Simulator(
+        manager,
+        msgspec.json.encode(configuration.settings),
+        setup.workload,
+        journal,
+        nodes=setup.nodes,
+        beat_interval_ms=configuration.heartbeat_interval_ms,
+        stops=stops,
+        forgets=True,
+        faults=None if setup.faults is None else Faults(setup.faults, seed),
+    )
+    # Millions of small objects are created and freed, hardly any in reference cycles.
+    gc.set_threshold(100_000, 50, 100)
+    report = simulator.run(setup.until_ms)
+    return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler))
+
+
+class _Worker:
+    """What a process of `simulate_seeds` has."""
+
+    setup: Setup
+    stopped: Any
+
+
+def _begin(setup: Setup, stopped: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits decides
+    _Worker.setup, _Worker.stopped = setup, stopped
+
+
+def _run(seed: int) -> RunNumbers | None:
+    """The numbers of one run; None if it was ended."""
+    stopped = _Worker.stopped
+    if stopped.value:
+        return None
+    report = simulate(_Worker.setup, seed, ForgetfulJournal(), lambda _: bool(stopped.value))
+    return None if stopped.value else numbers_of(report, seed)
+
+
+def simulate_seeds(setup: Setup, count: int) -> tuple[list[RunNumbers], bool]:
+    """Runs with the seeds 1 to `count`, as many at once as there are processors; and whether Ctrl-C
+    ended them, so that some are missing."""
+    # Where there is fork, the processes have the workload without a copy.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    stopped = context.Value("b", 0, lock=False)
+    interrupted = False
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        stopped.value = 1
+
+    with concurrent.futures.ProcessPoolExecutor(
+        min(count, _processors()), mp_context=context, initializer=_begin, initargs=(setup, stopped)
+    ) as pool:
+        earlier = signal.signal(signal.SIGINT, interrupt)
+        try:
+            futures = [pool.submit(_run, seed) for seed in range(1, count + 1)]
+            _wait(futures)
+            found = [run for future in futures if (run := future.result()) is not None]
+        except BaseException:
+            stopped.value = 1
+            raise
+        finally:
+            signal.signal(signal.SIGINT, earlier)
+    return found, interrupted
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _wait(futures: list[concurrent.futures.Future[RunNumbers | None]]) -> None:
+    """Wait for all runs; a terminal sees how many are over."""
+    began_s = time.monotonic()
+    left = set(futures)
+    shown = sys.stderr.isatty()
+    while left:
+        left = concurrent.futures.wait(left, _LOOK_S).not_done
+        if shown:
+            done = len(futures) - len(left)
+            text = f"{done:,} of {counted(len(futures), 'run')} over"
+            if done and left:
+                left_s = (time.monotonic() - began_s) / done * len(left)
+                text += f", about {left_s:.0f} s left"
+            click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+    if shown:
+        click.echo("\r\x1b[K", nl=False, err=True)

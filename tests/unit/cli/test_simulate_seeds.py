@@ -1,0 +1,77 @@
+"""The verb that simulates, with faults and several seeds."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fairshare.cli.verbs import fairshare
+
+ROOT = Path(__file__).parents[3]
+ARGUMENTS = [
+    "simulate",
+    *("--conf", str(ROOT / "examples" / "three-teams")),
+    *("--workload", str(ROOT / "examples" / "workloads" / "three-teams.yaml")),
+]
+FAULTS = ("--faults", "mtbf=5m,repair=1m,tasks=0.05")
+
+
+def simulate(*options):
+    return CliRunner().invoke(fairshare, [*ARGUMENTS, *options])
+
+
+def test_several_seeds_give_means_and_intervals():
+    found = json.loads(simulate(*FAULTS, "--seeds", "3", "--json").stdout)
+    assert found["seeds"] == [1, 2, 3]
+    makespan = found["whole"]["makespan_ms"]
+    assert makespan["low"] < makespan["mean"] < makespan["high"]
+    singles = [
+        json.loads(simulate(*FAULTS, "--seed", str(seed), "--json").stdout)["makespan_ms"]
+        for seed in (1, 2, 3)
+    ]
+    assert makespan["mean"] == pytest.approx(sum(singles) / 3)
+    assert set(found["queues"]) == {"root.adhoc", "root.production", "root.research"}
+
+
+def test_the_table_says_how_sure_the_numbers_are():
+    told = simulate(*FAULTS, "--seeds", "2")
+    assert told.exit_code == 0, told.output
+    assert "Runs          2, with the seeds 1 to 2; ± is half of a 95 % interval" in told.stdout
+    assert " ± " in told.stdout
+
+
+def test_the_report_of_one_seed_says_what_was_lost():
+    assert "Faults of seed 1: nodes were lost " in simulate(*FAULTS, "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--seeds", "3"), "--seeds cannot be given here: no part of this run depends on a seed"),
+        (("--seed", "3"), "--seed cannot be given here: no part of this run depends on a seed"),
+        ((*FAULTS, "--seeds", "2", "--html", "x.html"), "--html cannot be given here"),
+        ((*FAULTS, "--seeds", "2", "--seed", "7"), "--seed cannot be given here: they are of one"),
+        (("--faults", "nodes"), "is not a kind of fault: write mtbf=7d,repair=2h,tasks=0.01"),
+    ],
+)
+def test_options_without_effect_are_refused(options, words):
+    told = simulate(*options)
+    assert told.exit_code == 2
+    assert words in " ".join(told.stderr.split())
+
+
+def test_the_same_seeds_give_the_same_bytes_whatever_the_hashes_of_python():
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-m", "fairshare", *ARGUMENTS, *FAULTS, "--seeds", "2", "--json"],
+            env={**os.environ, "PYTHONHASHSEED": hashes},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for hashes in ("0", "4711")
+    }
+    assert len(outputs) == 1
