@@ -1,13 +1,19 @@
 """A history that is read as a world and simulated again is the same history, record by record."""
 
+import contextlib
+import json
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from fairshare.cli.recorded_history import read_world
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.sqlite import SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.inputs import (
@@ -21,11 +27,13 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.projections.compact_records import pack, thin, unpack
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.server.long_history import Bounds, LongHistory
 from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.rerun import Rerun
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
@@ -53,6 +61,8 @@ CAPACITY = CapacitySettings(
         **{name: CapacityQueue(capacity=Percentage(100 / 3)) for name in QUEUES},
     },
 )
+WHOLE = Bounds(14, 2**30)
+"""Bounds of a long history within which each of these histories is kept whole."""
 SETTINGS = {"fair": FAIR, "capacity": CAPACITY}
 
 tasks = st.tuples(
@@ -137,6 +147,80 @@ def test_a_history_is_reproduced_from_any_state_of_it(kind, given_arrivals, give
     assert [grants(one) for one in found if grants(one)] == [
         grants(one) for one in rest if grants(one)
     ]
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(SETTINGS)), arrivals, others)
+def test_compact_records_reproduce_what_full_ones_do(kind, given_arrivals, given_others):
+    records = recorded(kind, given_arrivals, given_others)
+    compact = [one for one in map(thin, records) if one is not None]
+    back = list(unpack(pack(compact)))
+    assert back == compact
+    assert [grants(one) for one in again(back, kind) if grants(one)] == [
+        grants(one) for one in again(records, kind) if grants(one)
+    ]
+
+
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(sorted(SETTINGS)),
+    arrivals,
+    others,
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.sampled_from((WHOLE, Bounds(0, 2**30), Bounds(14, 2**12))),
+)
+def test_a_trimmed_journal_with_its_long_history_reproduces_the_whole(
+    kind, given_arrivals, given_others, states, ends, bounds
+):
+    records = recorded(kind, given_arrivals, given_others)
+    sent = Counter(type(one) for _, one in given_others)
+    assume(sent <= Counter(type(one.input) for one in records))
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        trim_after(directory, kind, records, (states, ends), bounds)
+        world = read_world(directory)
+    begin = 0 if world.origin is None else world.origin.position.sequence
+    if bounds is WHOLE:
+        assert begin == 0
+    manager = (
+        ResourceManager(family_of(kind).create(ResourceTypes()))
+        if world.origin is None
+        else world.origin.manager()
+    )
+    found = []
+    Rerun(world, manager, observers=(found.append,)).run()
+    assert [grants(one) for one in found if grants(one)] == [
+        grants(one) for one in records[begin:] if grants(one)
+    ]
+
+
+def trim_after(directory, kind, records, parts, bounds):
+    """Write a journal with states at some parts of its length, and trim it up to other ones."""
+    states, ends = parts
+    identity = {
+        "scheduler": kind,
+        "resource_types": ["memory-mb", "vcores"],
+        "epoch_ms": EPOCH_MS,
+    }
+    (directory / "cluster.json").write_text(json.dumps(identity))
+    with contextlib.closing(SqliteJournal(directory)) as journal:
+        for record in records:
+            journal.append(record)
+        journal.commit()
+        for part in sorted({*states, 1.0}):
+            until_ms = records[int(part * (len(records) - 1))].now_ms
+            position = state_after([one for one in records if one.now_ms <= until_ms], kind)
+            manager = position.manager()
+            where = position.position
+            journal.save(freeze(where.sequence, where.now_ms, {"manager": manager}))
+        last = journal.snapshots()[-1]
+        for part in sorted(ends):
+            end = min(last, int(part * len(records)))
+            if end >= journal.first_record():
+                with contextlib.closing(LongHistory.open_for_writing(directory)) as history:
+                    history.take(journal, end, bounds)
+                journal.delete_up_to(end)
 
 
 def state_after(records, kind):

@@ -13,6 +13,7 @@ from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.server.accounting.ledger import copy_ledger
 from fairshare.server.cron.store import copy_cron
+from fairshare.server.long_history import copy_long_history
 from fairshare.server.notices.store import copy_notices
 from fairshare.server.packages import copy_packages
 from fairshare.server.payloads import copy_payloads
@@ -36,9 +37,9 @@ def command(target: Path, state: Path) -> None:
     The copy contains the journal with its snapshots, consistent at one instant, and the files that
     belong to it: the Python calls of applications that have not ended (payloads), the packages of
     Ray jobs, cluster.json, the secret of the drivers, the hashes of the users' tokens, the accounts
-    (`fairshare history`), the notices, the cron jobs, and the scheduler's properties if the server
-    stores them (scheduler-conf.json). A server can be started on the copy, and accepts the same
-    tokens.
+    (`fairshare history`), what plans need of older records, the notices, the cron jobs, and the
+    scheduler's properties if the server stores them (scheduler-conf.json). A server can be started
+    on the copy, and accepts the same tokens.
 
     It does not contain the output of containers, nor the logs.
     """
@@ -56,6 +57,7 @@ def command(target: Path, state: Path) -> None:
         journal.back_up(draft / JOURNAL_FILE)
         copy_payloads(state, draft)
         copy_packages(state, draft)
+        copy_long_history(state, draft)
         copy_ledger(state, draft)
         copy_notices(state, draft)
         copy_cron(state, draft)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, duration_text, short_queue
+from fairshare.cli.cells import NOTHING, duration_text, instant_text, short_queue
 from fairshare.cli.options import DURATION
 from fairshare.cli.recorded_history import read_world
 from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
@@ -101,7 +101,7 @@ def command(
         answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}
         print_json(answer)
     else:
-        show(open_console(), found, lint(conf))
+        show(open_console(), found, lint(conf), last_ms)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
     if failed:
@@ -132,8 +132,10 @@ def _holds(condition: Condition, found: Plan) -> bool:
 # The display.
 
 
-def show(console: Console, found: Plan, problems: Sequence[Problem]) -> None:
-    """Print a plan: its proof first."""
+def show(
+    console: Console, found: Plan, problems: Sequence[Problem], last_ms: int | None = None
+) -> None:
+    """Print a plan: its proof first. `last_ms` is the part of the history that was requested."""
     proof = found.proof
     exact = proof.reproduced == proof.grants
     style = "green" if exact else "yellow"
@@ -149,7 +151,8 @@ def show(console: Console, found: Plan, problems: Sequence[Problem]) -> None:
             "History",
             f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
             f" {counted(found.nodes, 'node')}",
-        )
+        ),
+        ("Reaches back", f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"),
     ]
     notes = []
     if found.censored:
@@ -176,6 +179,13 @@ def show(console: Console, found: Plan, problems: Sequence[Problem]) -> None:
         _table(console, "User", found.users),
         Text(_extremes(found)) if found.moved else Text("No application ends at another time."),
     )
+
+
+def _shorter(found: Plan, last_ms: int | None) -> str:
+    """What is missing of the part that was requested."""
+    if last_ms is None or found.span_ms >= last_ms:
+        return ""
+    return f": the history has no more of the last {duration_text(last_ms)}"
 
 
 def _changes(found: Plan) -> str:

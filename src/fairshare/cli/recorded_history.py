@@ -1,21 +1,28 @@
 """Owns the choice of a server's history for `fairshare plan`: from its first record, or from one of
 the states that its journal keeps.
 
-A journal whose first records were trimmed begins with the oldest state that has all records behind
-it. Does not know what is simulated with it.
+Before a journal whose first records were trimmed comes what the long history keeps of them. It
+begins with the oldest state that has all records behind it. Does not know what is simulated.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.world import Origin, World
+
+if TYPE_CHECKING:
+    from fairshare.server.long_history import LongHistory
 
 
 def read_world(directory: Path, last_ms: int | None = None) -> World:
@@ -34,40 +41,90 @@ def read_world(directory: Path, last_ms: int | None = None) -> World:
     identity = StateDirectory(directory).identity()
     if identity is None:
         raise Failure(f"{directory} has no cluster.json, which says whose journal this is")
-    journal = SqliteJournal(directory, read_only=True)
-    try:
-        origin = _origin(journal, last_ms)
+    with contextlib.closing(_Kept.open(directory)) as kept:
+        origin = _origin(kept, last_ms)
         return read_history(
-            journal.records(0 if origin is None else origin.position.sequence),
+            kept.records(0 if origin is None else origin.position.sequence),
             identity.scheduler,
             identity.types(),
             identity.epoch_ms,
             origin,
         )
-    finally:
-        journal.close()
 
 
-def _origin(journal: SqliteJournal, last_ms: int | None) -> Origin | None:
+class _Kept:
+    """All that a state directory keeps: the journal, and before it the long history, if that leads
+    up to it."""
+
+    def __init__(self, journal: SqliteJournal, history: "LongHistory | None") -> None:
+        self.journal = journal
+        self._history = history
+
+    @classmethod
+    def open(cls, directory: Path) -> Self:
+        """Open both for reading. A long history that cannot be read is left out."""
+        from fairshare.server.long_history import LongHistory
+
+        journal = SqliteJournal(directory, read_only=True)
+        history = None
+        try:
+            history = LongHistory.open_for_reading(directory)
+            if history is not None and not history.leads_up_to(journal):
+                history.close()
+                history = None
+        except JournalError:
+            history = None
+        return cls(journal, history)
+
+    def close(self) -> None:
+        self.journal.close()
+        if self._history is not None:
+            self._history.close()
+
+    def first_record(self) -> int:
+        """The number of the first record."""
+        found = None if self._history is None else self._history.first
+        return self.journal.first_record() if found is None else found
+
+    def states(self) -> list[int]:
+        """The numbers of the records after which there is a state, ascending."""
+        older = [] if self._history is None else self._history.states()
+        return sorted({*older, *self.journal.snapshots()})
+
+    def state(self, sequence: int) -> Snapshot:
+        """The state after a record."""
+        if sequence in self.journal.snapshots() or self._history is None:
+            return self.journal.snapshot(sequence)
+        return self._history.state(sequence)
+
+    def records(self, after: int) -> Iterator[Record]:
+        """The records after a number."""
+        if self._history is not None:
+            yield from self._history.records(after)
+            after = max(after, self._history.last or 0)
+        yield from self.journal.records(after)
+
+
+def _origin(kept: _Kept, last_ms: int | None) -> Origin | None:
     """Where the history begins; None: with its first record. Raises Failure."""
-    first = journal.first_record()
+    first = kept.first_record()
     whole = first == 1
     if whole and last_ms is None:
         return None
     oldest: Origin | None = None
-    for sequence in reversed([one for one in journal.snapshots() if one >= first - 1]):
+    for sequence in reversed([one for one in kept.states() if one >= first - 1]):
         try:
-            snapshot = journal.snapshot(sequence)
+            snapshot = kept.state(sequence)
             found = _origin_of(snapshot)
         except JournalError:
             continue  # as a server that starts goes back to an older one
-        if last_ms is not None and snapshot.now_ms <= journal.last_instant_ms() - last_ms:
+        if last_ms is not None and snapshot.now_ms <= kept.journal.last_instant_ms() - last_ms:
             return found
         oldest = found
     if oldest is None and not whole:
         raise Failure(
-            f"the journal of {journal.path.parent} begins with record {first}, as those before it"
-            " were trimmed, and has no state from which the rest could be simulated: raise"
+            f"the journal of {kept.journal.path.parent} begins with record {first}, as those before"
+            " it were trimmed, and has no state from which the rest could be simulated: raise"
             " `records` and `journal_mb` below [retention] in fairshare.toml"
         )
     return None if whole else oldest

@@ -173,6 +173,9 @@ class RetentionSettings(msgspec.Struct, frozen=True):
     `records` of its records, or a little more: whole stretches between two snapshots go. Fewer stay
     where its file has more than `journal_mb` in use. After `snapshot_records` new ones there is a
     snapshot: a start reads no more than these.
+
+    Of what leaves the journal, what `fairshare plan` needs stays for `history_days` in compact
+    form, in a file of at most `history_mb`; 0 days: nothing stays.
     """
 
     finished_applications: Annotated[int, Meta(ge=0, le=10_000_000)] | None = (
@@ -182,6 +185,8 @@ class RetentionSettings(msgspec.Struct, frozen=True):
     records: Annotated[int, Meta(ge=1_000, le=2**40)] = 1_000_000
     journal_mb: Annotated[int, Meta(ge=16, le=2**30)] = 4096
     snapshot_records: Annotated[int, Meta(ge=100, le=10_000_000)] = 25_000
+    history_days: Annotated[int, Meta(ge=0, le=10_000)] = 14
+    history_mb: Annotated[int, Meta(ge=1, le=2**30)] = 1024
 
 
 class ShellSettings(msgspec.Struct, frozen=True):

@@ -170,6 +170,18 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
         return 1 if first is None else int(first)
 
+    def row_checksum(self, sequence: int) -> int:
+        """The stored checksum of a record; 0 if there is no such record, or it has none."""
+        try:
+            row = (
+                self._connected()
+                .execute("SELECT * FROM records WHERE sequence = ?", (sequence,))
+                .fetchone()
+            )
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        return row[-1] if row is not None and isinstance(row[-1], int) else 0
+
     def last_instant_ms(self) -> int:
         """The instant of the last stored record; 0 if there is none."""
         try:
@@ -222,20 +234,29 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
 
+    def spare(self, records: int, size: int) -> tuple[int, int] | None:
+        """The first and the last of the oldest records to delete next; None if there are at most
+        `records` records and `size` bytes in use."""
+        try:
+            return spare_records(self._connected(), self.snapshots(), records, size)
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+
     def trim(self, records: int, size: int) -> int:
         """Delete some of the oldest records, and the snapshots before them, if there are more than
         `records` records or more than `size` bytes in use; returns the number of deleted
         records."""
-        try:
-            spare = spare_records(self._connected(), self.snapshots(), records, size)
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
+        spare = self.spare(records, size)
         if spare is None:
             return 0
         first, end = spare
+        self.delete_up_to(end)
+        return end - first + 1
+
+    def delete_up_to(self, end: int) -> None:
+        """Delete the records up to a number, and the snapshots before it."""
         self._write("DELETE FROM records WHERE sequence <= ?", [(end,)])
         self._write("DELETE FROM snapshots WHERE sequence < ?", [(end,)])
-        return end - first + 1
 
     def back_up(self, target: Path) -> None:
         """Write a consistent copy to a new file, while the journal is in use.

@@ -69,14 +69,16 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The whole answer. `moved` are the applications, the largest loss first; `begun` counts the
-    containers that ran when the history begins."""
+    """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
+    the largest loss first; `begun` counts the containers that ran when the history begins."""
 
     proof: Proof
     scheduler_before: str
     scheduler_after: str
     changes: tuple[Change, ...]
     span_ms: int
+    begin_ms: int
+    end_ms: int
     applications: int
     censored: int
     drivers: int
@@ -109,6 +111,8 @@ def plan(world: World, configuration: Configuration, unused_expiry_ms: int | Non
         scheduler_after=configuration.scheduler,
         changes=tuple(changes(*trees)),
         span_ms=world.end_ms - world.begin_ms,
+        begin_ms=world.begin_ms,
+        end_ms=world.end_ms,
         applications=len(before.applications),
         censored=world.censored,
         drivers=world.drivers,

@@ -2,10 +2,12 @@
 
 Nothing grows without bound: finished applications leave the state (by an ordinary input, so that a
 replay forgets them at the same place), and records leave the journal once a snapshot covers them.
+What plans need of those goes to the long history.
 Knows neither HTTP nor what an application does.
 """
 
 import asyncio
+import contextlib
 import heapq
 import logging
 from collections.abc import Callable
@@ -22,7 +24,9 @@ from fairshare.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.protocol import State
+from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
+from fairshare.server.to_the_end import to_the_end
 
 DEFAULT_FINISHED = 1_000
 """yarn.resourcemanager.max-completed-applications, by default."""
@@ -102,6 +106,8 @@ class Retention:
         self.on_snapshot: Callable[[], None] = lambda: None
         self.admission_problem: Callable[[], str] = lambda: ""
         self._finished = FinishedApplications(service.state)
+        if not settings.history_days:
+            remove_long_history(journal.path.parent)
 
     def observe(self, record: Record) -> None:
         """Take notice of a record."""
@@ -113,7 +119,7 @@ class Retention:
             await asyncio.sleep(INTERVAL_S)
             try:
                 await self.forget()
-                self.shorten()
+                await self.shorten()
             except JournalError as error:
                 _log.error("no snapshot could be taken: %s", error)
                 await asyncio.sleep(60 * INTERVAL_S)
@@ -138,14 +144,37 @@ class Retention:
             if kept:
                 return
 
-    def shorten(self) -> None:
-        """Take a snapshot if one is due, and drop a part of the journal's excess records.
+    async def shorten(self) -> None:
+        """Take a snapshot if one is due, and drop a part of the journal's excess records, of which
+        the long history keeps what plans need.
 
         Raises JournalError.
         """
+        settings = self._settings
         if self._much_since_the_last_snapshot() and not self.admission_problem():
             self.save()
-        self._journal.trim(self._settings.records, self._settings.journal_mb * 1024**2)
+        spare = self._journal.spare(settings.records, settings.journal_mb * 1024**2)
+        if spare is None:
+            return
+        _, end = spare
+        if settings.history_days:
+            try:
+                await to_the_end(self._keep_for_plans, end)
+            except JournalError as error:
+                # The journal must not grow for it: plans then begin later.
+                _log.error("plans will not reach back before this record: %s", error)
+        self._journal.delete_up_to(end)
+
+    def _keep_for_plans(self, end: int) -> None:
+        """Add the records up to a number to the long history; in a thread."""
+        settings = self._settings
+        directory = self._journal.path.parent
+        bounds = Bounds(settings.history_days, settings.history_mb * 1024**2)
+        with (
+            contextlib.closing(LongHistory.open_for_writing(directory)) as history,
+            contextlib.closing(SqliteJournal(directory, read_only=True)) as journal,
+        ):
+            history.take(journal, end, bounds)
 
     def _much_since_the_last_snapshot(self) -> bool:
         """Many records, or large ones where the journal has reached its size: it becomes shorter

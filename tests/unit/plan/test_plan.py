@@ -21,6 +21,7 @@ from fairshare.plan.planning import changes
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.server.long_history import Bounds, LongHistory
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
@@ -140,6 +141,22 @@ def test_a_lighter_queue_ends_later_from_a_state_on_too(tmp_path, history, kept)
     assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
         "changes"
     ]
+
+
+def test_a_plan_reaches_back_over_records_that_the_journal_has_trimmed(tmp_path, history, kept):
+    with contextlib.closing(LongHistory.open_for_writing(history)) as longer:
+        first, end = kept.spare(0, 0)
+        longer.take(kept, end, Bounds(14, 2**30))
+    kept.delete_up_to(end)
+    assert (first, kept.first_record()) == (1, end + 1)
+    found = json.loads(plan(tmp_path, history, 1.0, "--json").stdout)
+    assert found["proof"] == {"grants": 24, "reproduced": 24, "largest_ms": 0}
+    assert found["begin_ms"] == 0
+    said = " ".join(plan(tmp_path, history, 1.0, "--last", "14d").stdout.split())
+    assert "Reaches back to 1970-01-01 " in said
+    assert "the history has no more of the last 14d" in said
+    last = json.loads(plan(tmp_path, history, 1.0, "--last", "30s", "--json").stdout)
+    assert (last["begin_ms"], last["begun"]) == (20_000, 4)
 
 
 def test_another_scheduler_cannot_take_up_a_state(tmp_path, history, kept):

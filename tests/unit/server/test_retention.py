@@ -9,6 +9,7 @@ from fairshare.config.shell import RetentionSettings
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command, TaskGroup
+from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications
 from fairshare.server.server import LiveServer
 
@@ -79,9 +80,13 @@ async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
     for _ in range(12):
         await run(server, engine, 1, large)
         await server._retention.forget()
-        server._retention.shorten()
+        await server._retention.shorten()
         sizes.append(server._journal.size())
     assert server._journal.first_record() > 1
+    longer = LongHistory.open_for_reading(short.state_directory)
+    assert longer.first == 1
+    assert longer.leads_up_to(server._journal)
+    longer.close()
     assert max(sizes) < 28e6  # a step after it was reached; the state has two of 2 MB each
     await server.close()
     following = await restarted(short, engine)
