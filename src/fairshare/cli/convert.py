@@ -19,6 +19,9 @@ from rich.text import Text
 from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
+from fairshare.cli.plan import show
+from fairshare.cli.recorded_comparison import compare_on, read_recorded
+from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
 from fairshare.conversion.comparison import Comparison, Figures, compare
 from fairshare.conversion.generation import generate
@@ -113,8 +116,9 @@ COMPARISON_COLUMNS = (
     "workload",
     is_flag=False,
     flag_value=MADE_UP,
-    metavar="[WORKLOAD]",
-    help="Simulate both with a workload, or a generated one, and show the differences.",
+    metavar="[WORK]",
+    help="Simulate both and show the differences: with a workload, a trace of a real cluster, the"
+    " history in the state directory of a server, or a generated workload.",
 )
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="The seed of the generated workload."
@@ -153,7 +157,8 @@ def command(
         raise click.UsageError("--print and --json both need stdout: use one")
     source = read_source(path)
     rules = read_rules(rules_file.read_text(), str(rules_file)) if rules_file else Rules()
-    given = _given(source, workload)
+    history = read_recorded(source, Path(workload)) if workload else None
+    given = None if history is not None else _given(source, workload)
     offered = given.nodes if given else ()
     try:
         known = known_cluster(source, cluster, offered)
@@ -172,13 +177,20 @@ def command(
     written: list[Path] = []
     if output is not None and not refused:
         written = write_directory(conversion.files, output, force=force)
-    comparison = None
-    if workload is not None:
+    comparison = planned = None
+    if history is not None:
+        planned = compare_on(history, conversion)
+    elif workload is not None:
         comparison = _compare(source, conversion, options, given, seed, until)
     if as_json:
-        click.echo(json.dumps(_answer(source, conversion, comparison, written), indent=1))
+        answer = _answer(source, conversion, comparison, written)
+        if planned is not None:
+            answer["plan"] = msgspec.to_builtins(planned)
+        click.echo(json.dumps(answer, indent=1))
     else:
         _tell(source, conversion, comparison, written, prints)
+        if planned is not None:
+            show(open_console(stderr=prints), planned, ())
     if refused:
         what = "Something is lost" if found.lost else "Without yarn-site.xml something may be lost"
         click.echo(f"{what}, and --strict forbids it: nothing was written.", err=True)
@@ -190,9 +202,13 @@ def _given(source: Source, workload: str | None) -> Workload | None:
     if not workload:
         return None
     file = Path(workload)
-    if not file.is_file():
-        raise click.UsageError(f"--compare: there is no workload {workload}")
-    return read_workload(file, ReaderOptions(types=source.settings.types))
+    if not file.exists():
+        raise click.UsageError(
+            f"--compare: there is no workload, trace or state directory {workload}"
+        )
+    if is_workload(file):
+        return read_workload(file, ReaderOptions(types=source.settings.types))
+    return read_trace(file, "fair", source.settings.types, source.settings, TraceOptions())
 
 
 def _compare(

@@ -178,6 +178,18 @@ def show(
         _table(console, "Queue", [found.whole, *found.queues]),
         _table(console, "User", found.users),
         Text(_extremes(found)) if found.moved else Text("No application ends at another time."),
+        Text(text, style="bold") if (text := idle_text(found)) else None,
+    )
+
+
+def idle_text(found: Plan) -> str:
+    """That nothing competed, if that is so: then the plan compares nothing."""
+    if any(one.for_room for one in found.competed):
+        return ""
+    used = max(one.used for one in found.competed)
+    return (
+        f"Nothing competed: at most {used:.0%} of the cluster was in use, and nothing had to wait"
+        " for room, so that this compares nothing. Take a part of the history with more work."
     )
 
 

@@ -199,7 +199,8 @@ def _read(given: Given, configuration: Configuration) -> Workload:
         refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
         replaced = () if given.nodes is None else _alike(configuration, given.nodes, given)
         options = TraceOptions(given.mapping, given.limit, given.span, given.gang, replaced)
-        return read_trace(given.trace, configuration, options)
+        parts = (configuration.scheduler, configuration.types, configuration.settings)
+        return read_trace(given.trace, *parts, options)
     assert given.workload is not None
     refuse(OF_TRACES, "this is a workload, and they are for traces")
     return read_workload(

@@ -15,10 +15,10 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from fairshare.families.configuration import Configuration
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined
+from fairshare.model.resources import ResourceTypes
 from fairshare.simulate.readers import READERS
 from fairshare.simulate.traces.fitting import Fitting, fitted
 from fairshare.simulate.traces.queue_choice import QueueChoice, read_mapping
@@ -64,15 +64,16 @@ def refuse(names: tuple[str, ...], reason: str) -> None:
         raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")
 
 
-def read_trace(path: Path, configuration: Configuration, options: TraceOptions) -> Workload:
-    """The workload of a trace under a configuration."""
+def read_trace(
+    path: Path, scheduler: str, types: ResourceTypes, settings: Any, options: TraceOptions
+) -> Workload:
+    """The workload of a trace under the settings of a scheduler."""
     trace = open_trace(path)
-    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
-    settings: Any = configuration.settings
+    manager = ResourceManager(family_of(scheduler).create(types))
     mapping = None if options.mapping is None else read_mapping(options.mapping)
     choice = QueueChoice(manager, msgspec.json.encode(settings), mapping)
     fitting = Fitting(
-        configuration.types,
+        types,
         settings.maximum_allocation,
         options.limit,
         options.span_ms,

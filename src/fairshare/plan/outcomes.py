@@ -24,6 +24,7 @@ from fairshare.model.events import (
     ExitCode,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.plan.competition import Competed
 from fairshare.schedulers.protocol import State
 from fairshare.simulate.world import Grant
 
@@ -95,6 +96,8 @@ class Outcomes:
     def __init__(self) -> None:
         self.applications: dict[ApplicationId, Outcome] = {}
         self.grants: list[Grant] = []
+        self.competed = Competed(0.0, 0)
+        """What waited for room, once the run is over."""
         self._live: dict[ContainerId, ContainerAllocated] = {}
         self._begin_ms = 0
 

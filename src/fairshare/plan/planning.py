@@ -13,10 +13,11 @@ from fairshare.errors import InputError
 from fairshare.families.configuration import Configuration
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import LoadConfiguration
+from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
+from fairshare.plan.competition import Competed, Competition
 from fairshare.plan.outcomes import Outcome, Outcomes, Sums, sums
 from fairshare.simulate.rerun import Rerun
-from fairshare.simulate.world import World
+from fairshare.simulate.world import Entry, World
 
 NEAR_MS: Final = 10
 """Grants of a simulation count as reproduced up to this distance: a server's timers are late."""
@@ -68,9 +69,20 @@ class Moved(msgspec.Struct, frozen=True):
         return self.after_ms - self.before_ms
 
 
+class Proposal(msgspec.Struct, frozen=True):
+    """Settings to try, of a scheduler whose resource types are those of the history. Queues that
+    have other names there are in `names`, by their names in the history."""
+
+    scheduler: str
+    settings: Any
+    heartbeat_interval_ms: int = 1_000
+    names: dict[str, str] = {}
+
+
 class Plan(msgspec.Struct, frozen=True):
     """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
-    the largest loss first; `begun` counts the containers that ran when the history begins."""
+    the largest loss first; `begun` counts the containers that ran when the history begins.
+    `competed` says of each run what waited for room."""
 
     proof: Proof
     scheduler_before: str
@@ -84,13 +96,16 @@ class Plan(msgspec.Struct, frozen=True):
     drivers: int
     nodes: int
     begun: int
+    competed: tuple[Competed, Competed]
     whole: Difference
     queues: tuple[Difference, ...]
     users: tuple[Difference, ...]
     moved: tuple[Moved, ...]
 
 
-def plan(world: World, configuration: Configuration, unused_expiry_ms: int | None = None) -> Plan:
+def plan(
+    world: World, configuration: Configuration | Proposal, unused_expiry_ms: int | None = None
+) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
     types are those of the world."""
     beat_ms = configuration.heartbeat_interval_ms
@@ -104,7 +119,9 @@ def plan(world: World, configuration: Configuration, unused_expiry_ms: int | Non
     before = reproduced(world, beat_ms, unused_expiry_ms)
     settings = msgspec.json.encode(configuration.settings)
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
-    after = _run(world, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
+    names = configuration.names if isinstance(configuration, Proposal) else {}
+    asked = _renamed(world, names) if names else world
+    after = _run(asked, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
     return Plan(
         proof=proof_of(world, before),
         scheduler_before=world.scheduler,
@@ -118,6 +135,7 @@ def plan(world: World, configuration: Configuration, unused_expiry_ms: int | Non
         drivers=world.drivers,
         nodes=world.nodes,
         begun=len(world.begun),
+        competed=(before.competed, after.competed),
         whole=Difference(ALL, _whole(before), _whole(after)),
         queues=_differences(before, after, "queue"),
         users=_differences(before, after, "user"),
@@ -215,7 +233,8 @@ def _run(
     else:
         manager = world.origin.manager()
         outcomes.begin(manager.state, world.begin_ms)
-    Rerun(
+    competition = Competition(manager.state)
+    rerun = Rerun(
         world,
         manager,
         settings,
@@ -223,9 +242,25 @@ def _run(
         unused_expiry_ms=expiry_ms,
         late=late,
         pauses=pauses,
-        observers=(outcomes.observe,),
-    ).run()
+        observers=(outcomes.observe, competition.observe),
+    )
+    rerun.run()
+    outcomes.competed = competition.found(rerun.now_ms)
     return outcomes
+
+
+def _renamed(world: World, names: Mapping[str, str]) -> World:
+    """The history with queues under other names."""
+    entries = tuple(_with_names(entry, names) for entry in world.entries)
+    return msgspec.structs.replace(world, entries=entries)
+
+
+def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:
+    given = entry.input
+    if type(given) is not SubmitApplication and type(given) is not MoveApplication:
+        return entry
+    queue = names.get(given.queue, given.queue)
+    return msgspec.structs.replace(entry, input=msgspec.structs.replace(given, queue=queue))
 
 
 def _whole(run: Outcomes) -> Sums:

@@ -45,6 +45,30 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+TRACE = "; MaxNodes: 2\n; MaxProcs: 4\n" + "".join(
+    f"{number} {number} 0 300 1 -1 -1 1 -1 -1 1 {number % 3} 1 -1 2 -1 -1 -1\n"
+    for number in range(1, 40)
+)
+
+
+def test_a_comparison_runs_a_trace_of_a_real_cluster(file: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "log.swf"
+    trace.write_text(TRACE)
+    result = run(file, "--compare", trace)
+    assert result.exit_code == 0, result.output
+    assert "39 applications" in result.stdout
+    assert "waits" in result.stdout
+
+
+def test_a_comparison_on_a_trace_without_competition_says_so(file: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "log.swf"
+    trace.write_text("\n".join(TRACE.splitlines()[:3]) + "\n")
+    result = run(file, "--compare", trace)
+    assert result.exit_code == 0, result.output
+    assert "nothing had to wait for room, so that this compares nothing" in result.stdout
+    assert "alike" not in result.stdout
+
+
 def test_each_element_is_told_with_what_became_of_it_and_why_and_nothing_is_written(
     file: Path,
 ) -> None:
@@ -175,7 +199,10 @@ def test_a_comparison_has_two_rows_for_each_queue_and_a_sentence(file: Path) -> 
     [
         (("--print", "--json"), "use one"),
         (("--cluster", "gpu=1"), "no resource type 'gpu'"),
-        (("--compare", "nowhere.yaml"), "there is no workload nowhere.yaml"),
+        (
+            ("--compare", "nowhere.yaml"),
+            "there is no workload, trace or state directory nowhere.yaml",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_told(file: Path, arguments: tuple[str, ...], message: str) -> None:

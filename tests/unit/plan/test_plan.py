@@ -41,9 +41,17 @@ def files(weight: float) -> str:
     )
 
 
+CLUSTER = "memory-mb=4096,vcores=4"
+
+
 @pytest.fixture
 def history(tmp_path):
     """Queues a and b have 12 tasks of 10 s each; four run at once, of which three are of a."""
+    return recorded(tmp_path, 12)
+
+
+def recorded(tmp_path, tasks):
+    """A state directory with the history of two applications."""
     queues = {
         "root.a": QueueSettings("root.a", weight=3.0),
         "root.b": QueueSettings("root.b", weight=1.0),
@@ -52,7 +60,7 @@ def history(tmp_path):
     arrivals = tuple(
         Arrival(
             0,
-            SubmitApplication(user, queue, tasks=(TaskGroup("g", 12, (1024, 1)),)),
+            SubmitApplication(user, queue, tasks=(TaskGroup("g", tasks, (1024, 1)),)),
             (GroupPlan(10_000),),
         )
         for user, queue in (("ann", "root.a"), ("bob", "root.b"))
@@ -98,6 +106,43 @@ def test_a_lighter_queue_ends_later(tmp_path, history):
     assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
         "changes"
     ]
+
+
+def convert(tmp_path, weight, history, *options):
+    conf = tmp_path / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "yarn-site.xml").write_text(SITE)
+    (conf / "fair-scheduler.xml").write_text(files(weight))
+    arguments = ["convert", str(conf), "--compare", str(history), "--cluster", CLUSTER]
+    return CliRunner().invoke(fairshare, [*arguments, *options])
+
+
+def test_a_conversion_is_compared_on_a_servers_own_history(tmp_path, history):
+    told = convert(tmp_path, 3.0, history)
+    assert told.exit_code == 0, told.output
+    assert "the settings in force reproduce the history: 24 of 24 decisions" in told.stdout
+    assert "fair → capacity" in told.stdout
+    assert "Nothing competed" not in told.stdout
+    answer = json.loads(convert(tmp_path, 3.0, history, "--json").stdout)
+    assert answer["plan"]["scheduler_after"] == "capacity"
+    assert answer["plan"]["whole"]["after"]["applications"] == 2
+    assert answer["plan"]["whole"]["after"]["refused"] == 0
+
+
+def test_where_nothing_competed_a_plan_says_that_and_not_that_queues_fare_alike(tmp_path):
+    state = recorded(tmp_path, tasks=1)
+    for told in (plan(tmp_path, state, 1.0), convert(tmp_path, 3.0, state)):
+        assert told.exit_code == 0, told.output
+        said = " ".join(told.stdout.split())
+        assert "Nothing competed: at most 50% of the cluster was in use, and nothing had" in said
+        assert "alike" not in said
+
+
+def test_a_conversion_needs_a_history_from_its_first_record(tmp_path, history, kept):
+    kept.trim(0, 0)
+    told = convert(tmp_path, 3.0, history)
+    assert told.exit_code == 1
+    assert "no longer has its first record, and another scheduler cannot take up" in told.stderr
 
 
 def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):

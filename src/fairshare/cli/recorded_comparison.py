@@ -1,0 +1,41 @@
+"""Owns the comparison of a converted configuration with a server's history, as `plan` makes it.
+
+Knows no table.
+"""
+
+from pathlib import Path
+
+from fairshare.cli.recorded_history import read_world
+from fairshare.cli.verbs import Failure
+from fairshare.families.fair_to_capacity.converting import Conversion
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.journal.sqlite import JOURNAL_FILE
+from fairshare.plan.planning import Plan, Proposal, plan
+from fairshare.simulate.world import World
+
+
+def read_recorded(source: Source, path: Path) -> World | None:
+    """The history of a state directory; None if it is none. Raises Failure."""
+    if path.name != JOURNAL_FILE and not (path / JOURNAL_FILE).exists():
+        return None
+    world = read_world(path)
+    types = source.settings.types.names
+    if world.types.names != types:
+        raise Failure(
+            f"--compare: the history of {path} has the resource types"
+            f" {', '.join(world.types.names)}, and the configuration {', '.join(types)}"
+        )
+    if world.origin is not None:
+        raise Failure(
+            f"--compare: the history of {path} no longer has its first record, and another"
+            " scheduler cannot take up a state of it: give a workload or a trace, or raise"
+            " `history_days` below [retention] in fairshare.toml"
+        )
+    return world
+
+
+def compare_on(world: World, conversion: Conversion) -> Plan:
+    """What the converted configuration would have done to a history."""
+    settings = conversion.settings
+    names = {old: new for old, new in conversion.names.items() if old != new}
+    return plan(world, Proposal("capacity", settings, settings.heartbeat_interval_ms, names))
