@@ -12,7 +12,8 @@ from rich.text import Text
 from fairshare.cli.options import json_option
 from fairshare.cli.tables import Column, open_console, print_all, print_json, table
 from fairshare.cli.verbs import Failure
-from fairshare.simulate.comparison import Group, Pairing, compare
+from fairshare.plan.competition import FULL, WAITED_MS
+from fairshare.simulate.comparison import Comparison, Group, Pairing, compare
 from fairshare.simulate.page import duration, render, signed
 from fairshare.simulate.report import Report
 from fairshare.wording import cause, counted
@@ -29,6 +30,8 @@ COLUMNS = (
     Column("p95", right=True),
     Column("Jain", right=True, extra=True),
     Column("Share error", right=True, extra=True),
+    Column("Starved", right=True, extra=True),
+    Column("GB hours lost", right=True, extra=True),
 )
 MOVED = (
     Column("Application"),
@@ -77,10 +80,14 @@ def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
             *_times(run.whole),
             "-" if run.jain is None else f"{run.jain:.3f}",
             "-" if run.share_error is None else f"{run.share_error:.1%}",
+            duration(run.starved_ms),
+            f"{run.whole.lost_gb_hours:.3g}",
         ]
         for run in found.runs
     ]
     print_all(console, table(console, COLUMNS, rows))
+    if text := idle_text(found):
+        click.echo(f"\n{text}")
     for one in found.pairings:
         click.echo(f"\n{sentence(one)}")
         moved = [*one.losers, *reversed(one.winners)]
@@ -97,6 +104,19 @@ def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
         ]
         if cells:
             print_all(console, table(console, MOVED, cells))
+
+
+def idle_text(found: Comparison) -> str:
+    """That nothing competed in any run, if that is so: then they compare nothing."""
+    used = max((run.used_most for run in found.runs), default=0.0)
+    waited_ms = max((run.longest_wait_ms for run in found.runs), default=0)
+    starved_ms = max((run.starved_ms for run in found.runs), default=0)
+    if used >= FULL or waited_ms > WAITED_MS or starved_ms:
+        return ""
+    return (
+        f"Nothing competed: at most {used:.0%} of the cluster was in use, and no application had to"
+        " wait for room, so that this compares nothing."
+    )
 
 
 def names_of(paths: tuple[Path, ...]) -> list[str]:

@@ -27,7 +27,7 @@ from fairshare.cli.simulated_trace import (
 )
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.tables import open_console, print_all, print_json
-from fairshare.cli.verbs import INTERRUPTED
+from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.client.refusals import in_plain_words
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
@@ -39,13 +39,16 @@ from fairshare.journal.protocol import Journal
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import VCORES
+from fairshare.simulate.exports import check_parquet, write_parquet, write_sqlite
 from fairshare.simulate.faults import FaultSettings, parse_faults
+from fairshare.simulate.plots import write_plots
 from fairshare.simulate.readers import READERS, read_workload
 from fairshare.simulate.readers.options import QueueSource, ReaderOptions
 from fairshare.simulate.repetition import repetition
 from fairshare.simulate.report import ApplicationReport, Report, encode
+from fairshare.simulate.tables import tables
 from fairshare.simulate.workload import Workload
-from fairshare.wording import counted
+from fairshare.wording import cause, counted
 
 MOST_SEEDS = 10_000
 _REJECTED_SHOWN = 5
@@ -70,6 +73,9 @@ class Given(msgspec.Struct):
     as_json: bool
     events: Path | None
     page: Path | None
+    sqlite: Path | None
+    parquet: Path | None
+    svg: Path | None
     queue_from: str
     processors_per_task: int
     memory_per_processor_mb: int
@@ -132,6 +138,24 @@ class Given(msgspec.Struct):
     help="Write the report as a page with plots, too; `compare` lays several side by side.",
 )
 @click.option(
+    "--sqlite",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report as tables to a new SQLite file, too.",
+)
+@click.option(
+    "--parquet",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write these tables as Parquet files, too; needs fairshare[parquet].",
+)
+@click.option(
+    "--svg",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write plots as SVG files, too.",
+)
+@click.option(
     "--queue-from",
     type=click.Choice(get_args(QueueSource)),
     default="default",
@@ -185,7 +209,8 @@ def command(**options: Any) -> None:
     configuration = with_reservations(configuration, len(offered))
     setup = Setup(configuration, read, offered, given.until, given.faults)
     if given.seeds is not None:
-        refuse(("seed", "events", "page"), "they are of one run, and --seeds makes several")
+        of_one = ("seed", "events", "page", "sqlite", "parquet", "svg")
+        refuse(of_one, "they are of one run, and --seeds makes several")
     if not setup.has_chance:
         refuse(("seed", "seeds"), "no part of this run depends on a seed; --faults does")
     if given.seeds is None:
@@ -216,6 +241,8 @@ def _read(given: Given, configuration: Configuration) -> Workload:
 
 def _once(setup: Setup, given: Given) -> None:
     """Run once, print the report, and exit with the code for it."""
+    if given.parquet is not None:
+        check_parquet()
     events = given.events
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
     watch = Watch(setup.workload)
@@ -231,9 +258,27 @@ def _once(setup: Setup, given: Given) -> None:
             click.echo(plain(line))
         console = open_console()
         print_all(console, *report_parts(console, report))
+    _write_files(given, report)
+    _finish(report, watch, ends=given.until is None)
+
+
+def _write_files(given: Given, report: Report) -> None:
+    """Write the report in the forms of files that were requested."""
     if given.page is not None:
         write_page(given.page, [(given.conf.resolve().name, report)])
-    _finish(report, watch, ends=given.until is None)
+    written: list[Path] = []
+    if given.sqlite is not None:
+        write_sqlite(given.sqlite, tables(report))
+        written.append(given.sqlite)
+    if given.parquet is not None:
+        written += write_parquet(given.parquet, tables(report))
+    if given.svg is not None:
+        try:
+            written += write_plots(given.svg, report)
+        except OSError as error:
+            raise Failure(f"cannot write {given.svg}: {cause(error)}") from error
+    for path in written:
+        click.echo(f"wrote {path}", err=True)
 
 
 def _several(setup: Setup, count: int, *, as_json: bool) -> None:

@@ -1,6 +1,6 @@
 """Owns the display of a simulation's report in a terminal. Does not know the simulator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -17,6 +17,7 @@ from fairshare.cli.cells import (
     short_queue,
 )
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
+from fairshare.simulate.comparison import Run, summary
 from fairshare.simulate.report import Report, Sample, Spread
 from fairshare.wording import counted
 
@@ -52,6 +53,16 @@ USER_COLUMNS = (
     Column("p95", right=True),
     Column("max", right=True, extra=True),
 )
+SIZE_COLUMNS = (
+    Column("Size"),
+    Column("Apps", right=True, whole=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("p99", right=True),
+    Column("Slowdown p50", right=True),
+    Column("p95", right=True),
+    Column("p99", right=True),
+)
 APPLICATION_COLUMNS = (
     Column("Application"),
     Column("User"),
@@ -71,6 +82,7 @@ def report_parts(console: Console, report: Report) -> list[RenderableType | None
         table(console, QUEUE_COLUMNS, _queue_rows(console, report)),
         _over_time(console, report),
         table(console, USER_COLUMNS, _user_rows(report)),
+        table(console, SIZE_COLUMNS, _size_rows(report)),
         table(console, APPLICATION_COLUMNS, _application_rows(report)),
         Text(_more(report)) if _more(report) else None,
         Text(_unfinished_text(report), style="yellow") if report.unfinished else None,
@@ -106,7 +118,27 @@ def _summary(report: Report) -> list[tuple[str, str | Text]]:
         ("Used", use),
         ("Waiting", _spread_text(report.waiting)),
         ("Turnaround", _spread_text(report.turnaround)),
+        *_fairness(summary("", report)),
     ]
+
+
+def _fairness(run: Run) -> Iterator[tuple[str, str | Text]]:
+    """Slowdown, fairness, and what was lost, where there is something to say."""
+    slow = run.whole.slowdown
+    if slow is not None:
+        yield "Slowdown", f"p50 {slow.p50:.2f}, p95 {slow.p95:.2f}, p99 {slow.p99:.2f}"
+    if run.jain is not None and run.share_error is not None:
+        starved = ""
+        if run.starved_ms:
+            queue = short_queue(run.starved_queue)
+            starved = f", longest starvation {duration_text(run.starved_ms)} ({queue})"
+        yield "Fairness", f"Jain {run.jain:.3f}, share error {run.share_error:.1%}{starved}"
+    whole = run.whole
+    if whole.lost_gb_hours:
+        preempted = f", {whole.preempted_gb_hours:.3g} by preemption"
+        yield "Work lost", f"{whole.lost_gb_hours:.3g} GB hours{preempted}"
+    if whole.on_node is not None and whole.on_rack is not None:
+        yield "Locality", f"{whole.on_node:.0%} on a wanted node, {whole.on_rack:.0%} in its rack"
 
 
 def _spread_text(spread: Spread | None) -> str:
@@ -208,6 +240,24 @@ def _user_rows(report: Report) -> list[list[str | Text]]:
         ]
         for one in longest[:MOST_USERS]
     ]
+
+
+def _size_rows(report: Report) -> list[list[str | Text]]:
+    """Waits and slowdowns by the number of containers of an application."""
+    rows: list[list[str | Text]] = []
+    for group in summary("", report).sizes:
+        wait, slow = group.wait, group.slowdown
+        waits = [] if wait is None else [wait.p50, wait.p95, wait.p99]
+        slows = [] if slow is None else [slow.p50, slow.p95, slow.p99]
+        rows.append(
+            [
+                group.name,
+                str(group.applications),
+                *([duration_text(round(ms)) for ms in waits] or [NOTHING] * 3),
+                *([f"{one:.2f}" for one in slows] or [NOTHING] * 3),
+            ]
+        )
+    return rows
 
 
 def _application_rows(report: Report) -> list[list[str | Text]]:

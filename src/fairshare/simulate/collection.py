@@ -19,10 +19,12 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ExitCode,
+    Locality,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.resources import Resource, scale, subtract, total
 from fairshare.schedulers.protocol import Scheduler
+from fairshare.simulate.levels import KINDS, divided, levels
 from fairshare.simulate.report import (
     ApplicationReport,
     Containers,
@@ -38,17 +40,31 @@ from fairshare.simulate.usage import Interval, Usage
 
 
 class _Tally:
-    """The counters of one application. `live` has the sizes of its live containers."""
+    """The counters of one application. `live` has its live containers; `near` counts containers by
+    locality, if it wants places."""
 
-    __slots__ = ("failed", "first_ms", "granted", "live", "preempted", "queue")
+    __slots__ = (
+        "failed",
+        "first_ms",
+        "granted",
+        "live",
+        "lost",
+        "near",
+        "preempted",
+        "preempted_work",
+        "queue",
+    )
 
-    def __init__(self, queue: str) -> None:
+    def __init__(self, queue: str, near: list[int] | None = None) -> None:
         self.queue = queue
         self.first_ms: int | None = None
         self.granted = 0
         self.failed = 0
         self.preempted = 0
-        self.live: dict[ContainerId, Resource] = {}
+        self.near = near
+        self.lost = 0
+        self.preempted_work = 0
+        self.live: dict[ContainerId, ContainerAllocated] = {}
 
 
 class Collection:
@@ -82,14 +98,16 @@ class Collection:
                 tally = self._tallies[event.application]
                 tally.granted += 1
                 self._granted += 1
-                tally.live[event.container] = event.resource
+                tally.live[event.container] = event
+                if tally.near is not None:
+                    tally.near[event.locality] += 1
                 if tally.first_ms is None:
                     tally.first_ms = now_ms
                 self._usage.change(now_ms, tally.queue, event.resource)
             elif type(event) is ContainerCompleted:
                 self._completed(now_ms, event)
             elif type(event) is ApplicationSubmitted:
-                self._tallies[event.application] = _Tally(event.queue)
+                self._tallies[event.application] = _Tally(event.queue, _places(event))
             elif type(event) is ApplicationRejected:
                 self._tallies[event.application] = _Tally("")
                 self.ended.append(event.application)
@@ -101,8 +119,13 @@ class Collection:
 
     def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
         tally = self._tallies[application_of(event.container)]
-        resource = tally.live.pop(event.container)
-        self._usage.change(now_ms, tally.queue, subtract(self._state.none, resource))
+        granted = tally.live.pop(event.container)
+        self._usage.change(now_ms, tally.queue, subtract(self._state.none, granted.resource))
+        if event.exit_code:
+            work = granted.resource[0] * (now_ms - granted.allocated_ms)
+            tally.lost += work
+            if event.exit_code == ExitCode.PREEMPTED:
+                tally.preempted_work += work
         if event.exit_code == 0:
             self._ends["succeeded"] += 1
         elif event.exit_code == ExitCode.PREEMPTED:
@@ -116,13 +139,13 @@ class Collection:
 
     def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
         tally = self._tallies[event.application]
-        used = total(tally.live.values(), len(self._state.none))
+        used = total((one.resource for one in tally.live.values()), len(self._state.none))
         self._usage.change(now_ms, tally.queue, subtract(self._state.none, used))
         self._usage.change(now_ms, event.queue, used)
         tally.queue = event.queue
 
     def _shares(self) -> dict[str, Resource]:
-        return self._scheduler.leaf_shares()
+        return levels(self._scheduler)
 
     def settle(self, count: int) -> tuple[ApplicationId, ...]:
         """Report on the `count` applications that ended first, as they are now: the state may
@@ -191,6 +214,9 @@ class Collection:
             failed_containers=tally.failed,
             preempted_containers=tally.preempted,
             diagnostics=application.diagnostics,
+            lost_mb_ms=tally.lost,
+            preempted_mb_ms=tally.preempted_work,
+            near=() if tally.near is None else tuple(tally.near),
         )
 
     def _queues(self, admitted: Sequence[ApplicationReport]) -> tuple[QueueReport, ...]:
@@ -202,7 +228,7 @@ class Collection:
         for name in sorted({**members, **self._shares()}):
             of_queue = members.get(name, [])
             used = total((i.used.get(name, none) for i in intervals), len(none))
-            shares = total((i.shares.get(name, none) for i in intervals), len(none))
+            shares = total((_fair(i.shares, name, none) for i in intervals), len(none))
             found.append(
                 QueueReport(
                     name=name,
@@ -236,6 +262,7 @@ class Collection:
     def _sample(self, interval: Interval) -> Sample:
         types = self._state.types
         none = self._state.none
+        nothing = none * len(KINDS)
         names = sorted({**interval.used, **interval.shares})
         return Sample(
             at_ms=interval.at_ms,
@@ -245,7 +272,12 @@ class Collection:
             queues={
                 name: QueueSample(
                     used=self._means(interval.used.get(name, none), interval.length_ms),
-                    fair_share=self._means(interval.shares.get(name, none), interval.length_ms),
+                    **{
+                        kind: self._means(amounts, interval.length_ms)
+                        for kind, amounts in zip(
+                            KINDS, divided(interval.shares.get(name, nothing)), strict=True
+                        )
+                    },
                 )
                 for name in names
             },
@@ -256,6 +288,17 @@ class Collection:
             name: round(area / time_ms, 3) if time_ms else 0.0
             for name, area in zip(self._state.types.names, areas, strict=True)
         }
+
+
+def _places(event: ApplicationSubmitted) -> list[int] | None:
+    """Counters by locality for an application that wants places; None if it does not."""
+    wants = any(group.hosts or group.racks for group in event.submission.tasks)
+    return [0] * len(Locality) if wants else None
+
+
+def _fair(shares: dict[str, Resource], queue: str, none: Resource) -> Resource:
+    found = shares.get(queue)
+    return none if found is None else found[: len(none)]
 
 
 def _users(admitted: Sequence[ApplicationReport]) -> tuple[UserReport, ...]:

@@ -18,6 +18,10 @@ from fairshare.simulate.report import ApplicationReport, Report
 LEAST_RUN_MS: Final = 10_000
 """Shorter runs count as this long in a bounded slowdown (Feitelson et al., 1997)."""
 MOST_MOVED: Final = 10
+ENOUGH: Final = 0.95
+"""A queue with this part of what it is entitled to has enough: containers are not divisible."""
+GB_HOUR: Final = 1024 * 3_600_000
+"""MB·ms."""
 RESAMPLES: Final = 1_000
 EXACT: Final = 1_000
 """Up to so many pairs the interval is resampled; beyond, the normal distribution gives it."""
@@ -34,7 +38,10 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """The applications of a queue, a user or a size. Waits are in ms, None without any."""
+    """The applications of a queue, a user or a size. Waits are in ms, None without any. Work was
+    lost in containers that did not succeed, of which some were preempted. `on_node` is the part of
+    the containers of applications that wanted places that came to a wanted node, `on_rack` at least
+    to its rack; None if none wanted one."""
 
     name: str
     applications: int
@@ -43,12 +50,20 @@ class Group(msgspec.Struct, frozen=True):
     preempted: int
     wait: Times | None
     slowdown: Times | None
+    lost_gb_hours: float = 0.0
+    preempted_gb_hours: float = 0.0
+    on_node: float | None = None
+    on_rack: float | None = None
 
 
 class Run(msgspec.Struct, frozen=True):
     """One simulation. `jain` is Jain's index of the queues' used memory in proportion to their fair
     shares, 1 if all have the same part of theirs; `share_error` the mean part of the cluster's
-    memory that queues had above or below their shares, halved, as each error is one of two."""
+    memory that queues had above or below their shares, halved, as each error is one of two.
+
+    `starved_queue` is the one that used less than it was entitled to for longest, without a break:
+    for `starved_ms`. `used_most` is the largest part of the cluster that was used in an interval.
+    """
 
     name: str
     scheduler: str
@@ -61,6 +76,9 @@ class Run(msgspec.Struct, frozen=True):
     queues: tuple[Group, ...]
     users: tuple[Group, ...]
     sizes: tuple[Group, ...]
+    starved_ms: int = 0
+    starved_queue: str = ""
+    used_most: float = 0.0
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -116,6 +134,7 @@ def compare(reports: Sequence[tuple[str, Report]]) -> Comparison:
 def summary(name: str, report: Report) -> Run:
     """The sums of one report."""
     found = report.applications
+    starved = max(((ms, name) for name, ms in starvations(report).items()), default=(0, ""))
     return Run(
         name=name,
         scheduler=report.scheduler,
@@ -124,6 +143,9 @@ def summary(name: str, report: Report) -> Run:
         longest_wait_ms=max((one.waiting_ms or 0 for one in found), default=0),
         jain=_jain(report),
         share_error=_share_error(report),
+        starved_ms=starved[0],
+        starved_queue=starved[1],
+        used_most=used_most(report),
         whole=_group("all", found),
         queues=_groups(found, lambda one: one.queue),
         users=_groups(found, lambda one: one.user),
@@ -150,6 +172,8 @@ def _groups(
 
 
 def _group(name: str, found: Sequence[ApplicationReport]) -> Group:
+    near = [one.near for one in found if one.near]
+    placed = sum(map(sum, near))
     return Group(
         name=name,
         applications=len(found),
@@ -158,7 +182,38 @@ def _group(name: str, found: Sequence[ApplicationReport]) -> Group:
         preempted=sum(one.preempted_containers for one in found),
         wait=times([one.waiting_ms for one in found if one.waiting_ms is not None]),
         slowdown=times([slow for one in found if (slow := slowdown(one)) is not None]),
+        lost_gb_hours=sum(one.lost_mb_ms for one in found) / GB_HOUR,
+        preempted_gb_hours=sum(one.preempted_mb_ms for one in found) / GB_HOUR,
+        on_node=sum(one[0] for one in near) / placed if placed else None,
+        on_rack=sum(sum(one[:2]) for one in near) / placed if placed else None,
     )
+
+
+def starvations(report: Report) -> dict[str, int]:
+    """By queue the longest time in ms, without a break, in which it used less than it was entitled
+    to, by more than a twentieth, of any resource; in whole intervals of the report."""
+    longest: dict[str, int] = {}
+    running: dict[str, int] = {}
+    for sample in report.timeline:
+        for name, queue in sample.queues.items():
+            owed = any(
+                queue.used.get(kind, 0.0) < amount * ENOUGH
+                for kind, amount in queue.entitled.items()
+            )
+            running[name] = running.get(name, 0) + sample.length_ms if owed else 0
+            longest[name] = max(longest.get(name, 0), running[name])
+    return longest
+
+
+def used_most(report: Report) -> float:
+    """The largest part of the cluster in use over an interval, of the resource of which it is
+    most."""
+    most = 0.0
+    for sample in report.timeline:
+        for kind, whole in sample.total.items():
+            if whole:
+                most = max(most, sample.used.get(kind, 0.0) / whole)
+    return most
 
 
 def slowdown(application: ApplicationReport) -> float | None:

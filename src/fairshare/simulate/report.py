@@ -24,7 +24,12 @@ class Spread(msgspec.Struct, frozen=True):
 
 class ApplicationReport(msgspec.Struct, frozen=True, gc=False):
     """One application. The waiting time is from submission to the first container, the turnaround
-    from submission to the end; None if that did not happen."""
+    from submission to the end; None if that did not happen.
+
+    `lost_mb_ms` is the work of containers that did not succeed, memory times age, of which
+    `preempted_mb_ms` was preempted. `near` counts containers by locality (node, rack, elsewhere);
+    empty if it wanted no place.
+    """
 
     id: str
     name: str
@@ -38,6 +43,9 @@ class ApplicationReport(msgspec.Struct, frozen=True, gc=False):
     failed_containers: int
     preempted_containers: int
     diagnostics: str
+    lost_mb_ms: int = 0
+    preempted_mb_ms: int = 0
+    near: tuple[int, ...] = ()
 
 
 class QueueReport(msgspec.Struct, frozen=True):
@@ -64,10 +72,15 @@ class UserReport(msgspec.Struct, frozen=True):
 
 
 class QueueSample(msgspec.Struct, frozen=True):
-    """One leaf queue in one interval: its mean usage and its mean fair share."""
+    """One leaf queue in one interval: means of what it used, of its fair share, of what its
+    applications used and requested, of what it was entitled to (the smaller of both), and of its
+    capacity or minimum share. The last three are empty in reports of earlier releases."""
 
     used: dict[str, float]
     fair_share: dict[str, float]
+    demand: dict[str, float] = {}
+    entitled: dict[str, float] = {}
+    guaranteed: dict[str, float] = {}
 
 
 class Sample(msgspec.Struct, frozen=True):

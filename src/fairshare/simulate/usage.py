@@ -16,7 +16,8 @@ LOOKS = 2
 
 
 class Interval(msgspec.Struct):
-    """An interval from `at_ms`. `used` and `shares` are amounts times milliseconds, by queue;
+    """An interval from `at_ms`. `used` and `shares` are amounts times milliseconds, by queue, of
+    `shares` those of all kinds of levels (`levels.py`);
     `total` is the cluster's total at its end."""
 
     at_ms: int
@@ -85,8 +86,8 @@ class Usage:
             return
         for queue, share in shares.items():
             if any(share):
-                before = self._shares.get(queue, self._none)
-                self._shares[queue] = add(before, scale(share, passed_ms))
+                area, before = scale(share, passed_ms), self._shares.get(queue)
+                self._shares[queue] = area if before is None else add(before, area)
         self._now_ms = now_ms
 
     def _close(self, total: Resource) -> None:
