@@ -20,12 +20,12 @@ from fairshare.cli.simulated_trace import (
     OF_TRACES,
     OF_WORKLOADS,
     TraceOptions,
-    Watch,
     is_workload,
     read_trace,
     refuse,
 )
 from fairshare.cli.simulation_report import report_parts
+from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.client.refusals import in_plain_words
@@ -204,6 +204,22 @@ def command(**options: Any) -> None:
     configuration = read_directory(given.conf, scheduler=given.scheduler)
     for problem in configuration.problems:
         click.echo(plain(str(problem)), err=True)
+    try:
+        with Watch() as watch:
+            watch.reads(given.trace or given.workload or Path())
+            setup = _setup(given, configuration)
+            report = None if given.seeds is not None else _once(setup, given, watch)
+    except KeyboardInterrupt:
+        click.echo("Ctrl-C ended it: there is no report", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    if report is None:
+        _several(setup, given.seeds or 1, as_json=given.as_json)
+    else:
+        _show(given, report, watch)
+
+
+def _setup(given: Given, configuration: Configuration) -> Setup:
+    """Read what is simulated; refuse options that have no effect on it."""
     read = _read(given, configuration)
     offered = _nodes(configuration, read, given)
     configuration = with_reservations(configuration, len(offered))
@@ -213,10 +229,9 @@ def command(**options: Any) -> None:
         refuse(of_one, "they are of one run, and --seeds makes several")
     if not setup.has_chance:
         refuse(("seed", "seeds"), "no part of this run depends on a seed; --faults does")
-    if given.seeds is None:
-        _once(setup, given)
-    else:
-        _several(setup, given.seeds, as_json=given.as_json)
+    if given.parquet is not None:
+        check_parquet()
+    return setup
 
 
 def _read(given: Given, configuration: Configuration) -> Workload:
@@ -239,18 +254,19 @@ def _read(given: Given, configuration: Configuration) -> Workload:
     )
 
 
-def _once(setup: Setup, given: Given) -> None:
-    """Run once, print the report, and exit with the code for it."""
-    if given.parquet is not None:
-        check_parquet()
+def _once(setup: Setup, given: Given, watch: Watch) -> Report:
+    """Run once."""
     events = given.events
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
-    watch = Watch(setup.workload)
+    watch.simulates([one.at_ms for one in setup.workload.arrivals])
     try:
-        with watch:
-            report = simulate(setup, given.seed, journal, watch)
+        return simulate(setup, given.seed, journal, watch, watch.hurries)
     finally:
         journal.close()
+
+
+def _show(given: Given, report: Report, watch: Watch) -> None:
+    """Print the report, write its files, and exit with the code for it."""
     if given.as_json:
         click.echo(encode(report), nl=False)
     else:

@@ -32,6 +32,8 @@ from fairshare.simulate.workload import Workload
 from fairshare.wording import counted
 
 _LOOK_S: Final = 0.25
+EXPLAINED: Final = 100
+"""Of so many applications it is said why they wait, if Ctrl-C ended the simulation."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -49,8 +51,15 @@ class Setup(msgspec.Struct, frozen=True):
         return self.faults is not None
 
 
-def simulate(setup: Setup, seed: int, journal: Journal, stops: Callable[[int], bool]) -> Report:
-    """One run; `stops` is asked after each instant, whether to end there."""
+def simulate(
+    setup: Setup,
+    seed: int,
+    journal: Journal,
+    stops: Callable[[int], bool],
+    stopped: Callable[[], bool],
+) -> Report:
+    """One run. `stops` is asked after each instant, and `stopped` within them, whether to end with
+    a report of what there is."""
     configuration = setup.configuration
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     simulator = Simulator(
@@ -61,13 +70,15 @@ def simulate(setup: Setup, seed: int, journal: Journal, stops: Callable[[int], b
         nodes=setup.nodes,
         beat_interval_ms=configuration.heartbeat_interval_ms,
         stops=stops,
+        hurries=stopped,
         forgets=True,
         faults=None if setup.faults is None else Faults(setup.faults, seed),
     )
     # Millions of small objects are created and freed, hardly any in reference cycles.
     gc.set_threshold(100_000, 50, 100)
     report = simulator.run(setup.until_ms)
-    return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler))
+    most = EXPLAINED if stopped() else None
+    return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler, most))
 
 
 class _Worker:
@@ -87,7 +98,12 @@ def _run(seed: int) -> RunNumbers | None:
     stopped = _Worker.stopped
     if stopped.value:
         return None
-    report = simulate(_Worker.setup, seed, ForgetfulJournal(), lambda _: bool(stopped.value))
+
+    def is_stopped() -> bool:
+        return bool(stopped.value)
+
+    journal = ForgetfulJournal()
+    report = simulate(_Worker.setup, seed, journal, lambda _: is_stopped(), is_stopped)
     return None if stopped.value else numbers_of(report, seed)
 
 

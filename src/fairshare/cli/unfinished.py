@@ -1,5 +1,7 @@
 """Owns the report about applications that did not end in a simulation."""
 
+from typing import Final
+
 from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
@@ -14,13 +16,22 @@ _FOR_EVER = frozenset(
 """Causes that do not end as long as cluster and configuration stay the same."""
 
 
-def unfinished(scheduler: Scheduler) -> tuple[Unfinished, ...]:
-    """The applications that are not over, each with the most important reason why it waits."""
+NOT_SAID: Final = "Why it waits was not looked at."
+
+
+def unfinished(scheduler: Scheduler, most: int | None = None) -> tuple[Unfinished, ...]:
+    """The applications that are not over, each with the most important reason why it waits; with
+    `most` only of so many, as each takes a while."""
     state = scheduler.state
     words = Words(state.types, state.epoch_ms)
-    found = []
+    found: list[Unfinished] = []
     for application in state.applications.values():
         if application.over:
+            continue
+        if most is not None and len(found) >= most:
+            name = application_name(state.epoch_ms, application.id)
+            submission = application.submission
+            found.append(Unfinished(name, submission.name, application.queue, sentence=NOT_SAID))
             continue
         why = reasons(application, scheduler.limits_of(application.id), state)
         found.append(_of(application, state.epoch_ms, why, words))

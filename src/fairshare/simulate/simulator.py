@@ -44,6 +44,8 @@ class Simulator:
     order, before the first submission. `stops` is asked after each instant, whether to end there.
     With `forgets` the state forgets most applications that are over, as a server's does; the
     report has all of them. It keeps them where the workload's submissions name others to wait for.
+    `hurries` is asked within an instant, whether to leave it as it is because `stops` will end the
+    simulation there.
     With `faults` nodes are lost and tasks fail, as long as an application is left.
     """
 
@@ -60,6 +62,7 @@ class Simulator:
         stops: Callable[[int], bool] | None = None,
         forgets: bool = False,
         faults: Faults | None = None,
+        hurries: Callable[[], bool] | None = None,
     ) -> None:
         self.agenda = Agenda()
         self.clock = VirtualClock()
@@ -91,6 +94,7 @@ class Simulator:
         )
         self._unforgotten: tuple[ApplicationId, ...] = ()
         self._stops = stops
+        self._hurries = hurries
 
     def run(self, until_ms: int | None = None) -> Report:
         """Run to the end, or to an instant; may be called again with a later one.
@@ -170,8 +174,8 @@ class Simulator:
             self._arrived += 1
         while True:
             self._reported = []
-            self.runtime.turn(now_ms, inputs)
-            if not self._reported:
+            self.runtime.turn(now_ms, inputs, self._hurries)
+            if not self._reported or (self._hurries is not None and self._hurries()):
                 break
             inputs = self._reported
         if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:

@@ -1,15 +1,19 @@
 """The verb that simulates, with traces of real clusters."""
 
+import doctest
 import json
 import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from fairshare.cli.simulated_trace import Watch, progress_text
+from fairshare.cli import simulation_watch
+from fairshare.cli.simulation_watch import Watch, progress_text
 from fairshare.cli.verbs import fairshare
-from fairshare.simulate.workload import Workload
+from fairshare.simulate.traces.rows import lines_of, on_read
 
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = ROOT / "examples" / "three-teams"
@@ -127,20 +131,68 @@ def test_ctrl_c_ends_a_simulation_with_a_report(simulate, monkeypatch):
     assert asked[-1] < 600_000
 
 
-def test_a_terminal_sees_how_far_it_is(monkeypatch, capsys):
+def test_ctrl_c_while_a_trace_is_read_says_that_there_is_no_report(simulate, monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("fairshare.cli.simulate.read_trace", interrupt)
+    result = simulate()
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert "Ctrl-C ended it: there is no report" in result.stderr
+
+
+def test_ctrl_c_ends_an_instant_that_takes_long(simulate, tmp_path):
+    nodes = "; MaxNodes: 2000\n; MaxProcs: 64000\n"
+    jobs = "".join(
+        f"{number} 0 0 3000 1000 -1 -1 1000 -1 -1 1 1 1 -1 2 -1 -1 -1\n" for number in range(1, 50)
+    )
+    trace = tmp_path / "large.swf"
+    trace.write_text(nodes + jobs)
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    began_s = time.monotonic()
+    result = simulate(trace=trace)
+    timer.join()
+    assert result.exit_code == 130, result.output
+    assert time.monotonic() - began_s < 30
+
+
+def test_a_terminal_sees_how_far_it_is_although_one_instant_takes_long(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with Watch(Workload((), ())) as watch:
-        watch._look_s = 0.0
-        for now_ms in range(64):
-            assert watch(now_ms) is False
-    assert "applications arrived" in capsys.readouterr().err
+    with Watch() as watch:
+        watch.reads(CONFIGURATION)
+        until("reading three-teams", capsys)
+        watch.simulates([0, 10])
+        until("1 of 2 applications arrived", capsys)
+        assert watch(10) is False
+        until("waiting for their ends", capsys)
+
+
+def until(text, capsys):
+    """Wait until this was written."""
+    said, began_s = "", time.monotonic()
+    while text not in said:
+        assert time.monotonic() - began_s < 30, said
+        time.sleep(0.01)
+        said += capsys.readouterr().err
 
 
 def test_progress_estimates_the_rest_by_the_pace_so_far():
-    assert progress_text(0, 0, [10], 1.0) == (
-        "0 h simulated, 0 of 1 application arrived, about 10 s left"
-    )
+    assert progress_text(0, 0, [10], 1.0) == "0 h simulated, 0 of 1 application arrived, for 1 s"
     assert progress_text(10, 1, [10], 1.0).endswith("waiting for their ends")
+    assert progress_text(1, 1, [0, 3_601], 1.0).endswith("about 1h 00m left")
+    assert doctest.testmod(simulation_watch).failed == 0
+
+
+def test_reading_is_measured_by_what_was_read(tmp_path, monkeypatch):
+    trace = tmp_path / "log.swf"
+    trace.write_text(LOG)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    with Watch() as watch:
+        watch.reads(trace)
+        read = sum(len(text) + 1 for _, text in lines_of(trace))
+        assert watch._read == read == trace.stat().st_size
+    assert on_read.get() is None
 
 
 @pytest.mark.skipif(not TRACES.is_dir(), reason="the shared traces are not beside this checkout")

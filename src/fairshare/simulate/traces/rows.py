@@ -11,6 +11,7 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -34,6 +35,9 @@ class DamagedLine(TraceUnreadable):
         super().__init__(f"{path}:{line}: {reason}")
 
 
+on_read: ContextVar[Callable[[int], None] | None] = ContextVar("on_read", default=None)
+"""What is called with the number of characters that were read of a trace, for lines of progress."""
+
 LONGEST_PIECE = 65_536
 """The number of characters that are read at once where lines may be of any length."""
 
@@ -54,9 +58,12 @@ def pieces_of(path: Path) -> Iterator[str]:
 def _read(path: Path, read: Callable[[IO[str]], str]) -> Iterator[tuple[int, str]]:
     """What `read` reads until it reads nothing, each with the line on which it begins."""
     line = 1
+    count = on_read.get()
     try:
         with _opened(path) as file:
             while text := read(file):
+                if count is not None:
+                    count(len(text))
                 yield line, text
                 line += text.count("\n")
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
