@@ -121,6 +121,7 @@ screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (nee
 
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
 
 # The oldest supported Python is what pins are chosen with: it needs every backport that a later one
 # does without. The locks keep their versions unless pyproject.toml asks otherwise.

@@ -149,6 +149,21 @@ def test_a_history_is_reproduced_from_any_state_of_it(kind, given_arrivals, give
     ]
 
 
+def test_a_server_that_takes_stock_decides_nothing_before_it_first_did():
+    """Its first settlement is at 44 ms, so that the next thorough round of its nodes is later."""
+    records = [
+        one
+        for one in recorded("fair", [(44, "root.a", (2, 1, [1_000] * 6, 0))], [])
+        if one.now_ms >= 44 or type(one.input).__name__ != "UpdateShares"
+    ]
+    world = read_history(records, "fair", ResourceTypes(), EPOCH_MS)
+    assert (world.begin_ms, world.decided_ms) == (0, 44)
+    found = []
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+    Rerun(world, manager, pauses=[(0, 44)], observers=(found.append,)).run()
+    assert min(one.now_ms for one in found if type(one.input).__name__ == "UpdateShares") == 44
+
+
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SETTINGS)), arrivals, others)
 def test_compact_records_reproduce_what_full_ones_do(kind, given_arrivals, given_others):
@@ -214,9 +229,8 @@ def trim_after(directory, kind, records, parts, bounds):
             manager = position.manager()
             where = position.position
             journal.save(freeze(where.sequence, where.now_ms, {"manager": manager}))
-        last = journal.snapshots()[-1]
         for part in sorted(ends):
-            end = min(last, int(part * len(records)))
+            end = int(part * (len(records) - 1))  # a journal is never trimmed to nothing
             if end >= journal.first_record():
                 with contextlib.closing(LongHistory.open_for_writing(directory)) as history:
                     history.take(journal, end, bounds)

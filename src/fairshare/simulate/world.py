@@ -113,6 +113,8 @@ class World(msgspec.Struct, frozen=True):
     grants: tuple[Grant, ...]
     pauses: tuple[tuple[int, int], ...] = ()
     """Spans of time in which no server ran, and nothing was decided."""
+    decided_ms: int | None = None
+    """When the runtime first did something by itself; a server takes stock before that."""
     timers: tuple[int, ...] = ()
     """When timers of the scheduler fired: on a real machine a little later than they wanted."""
     censored: int = 0

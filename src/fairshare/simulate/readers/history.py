@@ -160,6 +160,7 @@ class _Reader:
         self._facts: dict[Fact, int] = {}
         self._latest: dict[ApplicationId, Fact] = {}
         self._first_ms: int | None = None
+        self._decided_ms: int | None = None  # when the runtime first did something by itself
         self._now_ms = 0
         self._turn = 0
         self._apart = True
@@ -209,6 +210,8 @@ class _Reader:
         kind = type(given)
         if kind in OWN or now_ms != self._now_ms:
             self._apart = True
+        if kind in OWN and self._decided_ms is None:
+            self._decided_ms = now_ms
         if kind in OWN and (not self._timers or self._timers[-1] != now_ms):
             self._timers.append(now_ms)
         if self._paused_ms is not None and now_ms > self._paused_ms:
@@ -356,6 +359,7 @@ class _Reader:
             },
             grants=tuple(self._grants),
             pauses=tuple(self._pauses),
+            decided_ms=self._decided_ms,
             timers=tuple(self._timers),
             censored=censored,
             drivers=len(self._masters),

@@ -1,0 +1,299 @@
+"""Owns `python -m soak.plans`: random lives of servers, whose histories a plan must reproduce.
+
+Each life is a few seconds of a real server: its writer, its clock, its journal, with containers
+that are timers. Applications of tasks and of drivers come; nodes are lost and join, are drained and
+undrained; applications are killed; the configuration is reloaded; queues are starved and preempt.
+Then the unchanged configuration is planned on the journal: each grant must be made again, the same
+container on the same node, within 10 ms. What is random follows from the seed, but for the moments
+at which the server runs: a life in which the machine kept it waiting for long proves nothing, and
+counts apart.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+from tests.manual_engine import ManualEngine
+
+from fairshare.cli.recorded_history import read_world
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.errors import InputError
+from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.events import ContainerCompleted, ExitCode
+from fairshare.model.inputs import (
+    ContainerExited,
+    DrainNode,
+    Input,
+    KillApplication,
+    LaunchContainer,
+    LoadConfiguration,
+    MasterRegistered,
+    NodeJoined,
+    NodeLost,
+    ReleaseContainers,
+    RequestContainers,
+    SubmitApplication,
+    UndrainNode,
+    UnregisterMaster,
+)
+from fairshare.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.plan.planning import Proof, proof_of, reproduced
+from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+
+BEAT_MS = 100
+CALM_MS = 25
+"""A plan takes timers to be late by up to 20 ms (`simulate/rerun.py`): a server that was kept
+waiting for much longer may have decided in another order than it can know."""
+LIFE_S = 2.5
+QUEUES = ("root.a", "root.b", "root.c")
+NODES = ("n1", "n2", "n3")
+NODE = {"memory-mb": 8192, "vcores": 8}
+
+
+def settings_with(weights: tuple[float, ...]) -> FairSettings:
+    """Queues with these weights, which preempt after a tenth of a second."""
+    queues = {
+        name: QueueSettings(
+            name, weight=weight, fair_share_timeout_ms=100, fair_share_threshold=1.0
+        )
+        for name, weight in zip(QUEUES, weights, strict=True)
+    }
+    return FairSettings(
+        allocations=AllocationSettings(queues=queues, from_file=True),
+        preemption=True,
+        preemption_utilization_threshold=0.5,
+        wait_before_kill_ms=100,
+    )
+
+
+class Verdict(msgspec.Struct):
+    """How well a life was reproduced, what was in it by kind, and the longest time in ms that the
+    machine kept the server waiting."""
+
+    proof: Proof
+    kinds: Counter[str]
+    lag_ms: float
+
+    @property
+    def calm(self) -> bool:
+        """Whether the life proves anything."""
+        return self.lag_ms < CALM_MS
+
+    @property
+    def whole(self) -> bool:
+        """Whether every grant was made again."""
+        return self.proof.reproduced == self.proof.grants
+
+
+class TimedEngine(ManualEngine):
+    """Containers that end by timers of the event loop."""
+
+    def __init__(self, path: Path, chance: random.Random) -> None:
+        super().__init__(path, *(NodeOffer(one, "/default-rack", NODE, {}) for one in NODES))
+        self._chance = chance
+
+    def launch(self, order: LaunchOrder) -> None:
+        super().launch(order)
+        if order.command.arguments == ("drive",):
+            return
+        code = 1 if self._chance.random() < 0.05 else 0
+        run_s = self._chance.uniform(0.05, 0.8)
+        asyncio.get_running_loop().call_later(run_s, self.end, order.container, code)
+
+
+class Life:
+    """One server, and what happens to it."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self._chance = random.Random(seed)
+        self._engine = TimedEngine(folder / "containers", random.Random(seed + 1))
+        self._weights = (1.0, 2.0, 1.0)
+        self.lag_ms = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Live, and end."""
+        settings = settings_with(self._weights)
+        server = LiveServer(
+            LiveSettings(
+                scheduler="fair",
+                types=settings.types,
+                scheduler_settings=msgspec.json.encode(settings),
+                heartbeat_interval_ms=BEAT_MS,
+                host="127.0.0.1",
+                port=0,
+                state_directory=self.folder / "state",
+                nodes=1,
+                memory_mb=None,
+                vcores=None,
+                stop_containers=True,
+                warnings=(),
+            ),
+            lambda settings, path: self._engine,
+        )
+        await server.start("http://127.0.0.1:1")
+        try:
+            loop = asyncio.get_running_loop()
+            until_s = loop.time() + LIFE_S
+            self._tasks.add(asyncio.create_task(self._measure()))
+            while loop.time() < until_s:
+                await self._act(server)
+                await asyncio.sleep(self._chance.uniform(0.005, 0.15))
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for application in tuple(server.service.state.applications.values()):
+                if not application.over:
+                    await self._ask(server, KillApplication(application.id))
+        finally:
+            await server.close()
+
+    async def _measure(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            before_s = loop.time()
+            await asyncio.sleep(0.002)
+            self.lag_ms = max(self.lag_ms, 1000 * (loop.time() - before_s) - 2)
+
+    async def _act(self, server: LiveServer) -> None:
+        kinds = ("tasks", "driver", "kill", "drain", "undrain", "lose", "join", "reload")
+        (kind,) = self._chance.choices(kinds, (10, 3, 2, 1, 2, 1, 3, 1))
+        applications = [one.id for one in server.service.state.applications.values()]
+        match kind:
+            case "tasks":
+                await self._ask(server, self._submission())
+            case "driver":
+                task = asyncio.create_task(self._drive(server))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            case "kill" if applications:
+                await self._ask(server, KillApplication(self._chance.choice(applications)))
+            case "drain":
+                await self._ask(server, DrainNode(self._chance.choice(NODES[1:])))
+            case "undrain":
+                await self._ask(server, UndrainNode(self._chance.choice(NODES[1:])))
+            case "lose" if "n3" in server.service.state.nodes:
+                await self._ask(server, NodeLost("n3"))
+            case "join" if "n3" not in server.service.state.nodes:
+                await self._ask(server, NodeJoined("n3", tuple(NODE.values())))
+            case "reload":
+                self._weights = tuple(self._chance.choice((0.5, 1.0, 4.0)) for _ in QUEUES)
+                encoded = msgspec.json.encode(settings_with(self._weights))
+                epoch_ms = server.service.state.epoch_ms
+                await self._ask(server, LoadConfiguration(encoded, epoch_ms))
+
+    @staticmethod
+    async def _ask(server: LiveServer, given: Input) -> None:
+        with contextlib.suppress(InputError):  # refused, as an unknown node or an ended application
+            await server.service.ask(given)
+
+    def _submission(self) -> SubmitApplication:
+        chance = self._chance
+        group = TaskGroup(
+            "t",
+            chance.randint(1, 30),
+            (1024 * chance.randint(1, 3), 1),
+            Command(("true",)),
+            hosts=chance.choice(((), (), NODES[:1], NODES[1:])),
+        )
+        return SubmitApplication(
+            chance.choice(("ann", "bob")), chance.choice(QUEUES), tasks=(group,)
+        )
+
+    async def _drive(self, server: LiveServer) -> None:
+        """A master: it registers, requests, launches, releases, and unregisters."""
+        given = SubmitApplication(
+            "dan", self._chance.choice(QUEUES), master=(1024, 1), driver=Command(("drive",))
+        )
+        events = await server.service.ask(given)
+        number = next(iter(events)).application  # type: ignore[union-attr]
+        applications = server.service.state.applications
+        while not any(one in self._engine.live for one in applications[number].containers):
+            await asyncio.sleep(0.01)
+            if applications[number].over:
+                return
+        master = next(iter(applications[number].containers))
+        await self._ask(server, MasterRegistered(number))
+        await asyncio.sleep(self._chance.uniform(0.01, 0.1))
+        asked = self._chance.randint(1, 6)
+        request = ContainerRequest(asked, (1024, 1))
+        await self._ask(server, RequestContainers(number, (request,)))
+        done: set[int] = {master}
+        until_s = asyncio.get_running_loop().time() + 1.0
+        while asyncio.get_running_loop().time() < until_s and not applications[number].over:
+            for container in [one for one in applications[number].containers if one not in done]:
+                done.add(container)
+                if self._chance.random() < 0.2:
+                    await self._ask(server, ReleaseContainers(number, (container,)))
+                else:
+                    command = Command(("true",))
+                    await self._ask(server, LaunchContainer(number, container, command))
+            await asyncio.sleep(0.01)
+        await self._ask(server, UnregisterMaster(number))
+        self._engine.report(ContainerExited(master, 0))
+
+
+def judge(state: Path) -> tuple[Proof, Counter[str]]:
+    """How well a plan with the unchanged configuration reproduces a life; and what was in it."""
+    world = read_world(state)
+    found = reproduced(world, BEAT_MS, 600_000)
+    kinds: Counter[str] = Counter(type(one.input).__name__ for one in world.entries)
+    with contextlib.closing(SqliteJournal(state, read_only=True)) as journal:
+        kinds["preempted"] = sum(
+            type(event) is ContainerCompleted and event.exit_code == ExitCode.PREEMPTED
+            for record in journal.records()
+            for event in record.events
+        )
+    return proof_of(world, found), kinds
+
+
+def live(seed: int) -> Verdict:
+    """One life, and the verdict."""
+    with tempfile.TemporaryDirectory(prefix="fairshare-plans-") as folder:
+        life = Life(Path(folder), seed)
+        asyncio.run(life.run())
+        proof, kinds = judge(life.folder / "state")
+        return Verdict(proof, kinds, life.lag_ms)
+
+
+def main() -> int:
+    """Run lives, and say how many grants were made again."""
+    parser = argparse.ArgumentParser(prog="python -m soak.plans", description=__doc__)
+    parser.add_argument("--lives", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    verdicts = []
+    for seed in range(given.seed, given.seed + given.lives):
+        one = live(seed)
+        verdicts.append(one)
+        print(
+            f"seed {seed}: {one.proof.reproduced} of {one.proof.grants} grants, at most"
+            f" {one.proof.largest_ms} ms apart; the machine was late by {one.lag_ms:.0f} ms",
+            flush=True,
+        )
+    for title, some in (
+        ("calm", [one for one in verdicts if one.calm]),
+        ("disturbed", [one for one in verdicts if not one.calm]),
+    ):
+        again = sum(one.proof.reproduced for one in some)
+        grants = sum(one.proof.grants for one in some)
+        print(
+            f"{title}: {sum(one.whole for one in some)} of {len(some)} lives whole,"
+            f" {again} of {grants} grants"
+        )
+    kinds = sum((one.kinds for one in verdicts), Counter[str]())
+    print(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    return 0 if all(one.whole for one in verdicts if one.calm) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
