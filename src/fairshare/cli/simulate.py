@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import MEMORY, plain
+from fairshare.cli.cluster_source import read_cluster_from
 from fairshare.cli.compare import write_page
 from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
@@ -66,6 +67,7 @@ class Given(msgspec.Struct):
     span: int | None
     gang: bool
     nodes: int | None
+    cluster_from: str | None
     node_memory_mb: int | None
     node_vcores: int | None
     until: int | None
@@ -113,6 +115,12 @@ class Given(msgspec.Struct):
     "--nodes",
     type=Whole(1, MOST_NODES),
     help="The number of nodes, instead of the workload's nodes.",
+)
+@click.option(
+    "--cluster-from",
+    metavar="SOURCE",
+    help="The nodes of another cluster, instead of the workload's: a ResourceManager's address, or"
+    " a file with what `scontrol show nodes` or `sinfo -N -o '%N %c %m %G'` prints.",
 )
 @click.option("--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [8192]")
 @click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [8]")
@@ -237,7 +245,7 @@ def _setup(given: Given, configuration: Configuration) -> Setup:
 def _read(given: Given, configuration: Configuration) -> Workload:
     if given.trace is not None:
         refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
-        replaced = () if given.nodes is None else _alike(configuration, given.nodes, given)
+        replaced = _replaced(given, configuration)
         options = TraceOptions(given.mapping, given.limit, given.span, given.gang, replaced)
         parts = (configuration.scheduler, configuration.types, configuration.settings)
         return read_trace(given.trace, *parts, options)
@@ -358,6 +366,15 @@ def _finish(report: Report, watch: Watch, *, ends: bool) -> None:
         raise SystemExit(1)
 
 
+def _replaced(given: Given, configuration: Configuration) -> tuple[NodeJoined, ...]:
+    """The nodes of the command line; none if it does not say."""
+    if given.cluster_from is not None:
+        if given.nodes is not None:
+            raise click.UsageError("--nodes and --cluster-from both say what there is: use one")
+        return read_cluster_from(given.cluster_from, configuration.types)
+    return () if given.nodes is None else _alike(configuration, given.nodes, given)
+
+
 def _nodes(
     configuration: Configuration, workload: Workload, given: Given
 ) -> tuple[NodeJoined, ...]:
@@ -365,6 +382,8 @@ def _nodes(
     count = given.nodes
     if count is None and (given.node_memory_mb or given.node_vcores):
         raise click.UsageError("--node-memory-mb and --node-vcores need --nodes")
+    if given.trace is None and (replaced := _replaced(given, configuration)):
+        return replaced
     if count is not None:
         return _alike(configuration, count, given)
     if workload.nodes:

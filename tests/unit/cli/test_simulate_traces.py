@@ -50,6 +50,19 @@ def test_the_first_jobs_of_a_trace_can_be_taken(simulate):
         assert len(json.loads(simulate("--json", *option).stdout)["applications"]) == 3
 
 
+def test_the_nodes_can_be_those_of_another_cluster(simulate, tmp_path):
+    file = tmp_path / "nodes.txt"
+    file.write_text("NodeName=n1 CPUTot=16 RealMemory=65536 State=IDLE")
+    total = json.loads(simulate("--json", "--cluster-from", file).stdout)["timeline"][0]["total"]
+    assert total == {"memory-mb": 65536, "vcores": 16}
+    example = ROOT / "examples" / "workloads" / "three-teams.yaml"
+    options = ("--json", "--until", "1m", "--cluster-from", file)
+    report = json.loads(simulate(*options, trace=example).stdout)
+    assert report["timeline"][0]["total"] == {"memory-mb": 65536, "vcores": 16}
+    assert simulate("--cluster-from", file, "--nodes", 3).exit_code == 2
+    assert "cannot read nowhere" in simulate("--cluster-from", "nowhere").stderr
+
+
 def test_a_mapping_chooses_queues(simulate, tmp_path):
     file = tmp_path / "map.yaml"
     file.write_text("{users: {user1: root.research}, default: root.adhoc}")
