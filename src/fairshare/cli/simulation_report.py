@@ -54,7 +54,7 @@ USER_COLUMNS = (
     Column("max", right=True, extra=True),
 )
 SIZE_COLUMNS = (
-    Column("Size"),
+    Column("Size", whole=True),
     Column("Apps", right=True, whole=True),
     Column("Wait p50", right=True),
     Column("p95", right=True),

@@ -3,7 +3,7 @@
 Follows the records of one run. Decides nothing.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -47,7 +47,7 @@ class Competition:
             for container, granted in application.containers.items():
                 self._sizes[container] = granted.resource
                 self._used = add(self._used, granted.resource)
-            if not application.over and any(application.asks.pending):
+            if not application.over and any(application.attempt.asks.pending):
                 self._waiting_since[number] = application.submitted_ms
 
     def observe(self, record: Record) -> None:
@@ -68,7 +68,7 @@ class Competition:
         ]
         self._most = max(self._most, *parts) if parts else self._most
         number = event.application
-        application: Any = self._state.applications.get(number)
+        application = self._state.applications.get(number)
         if application is None:
             return
         since_ms = self._waiting_since.pop(number, None)
@@ -76,7 +76,7 @@ class Competition:
             since_ms = application.submitted_ms
         if since_ms is not None:
             self._waited_ms = max(self._waited_ms, now_ms - since_ms)
-        if any(application.asks.pending):
+        if any(application.attempt.asks.pending):
             self._waiting_since[number] = now_ms
 
     def found(self, now_ms: int) -> Competed:
@@ -84,6 +84,10 @@ class Competition:
         waited_ms = self._waited_ms
         for number, since_ms in self._waiting_since.items():
             application = self._state.applications.get(number)
-            if application is not None and not application.over and any(application.asks.pending):
+            if (
+                application is not None
+                and not application.over
+                and any(application.attempt.asks.pending)
+            ):
                 waited_ms = max(waited_ms, now_ms - since_ms)
         return Competed(round(self._most, 6), waited_ms)

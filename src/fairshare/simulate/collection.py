@@ -165,8 +165,7 @@ class Collection:
 
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
-        self._usage.advance(now_ms, self._shares(), self._state.total)
-        self._usage.finish(self._state.total)
+        self._usage.finish(now_ms, self._shares(), self._state.total)
         applications = self._applications()
         admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
         first_ms = min((one.submitted_ms for one in admitted), default=0)

@@ -21,7 +21,7 @@ def levels(scheduler: Scheduler) -> dict[str, Resource]:
     demands: dict[str, Resource] = {}
     for application in state.applications.values():
         if not application.over:
-            wanted = add(application.used, application.asks.pending)
+            wanted = add(application.used, application.attempt.asks.pending)
             before = demands.get(application.queue)
             demands[application.queue] = wanted if before is None else add(before, wanted)
     found = {}

@@ -65,18 +65,21 @@ class Usage:
         meter.used = add(meter.used, change)
 
     def advance(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
-        """Advance the time; these fair shares and this total applied since the last call."""
-        while now_ms >= self._begin_ms + self._length_ms:
-            edge_ms = self._begin_ms + self._length_ms
-            self._share(edge_ms, shares)
-            self._close(total)
-        self._share(now_ms, shares)
-        # At the end of the interval at the latest: what is used afterwards is of the next one.
-        end_ms = self._begin_ms + self._length_ms
-        self.look_ms = min(now_ms + max(1, self._length_ms // LOOKS), end_ms)
+        """Advance the time to an instant. These are the shares before its decisions, as they were
+        at each look that is due by then, since nothing has changed in between: what is read does
+        not depend on instants at which nothing happens."""
+        while self.look_ms <= now_ms:
+            self._share(self.look_ms, shares)
+            if self.look_ms == self._begin_ms + self._length_ms:
+                self._close(total)
+            # At the end of the interval at the latest: what is used afterwards is of the next one.
+            later_ms = self.look_ms + max(1, self._length_ms // LOOKS)
+            self.look_ms = min(later_ms, self._begin_ms + self._length_ms)
 
-    def finish(self, total: Resource) -> None:
-        """End the current interval at the instant of the last `advance`."""
+    def finish(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
+        """Advance the time, and end the current interval there."""
+        self.advance(now_ms, shares, total)
+        self._share(now_ms, shares)
         if self._now_ms > self._begin_ms:
             self._close(total)
 

@@ -20,8 +20,7 @@ def test_amounts_are_multiplied_with_their_time():
 def test_what_goes_on_is_counted_in_each_interval():
     usage = Usage((0, 0))
     usage.change(500, "a", (2, 0))
-    usage.advance(2_500, {}, TOTAL)
-    usage.finish(TOTAL)
+    usage.finish(2_500, {}, TOTAL)
     assert [(one.length_ms, one.used.get("a", 0)) for one in usage.intervals] == [
         (1_000, (1_000, 0)),
         (1_000, (2_000, 0)),
@@ -32,17 +31,26 @@ def test_what_goes_on_is_counted_in_each_interval():
 def test_a_share_counts_from_one_look_to_the_next():
     usage = Usage((0, 0))
     usage.advance(400, {"a": (10, 0)}, TOTAL)
-    assert usage.look_ms == 900
-    usage.advance(1_000, {"a": (20, 0), "b": (0, 0)}, TOTAL)
-    assert usage.intervals[0].shares == {"a": (400 * 10 + 600 * 20, 0)}
+    assert usage.look_ms == 501
+    usage.advance(700, {"a": (20, 0)}, TOTAL)
+    usage.advance(1_000, {"a": (30, 0), "b": (0, 0)}, TOTAL)
+    assert usage.intervals[0].shares == {"a": (1 * 10 + 500 * 20 + 499 * 30, 0)}
+
+
+def test_instants_at_which_nothing_changes_change_nothing():
+    few, many = Usage((0, 0)), Usage((0, 0))
+    for now_ms, share in ((700, 10), (1_900, 20), (4_000, 0)):
+        few.advance(now_ms, {"a": (share, 0)}, TOTAL)
+        for earlier_ms in (now_ms - 150, now_ms - 3, now_ms):
+            many.advance(earlier_ms, {"a": (share, 0)}, TOTAL)
+    assert many.intervals == few.intervals
 
 
 def test_intervals_double_when_there_are_too_many():
     usage = Usage((0, 0))
     usage.change(0, "a", (3, 0))
     end_ms = 1_000 * FIRST_INTERVAL_MS
-    usage.advance(end_ms, {"a": (7, 0)}, TOTAL)
-    usage.finish(TOTAL)
+    usage.finish(end_ms, {"a": (7, 0)}, TOTAL)
     intervals = usage.intervals
     assert MOST_INTERVALS / 2 <= len(intervals) < MOST_INTERVALS
     assert sum(one.length_ms for one in intervals) == end_ms
@@ -54,7 +62,7 @@ def test_intervals_double_when_there_are_too_many():
 def test_finishing_where_an_interval_has_just_ended_adds_none():
     usage = Usage((0, 0))
     usage.advance(1_000, {}, TOTAL)
-    usage.finish(TOTAL)
+    usage.finish(1_000, {}, TOTAL)
     assert len(usage.intervals) == 1
 
 
@@ -69,6 +77,5 @@ def test_an_interval_has_nothing_of_the_next_one():
         elif now_ms % 70 == 0:  # one container ends, and the next one begins
             usage.change(now_ms, "a", (-100, 0))
             usage.change(now_ms, "a", (100, 0))
-    usage.advance(300_000, {}, total)
-    usage.finish(total)
+    usage.finish(300_000, {}, total)
     assert {one.used["a"][0] / one.length_ms for one in usage.intervals} == {100.0}
