@@ -122,7 +122,7 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     app = build_app(live)
     gateway = SampleGateway(live, scenario.get("groups", {}))
     app.state.gateway = gateway
-    app.state.shelves = DocumentCaches(gateway)
+    app.state.document_caches = DocumentCaches(gateway)
     app.state.kept_nodes = kept_nodes(gateway)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url=f"http://{ADDRESS}", cookies=None)

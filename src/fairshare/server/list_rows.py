@@ -1,13 +1,11 @@
 """Owns one short line for each application and node: the fields that a list shows, sorts and
 counts.
 
-`Lines` caches them and replaces only changed ones: an update is O(n) in rows, one comparison each.
-An unchanged line stays the same object, so that readers can compare by identity. A line excludes
-shares and headroom, which change for all when one application moves. Knows nothing of HTTP and
-changes nothing.
+A line is made again only when its application or node has changed. It excludes shares and headroom,
+which change for all when one application moves. Knows nothing of HTTP and changes nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairshare.api.pages import LineFields
 from fairshare.model.applications import Application
@@ -16,6 +14,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, total
 from fairshare.schedulers.protocol import State
+from fairshare.server.row_cache import ComparedRows, Row
 from fairshare.server.views import NodeView, kind_of, node_view, progress_of
 from fairshare.server.views import group_view as view_of_group
 
@@ -29,89 +28,103 @@ class ApplicationRow(LineFields[ApplicationId, Resource], frozen=True):
     state: ApplicationState
 
 
+class _ApplicationLines(ComparedRows[ApplicationId, Application, ApplicationRow]):
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def things(self) -> dict[ApplicationId, Application]:
+        return self._state.applications
+
+    def key(self, item: Application) -> ApplicationId:
+        return item.id
+
+    def make(self, item: Application) -> ApplicationRow:
+        return application_row(item, len(self._state.none))
+
+    def fingerprint(self, item: Application) -> tuple[object, ...]:
+        """The values from which a line is made, as far as they can change.
+
+        A task begins with a launch, and ends with a container.
+        """
+        if item.finished_ms is not None and not item.containers:
+            return ()  # it has ended, and stays as it is
+        return (
+            item.state,
+            item.queue,
+            item.priority,
+            item.attempt.number,
+            item.attempt.runnable,
+            item.attempt.started_ms,
+            item.finished_ms,
+            item.containers_allocated,
+            len(item.containers),
+            len(item.attempt.launched),
+            item.attempt.asks.pending,
+            item.preempted,
+            tuple(item.attempt.reservations),
+            len(item.tasks.groups),
+        )
+
+
+class NodeLines(ComparedRows[str, Node, Row]):
+    """Whatever is made of a node's view for each node."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def things(self) -> dict[str, Node]:
+        """All nodes."""
+        return self._state.nodes
+
+    def key(self, item: Node) -> str:
+        """Its name."""
+        return item.name
+
+    def fingerprint(self, item: Node) -> tuple[object, ...]:
+        """All values that `node_view` reads."""
+        return (
+            item.available,
+            item.total,
+            len(item.containers),
+            item.occupants,
+            item.reservation,
+            item.rack,
+            item.attributes,
+            self._state.drains.get(item.name),
+            self._state.label_of(item),
+        )
+
+
+class _NodeViews(NodeLines[NodeView]):
+    def make(self, item: Node) -> NodeView:
+        return node_view(self._state, item)
+
+
 class ListRows:
     """The lines of a running cluster, as of its present version."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service
-        self._applications: dict[ApplicationId, ApplicationRow] = {}
-        self._looks: dict[ApplicationId, tuple[Any, ...]] = {}
-        self._applications_version = -1
-        self._nodes: dict[str, NodeView] = {}
-        self._node_looks: dict[str, tuple[Any, ...]] = {}
-        self._nodes_version = -1
+        self._lines = _ApplicationLines(service.state)
+        self._views = _NodeViews(service.state)
+        self._applications: tuple[int, dict[ApplicationId, ApplicationRow]] = (-1, {})
+        self._nodes: tuple[int, dict[str, NodeView]] = (-1, {})
 
     def applications(self) -> dict[ApplicationId, ApplicationRow]:
         """All known applications, the oldest first. Callers must not change the result."""
-        if self._applications_version != self._service.version:
-            self._applications = self._look_at_applications(self._service.state)
-            self._applications_version = self._service.version
-        return self._applications
+        version = self._service.version
+        if self._applications[0] != version:
+            self._applications = version, self._lines.all()
+        return self._applications[1]
 
     def nodes(self) -> dict[str, NodeView]:
         """All nodes in the order of registration. Callers must not change the result."""
-        if self._nodes_version != self._service.version:
-            self._nodes = self._look_at_nodes(self._service.state)
-            self._nodes_version = self._service.version
-        return self._nodes
-
-    def _look_at_applications(self, state: State) -> dict[ApplicationId, ApplicationRow]:
-        known, looks = self._applications, self._looks
-        found: dict[ApplicationId, ApplicationRow] = {}
-        for number, application in state.applications.items():
-            line = known.get(number)
-            if line is None or line.finished_ms is None or line.containers:
-                look = _look(application)
-                if line is None or looks.get(number) != look:
-                    line = application_row(application, len(state.none))
-                    looks[number] = look
-            found[number] = line
-        if len(looks) > len(found):
-            self._looks = {number: look for number, look in looks.items() if number in found}
-        return found
-
-    def _look_at_nodes(self, state: State) -> dict[str, NodeView]:
-        known, looks = self._nodes, self._node_looks
-        drains = state.drains
-        found: dict[str, NodeView] = {}
-        for name, node in state.nodes.items():
-            line = known.get(name)
-            look = _look_at_node(node, drains.get(name), state.label_of(node))
-            if line is None or looks.get(name) != look:
-                line = node_view(state, node)
-                looks[name] = look
-            found[name] = line
-        if len(looks) > len(found):
-            self._node_looks = {name: look for name, look in looks.items() if name in found}
-        return found
-
-
-def _look(one: Application) -> tuple[Any, ...]:
-    """The values from which a line is made, as far as they can change: equal values have equal
-    lines.
-
-    A task begins with a launch, and ends with a container.
-    """
-    return (
-        one.state,
-        one.queue,
-        one.priority,
-        one.attempt,
-        one.attempt.runnable,
-        one.attempt.started_ms,
-        one.finished_ms,
-        one.containers_allocated,
-        len(one.containers),
-        len(one.attempt.launched),
-        one.attempt.asks.pending,
-        one.preempted,
-        tuple(one.attempt.reservations),
-        len(one.tasks.groups),
-    )
-
-
-def _look_at_node(node: Node, drain: object, label: str) -> tuple[Any, ...]:
-    return (node.total, node.available, len(node.containers), node.reservation, drain, label)
+        version = self._service.version
+        if self._nodes[0] != version:
+            self._nodes = version, self._views.all()
+        return self._nodes[1]
 
 
 def application_row(application: Application, types: int) -> ApplicationRow:

@@ -145,7 +145,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.openapi = None
     app.state.listings = Listings(server)
     app.state.gateway = gateway
-    app.state.shelves = DocumentCaches(gateway)
+    app.state.document_caches = DocumentCaches(gateway)
     app.state.master_calls = MasterCalls()
     app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)

@@ -18,18 +18,22 @@ from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.views import VolatileFields
+from fairshare.server.row_cache import RowCache, cut
 from fairshare.server.server import LiveServer
 from fairshare.server.views import kind_of, progress_of
 from fairshare.web.answers import encoded, filled
-from fairshare.web.slices import brought_up_to_date, sliced
+from fairshare.web.slices import rows_of_one_instant, sliced
 from fairshare.wording import without_output
 
-Row = TypeVar("Row", bound=ApplicationRow)
+Form = TypeVar("Form", bound=ApplicationRow)
 
 MAX_VECTORS: Final = 10_000
 
-Chosen = Callable[[], Iterable[tuple[Application, bool]]]
-"""The applications that a list has now, and whether all of their output may be shown."""
+Shown = tuple[Application, bool]
+"""An application of a list, and whether all of its output may be shown."""
+
+Chosen = Callable[[], Iterable[Shown]]
+"""The applications that a list has now."""
 
 
 def application_row(server: LiveServer, application: Application) -> ApplicationRow:
@@ -38,8 +42,8 @@ def application_row(server: LiveServer, application: Application) -> Application
 
 
 def application_document(
-    form: type[Row], server: LiveServer, application: Application, **more: Any
-) -> Row:
+    form: type[Form], server: LiveServer, application: Application, **more: Any
+) -> Form:
     """One application as an answer of some form, with `more` fields."""
     views = server.service.views
     state = server.service.state
@@ -68,21 +72,13 @@ def _deferral(state: State, application: Application) -> dict[str, Any]:
     return {"held": start.held, "begin_ms": start.begin_ms or None, "after": after}
 
 
-class KeptRow(msgspec.Struct, frozen=True):
-    """A row in three parts, around the fields of `VolatileFields`."""
-
-    before: bytes
-    between: bytes
-    after: bytes
-
-
-class ApplicationRows:
-    """The rows of one server's applications."""
+class ApplicationRows(RowCache[ApplicationId, Shown, tuple[bytes, ...]]):
+    """The rows of one server's applications, cut where the fields of `VolatileFields` belong."""
 
     def __init__(self, server: LiveServer) -> None:
+        super().__init__()
         self._server = server
         self._family = family_of(server.scheduler_name)
-        self._kept: dict[ApplicationId, KeptRow] = {}
         self._seen = 0  # the last record that the cache reflects
         self._vectors: dict[Resource, bytes] = {}
 
@@ -91,61 +87,50 @@ class ApplicationRows:
         if self._family.volatile_fields(self._server.scheduler) is None:
             whole = [(application_row(self._server, one), full) for one, full in chosen()]
             return _list([_open_row(row, full) async for row, full in sliced(whole)])
-        self._let_go()
-        await brought_up_to_date(
-            lambda: (one for one, _ in chosen()),
-            lambda one: one.id not in self._kept,
-            self._write,
-            len(self._server.service.state.applications) - len(self._kept),
-        )
-        self._let_go()
+        shown, rows = await rows_of_one_instant(self, chosen)
         look = self._family.volatile_fields(self._server.scheduler)
         assert look is not None
-        kept = self._kept
-        found = [(kept.get(one.id) or self._write(one), look(one), full) for one, full in chosen()]
+        found = [(kept, look(one), full) for (one, full), kept in zip(shown, rows, strict=True)]
         return _list([self._row(kept, rest, full) async for kept, rest, full in sliced(found)])
 
-    def _let_go(self) -> None:
-        """Drop the cached rows of applications that records have changed since the last call."""
+    def key(self, item: Shown) -> ApplicationId:
+        """Its number: the row is the same for all readers."""
+        return item[0].id
+
+    def changed(self) -> Iterable[ApplicationId] | None:
+        """Those that records speak of."""
         changed = self._server.projections.application_versions.since(self._seen)
         self._seen = self._server.service.version
-        if changed is None:
-            self._kept.clear()
-            return
-        for number in changed:
-            self._kept.pop(number, None)
+        return changed
 
-    def _write(self, application: Application) -> KeptRow:
-        number = application.id
-        content = encoded(application_row(self._server, application))
-        # A quotation mark within a string is escaped with a backslash, and a vector holds only
-        # numbers, whatever the names of its types: none of these markers can occur anywhere else.
-        first = content.index(b',"demand":{')
-        second = content.index(b'},"to_preempt":') + 1
-        third = content.index(b',"diagnostics":"')
-        fourth = content.index(b'","missed":', third) + 1
-        kept = self._kept[number] = KeptRow(
-            content[:first],
-            content[second:third],
-            content[fourth:],
+    def known(self, key: ApplicationId) -> bool:
+        """Whether the application is not forgotten."""
+        return key in self._server.service.state.applications
+
+    def make(self, item: Shown) -> tuple[bytes, ...]:
+        """The three pieces of a row."""
+        # A vector holds only numbers, whatever the names of its types: with the braces or quotation
+        # marks of their values, none of these markers can occur anywhere else.
+        return cut(
+            encoded(application_row(self._server, item[0])),
+            (b',"demand":{', b'},"to_preempt":'),
+            (b',"diagnostics":"', b'","missed":'),
         )
-        return kept
 
-    def _row(self, kept: KeptRow, rest: VolatileFields, full: bool) -> bytes:
+    def _row(self, kept: tuple[bytes, ...], rest: VolatileFields, full: bool) -> bytes:
         words = rest.diagnostics
+        before, between, after = kept
         return b"".join(
             (
-                kept.before,
-                b',"demand":',
+                before,
                 self._vector(rest.demand),
-                b',"fair_share":',
+                b'},"fair_share":{',
                 self._vector(rest.fair_share),
-                b',"headroom":',
+                b'},"headroom":{',
                 self._vector(rest.headroom),
-                kept.between,
-                b',"diagnostics":',
-                encoded(words if full else without_output(words)) if words else b'""',
-                kept.after,
+                between,
+                encoded(words if full else without_output(words))[1:-1] if words else b"",
+                after,
             )
         )
 
@@ -154,7 +139,7 @@ class ApplicationRows:
         if found is None:
             if len(self._vectors) >= MAX_VECTORS:
                 self._vectors.clear()
-            found = encoded(self._server.service.state.types.mapping(resource))
+            found = encoded(self._server.service.state.types.mapping(resource))[1:-1]
             self._vectors[resource] = found
         return found
 

@@ -114,11 +114,12 @@ def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
             return False
         return queue is None or application.queue in (queue, f"root.{queue}")
 
+    plain = states is None and tag is None and user is None and queue is None
     return lambda: islice(
         (
             (application, everything or sees_all_of(request, application))
             for application in service.views.applications()
-            if fits(application)
+            if plain or fits(application)
         ),
         limit,
     )

@@ -1,68 +1,37 @@
 """Owns the rows of nodes: what the list shows of each, cached as bytes until it changes."""
 
-from typing import Any
-
-import msgspec
-
 from fairshare.api.nodes import Node as NamedNode
 from fairshare.api.nodes import Nodes
 from fairshare.model.nodes import Node
+from fairshare.server.list_rows import NodeLines
 from fairshare.server.server import LiveServer
 from fairshare.server.views import node_view
 from fairshare.web.answers import encoded, filled
-from fairshare.web.slices import brought_up_to_date
+from fairshare.web.slices import rows_of_one_instant
 
 
-class KeptRow(msgspec.Struct, frozen=True):
-    """A row, and all values that it was made of."""
-
-    made_of: tuple[Any, ...]
-    content: bytes
-
-
-class NodeRows:
+class NodeRows(NodeLines[bytes]):
     """The rows of one server's nodes."""
 
     def __init__(self, server: LiveServer) -> None:
+        super().__init__(server.service.state)
         self._server = server
-        self._kept: dict[str, KeptRow] = {}
 
     async def listed(self) -> bytes:
         """The answer with all nodes, of one instant."""
-        nodes = self._server.service.state.nodes
-        if len(self._kept) > 2 * len(nodes):
-            self._kept = {name: kept for name, kept in self._kept.items() if name in nodes}
-        await brought_up_to_date(
-            nodes.values, lambda node: not self._fresh(node), self._write, len(nodes)
-        )
-        rows = [(self._fresh(node) or self._write(node)).content for node in nodes.values()]
+        _, rows = await rows_of_one_instant(self, self.things().values)
         gone = encoded(taken_out(self._server))
         return b'{"nodes":[' + b",".join(rows) + b'],"decommissioned":' + gone + b"}"
 
-    def _fresh(self, node: Node) -> KeptRow | None:
-        kept = self._kept.get(node.name)
-        return kept if kept is not None and kept.made_of == self._made_of(node) else None
+    def fingerprint(self, item: Node) -> tuple[object, ...]:
+        """The same, and the use of its GPUs."""
+        return *super().fingerprint(item), self._server.gpus_of(item)
 
-    def _write(self, node: Node) -> KeptRow:
+    def make(self, item: Node) -> bytes:
+        """The JSON of a node."""
         state = self._server.service.state
-        gpus = self._server.gpus_of(node)
-        content = encoded(filled(NamedNode, node_view(state, node), state.types, gpus=gpus))
-        kept = self._kept[node.name] = KeptRow(self._made_of(node), content)
-        return kept
-
-    def _made_of(self, node: Node) -> tuple[Any, ...]:
-        state = self._server.service.state
-        return (
-            node.available,
-            node.total,
-            len(node.containers),
-            node.reservation,
-            node.rack,
-            node.attributes,
-            state.drains.get(node.name),
-            state.label_of(node),
-            self._server.gpus_of(node),
-        )
+        gpus = self._server.gpus_of(item)
+        return encoded(filled(NamedNode, node_view(state, item), state.types, gpus=gpus))
 
 
 def node_rows(server: LiveServer) -> Nodes:

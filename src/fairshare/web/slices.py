@@ -3,13 +3,12 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
-from typing import Final, TypeVar
+from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
+from fairshare.server.row_cache import Item, Key, Row, RowCache
 from fairshare.web.answers import encoded
-
-Item = TypeVar("Item")
 
 SLICE_S: Final = 0.002
 """How long one slice may delay other work."""
@@ -70,24 +69,21 @@ def listing(name: str, items: Iterable[object]) -> Response:
     return StreamingResponse(pieces(), media_type="application/json")
 
 
-async def brought_up_to_date(
-    items: Callable[[], Iterable[Item]],
-    outdated: Callable[[Item], bool],
-    renew: Callable[[Item], object],
-    most: int,
-) -> None:
-    """Renew outdated items in slices until few are left, so that a caller that needs one instant
-    has only those to renew. Items that change faster than they are renewed are left to the caller.
+async def rows_of_one_instant(
+    cache: RowCache[Key, Item, Row], items: Callable[[], Iterable[Item]]
+) -> tuple[list[Item], list[Row]]:
+    """The items that there are, and their rows, all of the instant in which this returns.
 
-    `most` is an upper bound of the outdated items: if it is small, this returns at once.
+    Outdated rows are renewed in slices until few are left; items that change faster than they are
+    renewed are renewed at once in the end.
     """
-    if most <= FEW:
-        return
-    for _ in range(ROUNDS):
-        count = 0
-        async for item in sliced(list(items())):
-            if outdated(item):
-                renew(item)
-                count += 1
-        if count <= FEW:
-            return
+    for rounds in range(ROUNDS, -1, -1):
+        found = list(items())
+        rows = cache.current(found)
+        if not rounds or rows.count(None) <= FEW:
+            break
+        async for item in sliced(one for one, row in zip(found, rows, strict=True) if row is None):
+            cache.renewed(item)
+    return found, [
+        cache.renewed(item) if row is None else row for item, row in zip(found, rows, strict=True)
+    ]

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
-from fairshare.web.slices import brought_up_to_date, sliced
+from fairshare.web.slices import sliced
 from fairshare.web.yarn.access import may_view, sees_everything
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.application_documents import application_info
 from fairshare.web.yarn.application_forms import AppInfo
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.document_cache import DocumentCaches
+from fairshare.web.yarn.document_cache import DocumentCaches, Shown
 from fairshare.web.yarn.errors import bad_request
 from fairshare.web.yarn.filters import (
     Filter,
@@ -56,8 +56,8 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     wanted = read_filter(request)
     if accepted_form(request) == JSON:
-        shelves: DocumentCaches = request.app.state.shelves
-        written = await _written(gateway, caller, wanted, shelves)
+        caches: DocumentCaches = request.app.state.document_caches
+        written = await caches.written(lambda: _chosen(gateway, caller, wanted), wanted.without)
         content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
         return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
     found = [
@@ -67,25 +67,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     return Answer(AppInfos(found or UNSET), "apps")
 
 
-async def _written(
-    gateway: Gateway, caller: Caller, wanted: Filter, shelves: DocumentCaches
-) -> list[bytes]:
-    """The JSON of each requested application, all of one instant: only cached documents, and those
-    made of frozen moments, are written in slices."""
-    both = {full: shelves.of(full, wanted.without) for full in (True, False)}
-    await brought_up_to_date(
-        lambda: _chosen(gateway, caller, wanted),
-        lambda found: both[found[1]].outdated(found[0]),
-        lambda found: both[found[1]].write(found[0]),
-        len(gateway.scheduler.state.applications) - both[True].count - both[False].count,
-    )
-    glances = {full: shelf.glance() for full, shelf in both.items()}
-    now_ms = glances[True].now_ms
-    moments = [glances[full].moment(one) for one, full in _chosen(gateway, caller, wanted)]
-    return [moment.written(now_ms) async for moment in sliced(moments)]
-
-
-def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[tuple[Application, bool]]:
+def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[Shown]:
     """The requested applications, and whether the caller may view all of each."""
     queue = _queue(gateway, wanted)
     if queue is None:

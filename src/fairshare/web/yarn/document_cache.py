@@ -6,7 +6,7 @@ remaining lifetime. The functions that make the whole document also compute the 
 an application is frozen: its bytes can be made later.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 import msgspec
 
@@ -14,6 +14,8 @@ from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes, scale, subtract, total
 from fairshare.projections.attempt_history import ApplicationAttempts
+from fairshare.server.row_cache import RowCache, cut
+from fairshare.web.slices import rows_of_one_instant, sliced
 from fairshare.web.yarn.application_documents import application_info, shown_seconds
 from fairshare.web.yarn.diagnostics import application_diagnostics, waiting_for
 from fairshare.web.yarn.gateway import Gateway
@@ -21,13 +23,16 @@ from fairshare.web.yarn.rendering import encoder
 from fairshare.web.yarn.states import finished_ms
 from fairshare.web.yarn.timeouts import timeouts_of
 
-MAX_SHELVES = 6
-"""How many forms have cached documents: a server of many tenants mostly needs two."""
+MAX_FORMS = 3
+"""How many sets of fields have cached documents."""
+
+Shown = tuple[Application, bool]
+"""An application, and whether the caller may view all of it."""
 
 _NOBODYS_PARTS = (b"0.0", b"0.0")
 
 
-class Use(msgspec.Struct, frozen=True):
+class Use(msgspec.Struct, frozen=True, gc=False):
     """The use over time, and its text. Until an instant `now_ms` it is
     `rate * now_ms + before`, in milliseconds times amounts; the map has `shown` types."""
 
@@ -45,13 +50,13 @@ class Use(msgspec.Struct, frozen=True):
         return self.form % (seconds[0], seconds[1], *parts, *seconds[: self.shown])
 
 
-class CachedDocument(msgspec.Struct, frozen=True):
+class CachedDocument(msgspec.Struct, frozen=True, gc=False):
     """The pieces around the gaps. A gap whose content is constant is part of its piece.
 
     `since_ms` is None where the elapsed time no longer changes; `simple`: there are no other gaps.
     """
 
-    pieces: tuple[bytes, bytes, bytes, bytes, bytes]
+    pieces: tuple[bytes, ...]
     waits: bool
     since_ms: int | None
     use: Use | None
@@ -59,7 +64,7 @@ class CachedDocument(msgspec.Struct, frozen=True):
     simple: bool
 
 
-class Moment(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True, gc=False):
     """The document of one application at one instant: the pieces, and the content of the gaps."""
 
     kept: CachedDocument
@@ -68,7 +73,7 @@ class Moment(msgspec.Struct, frozen=True):
     timeouts: bytes = b""
 
     def written(self, now_ms: int) -> bytes:
-        """Its JSON, with the instant of the glance."""
+        """Its JSON, at the instant of its view."""
         kept = self.kept
         first, second, third, fourth, last = kept.pieces
         lasted = b"" if kept.since_ms is None else b"%d" % max(0, now_ms - kept.since_ms)
@@ -78,94 +83,85 @@ class Moment(msgspec.Struct, frozen=True):
         )
 
 
-class DocumentCache:
-    """The documents of one form: for callers who may view all of it (`full`), and without some
-    fields."""
+class DocumentCache(RowCache[tuple[ApplicationId, bool], Shown, CachedDocument]):
+    """The documents without some fields, for callers who may view all of an application or not."""
 
-    def __init__(self, gateway: Gateway, full: bool, without: frozenset[str]) -> None:
+    def __init__(self, gateway: Gateway, without: frozenset[str]) -> None:
+        super().__init__()
         self._gateway = gateway
-        self._full = full
         self._without = without
-        self._kept: dict[ApplicationId, CachedDocument] = {}
         self._seen = 0  # the last record that the cache reflects
         self._reports = 0
         self._logs = 0
 
-    def let_go(self) -> None:
-        """Drop the documents that records, or reports of masters and nodes, have changed since the
-        last call."""
+    def key(self, item: Shown) -> tuple[ApplicationId, bool]:
+        """Its number, and whether all of it is shown."""
+        application, full = item
+        return application.id, full
+
+    def changed(self) -> list[tuple[ApplicationId, bool]] | None:
+        """Those that records, or reports of masters and nodes, speak of."""
         attempt_history, logs = self._gateway.attempt_history, self._gateway.log_aggregation
-        changed = self._gateway.changes.since(self._seen)
-        if changed is None or attempt_history.reports != self._reports:
-            self._kept.clear()
-        else:
-            for number in (*changed, *logs.changed_since(self._logs)):
-                self._kept.pop(number, None)
+        found = self._gateway.changes.since(self._seen)
+        if attempt_history.reports != self._reports:
+            found = None
+        elif found is not None:
+            found += logs.changed_since(self._logs)
         self._seen, self._reports = self._gateway.version, attempt_history.reports
         self._logs = logs.version
+        return None if found is None else [(one, full) for one in found for full in (True, False)]
 
-    @property
-    def count(self) -> int:
-        """How many documents are kept."""
-        return len(self._kept)
+    def known(self, key: tuple[ApplicationId, bool]) -> bool:
+        """Whether the application is not forgotten."""
+        return key[0] in self._gateway.scheduler.state.applications
 
-    def outdated(self, application: Application) -> bool:
-        """Whether an application has no cached document; as of the last `let_go`."""
-        return application.id not in self._kept
-
-    def write(self, application: Application) -> CachedDocument:
-        """Write the document of one application, and cache it."""
-        gateway, number = self._gateway, application.id
-        history = gateway.attempt_history.of(number)
-        info = application_info(gateway, application, full=self._full, without=self._without)
+    def make(self, item: Shown) -> CachedDocument:
+        """The document of one application."""
+        application, full = item
+        gateway = self._gateway
+        history = gateway.attempt_history.of(application.id)
+        info = application_info(gateway, application, full=full, without=self._without)
         waits = waiting_for(gateway, application, history) is not None
-        lasts = self._full and not finished_ms(application, history)
+        lasts = full and not finished_ms(application, history)
         use = _use(gateway.scheduler.state.types, application, history)
         expires = (
             "timeouts" not in self._without
             and application.expires_ms is not None
             and not application.over
         )
-        kept = self._kept[number] = CachedDocument(
-            pieces=_pieces(encoder.encode(info), (waits, lasts, use is not None, expires)),
+        return CachedDocument(
+            pieces=cut(
+                encoder.encode(info),
+                (b',"diagnostics":', b',"clusterId":') if waits else None,
+                (b',"elapsedTime":', b",") if lasts else None,
+                (b',"memorySeconds":', b',"preemptedResourceMB":') if use else None,
+                (b',"timeouts":', b"") if expires else None,
+            ),
             waits=waits,
             since_ms=application.submitted_ms if lasts else None,
             use=use,
             expires=expires,
             simple=not waits and use is None and not expires,
         )
-        return kept
-
-    def kept(self, application: Application) -> CachedDocument:
-        """The document of one application, as of the last `let_go`."""
-        return self._kept.get(application.id) or self.write(application)
-
-    def glance(self) -> "DocumentView":
-        """A look at several applications in this instant."""
-        self.let_go()
-        return DocumentView(self._gateway, self, self._full)
 
 
 class DocumentView:
     """A view of one instant: values that several applications share are computed once."""
 
-    def __init__(self, gateway: Gateway, shelf: DocumentCache, full: bool) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._shelf = shelf
-        self._full = full
         self.now_ms = gateway.now_ms()
         self._words: dict[Hashable, bytes] = {}
         self._parts: dict[tuple[str, Resource], tuple[bytes, bytes]] = {}
 
-    def moment(self, application: Application) -> Moment:
+    def moment(self, application: Application, full: bool, kept: CachedDocument) -> Moment:
         """The document of an application now."""
-        kept = self._shelf.kept(application)
         if kept.simple:
             return Moment(kept)
         words, parts, timeouts = b"", _NOBODYS_PARTS, b""
         if kept.waits:
             words = self._waiting(application)
-        if kept.use is not None and self._full:
+        if kept.use is not None and full:
             parts = self._parts_of(application)
         if kept.expires:
             timeouts = encoder.encode(timeouts_of(application, self.now_ms))
@@ -191,21 +187,27 @@ class DocumentView:
 
 
 class DocumentCaches:
-    """All shelves of one server: there are two for each set of fields that is left out."""
+    """All cached documents of one server, by the set of fields that is left out."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._shelves: dict[tuple[bool, frozenset[str]], DocumentCache] = {}
+        self._caches: dict[frozenset[str], DocumentCache] = {}
 
-    def of(self, full: bool, without: frozenset[str]) -> DocumentCache:
-        """The shelf of one form. The least recently used shelves are emptied."""
-        key = (full, without)
-        shelf = self._shelves.pop(key, None) or DocumentCache(self._gateway, full, without)
-        self._shelves[key] = shelf  # at the end: the last to go
-        while len(self._shelves) > MAX_SHELVES:
-            del self._shelves[next(iter(self._shelves))]
-        shelf.let_go()
-        return shelf
+    async def written(
+        self, chosen: Callable[[], Iterable[Shown]], without: frozenset[str]
+    ) -> list[bytes]:
+        """The JSON of each chosen application, all of one instant: only moments, which are frozen,
+        are written in slices."""
+        cache = self._caches.pop(without, None) or DocumentCache(self._gateway, without)
+        self._caches[without] = cache  # at the end: the least recently used goes first
+        while len(self._caches) > MAX_FORMS:
+            del self._caches[next(iter(self._caches))]
+        shown, rows = await rows_of_one_instant(cache, chosen)
+        view = DocumentView(self._gateway)
+        moments = [
+            view.moment(one, full, kept) for (one, full), kept in zip(shown, rows, strict=True)
+        ]
+        return [moment.written(view.now_ms) async for moment in sliced(moments)]
 
 
 def _use(
@@ -224,34 +226,7 @@ def _use(
         for name in types.names[:shown]
     )
     form = (
-        b',"memorySeconds":%d,"vcoreSeconds":%d'
+        b'%d,"vcoreSeconds":%d'
         b',"queueUsagePercentage":%s,"clusterUsagePercentage":%s,"resourceSecondsMap":{'
     )
     return Use(rate, subtract(history.use_ms, begun), form + entries + b"}", shown)
-
-
-def _pieces(
-    content: bytes, gaps: tuple[bool, bool, bool, bool]
-) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-    """The document cut where its gaps are.
-
-    A quotation mark within a string is escaped with a backslash, and users choose no keys: the
-    markers of gaps can occur nowhere else.
-    """
-    waits, lasts, uses, expires = gaps
-    pieces, done = [], 0
-    for open_, begin, after in (
-        (waits, b',"diagnostics":', b',"clusterId":'),
-        (lasts, b',"elapsedTime":', b","),
-        (uses, b',"memorySeconds":', b',"preemptedResourceMB":'),
-        (expires, b',"timeouts":', b""),
-    ):
-        start = end = done
-        if open_:
-            start = content.index(begin, done)
-            start += len(begin) if begin != b',"memorySeconds":' else 0
-            end = content.index(after, start) if after else len(content) - 1
-        pieces.append(content[done:start])
-        done = end
-    first, second, third, fourth = pieces
-    return first, second, third, fourth, content[done:]

@@ -4,27 +4,17 @@ The time of a node's last heartbeat fills a gap between two cached pieces.
 """
 
 from collections.abc import Callable, Collection
-from typing import Any
-
-import msgspec
 
 from fairshare.families.yarn.documents import Document
 from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
-from fairshare.web.slices import brought_up_to_date, sliced
+from fairshare.server.list_rows import NodeLines
+from fairshare.server.row_cache import cut
+from fairshare.web.slices import rows_of_one_instant, sliced
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.rendering import encoder
 
-_HEARD = b',"lastHealthUpdate":'
 _UNMEASURED = Utilization()
-
-
-class CachedNode(msgspec.Struct, frozen=True):
-    """The two pieces, and all values that they were made of."""
-
-    made_of: tuple[Any, ...]
-    before: bytes
-    after: bytes
 
 
 def state_of(gateway: Gateway, node: Node) -> str:
@@ -32,7 +22,7 @@ def state_of(gateway: Gateway, node: Node) -> str:
     return "DECOMMISSIONING" if node.name in gateway.node_history.draining else "RUNNING"
 
 
-class NodeCache:
+class NodeCache(NodeLines[tuple[bytes, ...]]):
     """The documents of one server's nodes: `present` makes that of a registered node, `gone` that
     of any other."""
 
@@ -42,63 +32,46 @@ class NodeCache:
         present: Callable[[Gateway, Node], Document],
         gone: Callable[[Gateway, InactiveNode], Document],
     ) -> None:
+        super().__init__(gateway.scheduler.state)
         self._gateway = gateway
         self._present = present
         self._gone = gone
-        self._kept: dict[str, CachedNode] = {}
 
     async def written(self, states: Collection[str] | None) -> list[bytes]:
         """The JSON of each node in these states (None: in all), all of one instant: as they
         joined, and then those that are gone."""
-        nodes = self._gateway.scheduler.state.nodes
-        if len(self._kept) > 2 * len(nodes):
-            self._kept = {name: kept for name, kept in self._kept.items() if name in nodes}
-
-        def wanted(node: Node) -> bool:
-            return states is None or state_of(self._gateway, node) in states
-
-        await brought_up_to_date(
-            lambda: filter(wanted, nodes.values()),
-            lambda node: not self._fresh(node),
-            self._write,
-            len(nodes),
+        gateway = self._gateway
+        nodes, rows = await rows_of_one_instant(
+            self,
+            lambda: (
+                node
+                for node in self.things().values()
+                if states is None or state_of(gateway, node) in states
+            ),
         )
-        found = [
-            (self._fresh(node) or self._write(node), self._gateway.last_beat_ms(node.name))
-            for node in nodes.values()
-            if wanted(node)
-        ]
+        heard = [gateway.last_beat_ms(node.name) for node in nodes]
         gone = [
-            encoder.encode(self._gone(self._gateway, node))
-            for node in self._gateway.node_history.inactive.values()
+            encoder.encode(self._gone(gateway, node))
+            for node in gateway.node_history.inactive.values()
             if states is None or node.state in states
         ]
         present = [
-            b"%s%s%d%s" % (kept.before, _HEARD, heard_ms, kept.after)
-            async for kept, heard_ms in sliced(found)
+            b"%s%d%s" % (before, heard_ms, after)
+            async for (before, after), heard_ms in sliced(zip(rows, heard, strict=True))
         ]
         return present + gone
 
-    def _fresh(self, node: Node) -> CachedNode | None:
-        kept = self._kept.get(node.name)
-        return kept if kept is not None and kept.made_of == self._made_of(node) else None
-
-    def _write(self, node: Node) -> CachedNode:
-        content = encoder.encode(self._present(self._gateway, node))
-        begin = content.index(_HEARD)
-        end = content.index(b",", begin + len(_HEARD))
-        made_of = self._made_of(node)
-        kept = self._kept[node.name] = CachedNode(made_of, content[:begin], content[end:])
-        return kept
-
-    def _made_of(self, node: Node) -> tuple[Any, ...]:
-        state, book = self._gateway.scheduler.state, self._gateway.node_history
+    def fingerprint(self, item: Node) -> tuple[object, ...]:
+        """The same, and what only YARN's document has."""
+        gateway, book = self._gateway, self._gateway.node_history
         return (
-            node.available,
-            node.total,
-            node.occupants,
-            node.rack,
-            node.name in book.draining,
-            book.utilization.get(node.name, _UNMEASURED),
-            self._gateway.yarn.node_label(state, node),
+            *super().fingerprint(item),
+            item.name in book.draining,
+            book.utilization.get(item.name, _UNMEASURED),
+            gateway.yarn.node_label(self._state, item),
         )
+
+    def make(self, item: Node) -> tuple[bytes, ...]:
+        """The two pieces of a node's document."""
+        content = encoder.encode(self._present(self._gateway, item))
+        return cut(content, (b',"lastHealthUpdate":', b","))
