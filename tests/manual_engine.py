@@ -1,35 +1,44 @@
-"""The engine of tests with a server: it starts nothing, and a test ends each container itself."""
+"""The engine of tests: it starts nothing, and a test ends each container itself."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import GpuUse, LaunchOrder, NodeOffer
+from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.model.work import Command
+
+NOWHERE = Path("/nonexistent")
+"""For tests that look at no files."""
 
 
 class ManualEngine:
     """Offers nodes and records what it is asked.
 
-    `orders` are all launches, `live` the containers that have not ended. Without `starts` no start
-    is reported, and without `stops` a stop ends nothing; with it the exit code is 143. `at_start`
-    is reported when the server starts. The files of containers are below `path`; only a test writes
-    any. `exits` are those that an earlier server did not record. With `nodes_register` it offers
-    nothing: a test lets the nodes register. `uses` are the GPUs of its nodes.
+    `launched` are all launches, `orders` the same by container, `live` the containers that have not
+    ended. With `refuse` launches fail, for that reason; `witness` sees each order first. Without
+    `starts` no start is reported, and without `stops` a stop ends nothing; with it the exit code is
+    143. `at_start` is reported when the server starts. The files of containers are below `path`;
+    only a test writes any. `exits` are those that an earlier server did not record. With
+    `nodes_register` it offers nothing: a test lets the nodes register. `uses` are the GPUs of its
+    nodes.
     """
 
     nodes_register = False
 
     def __init__(
-        self, path: Path, *offers: NodeOffer, starts: bool = True, stops: bool = True
+        self, path: Path = NOWHERE, *offers: NodeOffer, starts: bool = True, stops: bool = True
     ) -> None:
         self.path = path
         self.offers = offers
         self.starts = starts
         self.stops = stops
+        self.launched: list[LaunchOrder] = []
         self.orders: dict[ContainerId, LaunchOrder] = {}
+        self.refuse = ""
+        self.witness: Callable[[LaunchOrder], None] = lambda order: None
         self.live: set[ContainerId] = set()
         self.signals: list[tuple[ContainerId, str]] = []
         self.stopped: list[ContainerId] = []
@@ -55,7 +64,11 @@ class ManualEngine:
             report(given)
 
     def launch(self, order: LaunchOrder) -> None:
+        self.witness(order)
+        if self.refuse:
+            raise EngineError(self.refuse)
         if order.container not in self.orders:
+            self.launched.append(order)
             self.orders[order.container] = order
             self.live.add(order.container)
             if self.starts:

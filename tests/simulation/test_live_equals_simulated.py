@@ -1,35 +1,11 @@
 """A server that is told what a simulation was told decides the same, and can be restarted."""
 
+from tests.manual_engine import ManualEngine
+
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.events import ContainerLaunched
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import Runtime
-
-
-class RecordingEngine:
-    """Remembers what it was ordered to do."""
-
-    def __init__(self):
-        self.launched = []
-        self.stopped = []
-
-    def nodes(self):
-        return ()
-
-    def start(self, report, **_):
-        self.report = report
-
-    def launch(self, order):
-        self.launched.append(order.container)
-
-    def stop(self, container):
-        self.stopped.append(container)
-
-    def running(self):
-        return frozenset()
-
-    def close(self, *, stop_containers):
-        self.closed = True
 
 
 def test_a_server_with_another_journal_and_engine_decides_the_same(
@@ -37,7 +13,7 @@ def test_a_server_with_another_journal_and_engine_decides_the_same(
 ):
     records = list(simulation.runtime.journal.records())
     assert len(records) > 500
-    engine = RecordingEngine()
+    engine = ManualEngine(starts=False, stops=False)
     journal = SqliteJournal(tmp_path)
     runtime = Runtime(manager, journal, engine)
     for record in records:
@@ -46,12 +22,12 @@ def test_a_server_with_another_journal_and_engine_decides_the_same(
     assert list(journal.records()) == records
     assert shown(manager) == shown(simulation.manager)
     launched = [e.container for r in records for e in r.events if isinstance(e, ContainerLaunched)]
-    assert engine.launched == launched
+    assert [order.container for order in engine.launched] == launched
     journal.close()
 
     again = SqliteJournal(tmp_path)
     restarted = make_manager()
-    position = Runtime(restarted, again, RecordingEngine()).recover()
+    position = Runtime(restarted, again, ManualEngine(starts=False, stops=False)).recover()
     again.close()
     assert position.sequence == len(records)
     assert shown(restarted) == shown(manager)

@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
 
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.errors import EngineError
+from fairshare.engines.protocol import LaunchOrder
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.protocol import Snapshot
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import Input, LoadConfiguration, NodeJoined, SubmitApplication
+from fairshare.model.events import ContainerLaunched
+from fairshare.model.inputs import LoadConfiguration, NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.runtime import Runtime
@@ -22,46 +23,9 @@ from fairshare.schedulers.fair.settings import FairSettings
 EPOCH_MS = 1_700_000_000_000
 
 
-class RecordingEngine:
-    """Does what it is told by writing it down. `refuse` makes launches fail."""
-
-    def __init__(self, journal: MemoryJournal | None = None) -> None:
-        self.launched: list[LaunchOrder] = []
-        self.stopped: list[int] = []
-        self.refuse = ""
-        self.offers: tuple[NodeOffer, ...] = ()
-        self.alive: frozenset[int] = frozenset()
-        self.journal = journal
-        self.uncommitted: list[int] = []
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        return self.offers
-
-    def start(self, report: Callable[[Input], None], **_: object) -> None:
-        self.report = report
-
-    def launch(self, order: LaunchOrder) -> None:
-        if self.journal is not None:
-            kept = {
-                event.container
-                for record in self.journal.records()
-                for event in record.events
-                if type(event).__name__ == "ContainerLaunched"
-            }
-            if order.container not in kept:
-                self.uncommitted.append(order.container)
-        if self.refuse:
-            raise EngineError(self.refuse)
-        self.launched.append(order)
-
-    def stop(self, container: int) -> None:
-        self.stopped.append(container)
-
-    def running(self) -> frozenset[int]:
-        return self.alive
-
-    def close(self, *, stop_containers: bool) -> None:
-        self.closed = stop_containers
+def recording_engine() -> ManualEngine:
+    """An engine that does what it is ordered by writing it down."""
+    return ManualEngine(starts=False, stops=False)
 
 
 class Bench:
@@ -70,12 +34,24 @@ class Bench:
     def __init__(self, settings: FairSettings | None = None, **options) -> None:
         self.settings = settings or FairSettings()
         self.journal = MemoryJournal()
-        self.engine = RecordingEngine(self.journal)
+        self.engine = recording_engine()
+        self.engine.witness = self._note_uncommitted
+        self.uncommitted: list[int] = []
         self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
         self.state = self.manager.state
         self.runtime = Runtime(self.manager, self.journal, self.engine, **options)
         self.load = LoadConfiguration(msgspec.json.encode(self.settings), EPOCH_MS)
         self.runtime.feed(0, [self.load])
+
+    def _note_uncommitted(self, order: LaunchOrder) -> None:
+        kept = {
+            event.container
+            for record in self.journal.records()
+            for event in record.events
+            if isinstance(event, ContainerLaunched)
+        }
+        if order.container not in kept:
+            self.uncommitted.append(order.container)
 
     def join(self, *names: str, memory_mb: int = 4096, vcores: int = 4, now_ms: int = 0) -> None:
         self.runtime.feed(now_ms, [NodeJoined(name, (memory_mb, vcores)) for name in names])

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.unit.runtime.conftest import RecordingEngine
+from tests.unit.runtime.conftest import recording_engine
 from tests.unit.schedulers.waiting import capacity, fair
 
 from fairshare.families.registry import family_of
@@ -252,7 +252,7 @@ def test_a_timeout_below_one_millisecond_is_refused(bench, submit):
 def test_gangs_start_together_under_each_scheduler(kind, settings):
     types = getattr(settings, "types", ResourceTypes())
     manager = ResourceManager(family_of(kind).create(types))
-    runtime = Runtime(manager, MemoryJournal(), engine := RecordingEngine())
+    runtime = Runtime(manager, MemoryJournal(), engine := recording_engine())
     load = LoadConfiguration(msgspec.json.encode(settings), 1)
     one = (1024, 1, 1, 0)[: len(types.names)]
     runtime.feed(0, [load, NodeJoined("n1", tuple(8 * amount for amount in one))])

@@ -4,7 +4,7 @@ import random
 
 import msgspec
 import pytest
-from tests.unit.runtime.conftest import RecordingEngine
+from tests.unit.runtime.conftest import recording_engine
 
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
@@ -292,7 +292,7 @@ def test_nodes_without_free_vcores_are_asked_where_memory_alone_counts(
         dominant=dominant,
     )
     manager = ResourceManager(family_of("capacity").create(ResourceTypes()))
-    runtime = Runtime(manager, MemoryJournal(), RecordingEngine())
+    runtime = Runtime(manager, MemoryJournal(), recording_engine())
     load = LoadConfiguration(msgspec.json.encode(settings), 1)
     runtime.feed(0, [load, NodeJoined("n1", (4096, 2))])
     runtime.turn(0, [submit(9)])

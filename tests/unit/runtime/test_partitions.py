@@ -3,8 +3,9 @@ heartbeat."""
 
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
+from tests.unit.runtime.conftest import recording_engine
 
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
@@ -35,26 +36,8 @@ ALL = Percentage(100.0)
 ON_X = {"x": LabelCapacity(ALL, ALL)}
 
 
-class Engine:
-    """Remembers where it was told to launch something."""
-
-    def __init__(self) -> None:
-        self.nodes_used: list[str] = []
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        return ()
-
-    def start(self, report, **_) -> None: ...
-
-    def launch(self, order: LaunchOrder) -> None:
-        self.nodes_used.append(order.node)
-
-    def stop(self, container: int) -> None: ...
-
-    def running(self) -> frozenset[int]:
-        return frozenset()
-
-    def close(self, *, stop_containers: bool) -> None: ...
+def nodes_used(engine: ManualEngine) -> list[str]:
+    return [order.node for order in engine.launched]
 
 
 def settings(**more) -> CapacitySettings:
@@ -66,11 +49,11 @@ def settings(**more) -> CapacitySettings:
 
 
 @pytest.fixture
-def engine() -> Engine:
-    return Engine()
+def engine() -> ManualEngine:
+    return recording_engine()
 
 
-def started(engine: Engine, wanted: CapacitySettings, *inputs) -> Runtime:
+def started(engine: ManualEngine, wanted: CapacitySettings, *inputs) -> Runtime:
     runtime = Runtime(
         ResourceManager(family_of("capacity").create(ResourceTypes())), MemoryJournal(), engine
     )
@@ -97,15 +80,15 @@ def test_nodes_of_different_partitions_are_not_alike(engine):
     ]
     runtime = started(engine, settings(), AddLabels({"x": True}), *nodes)
     runtime.turn(1, [work(2, "x")])
-    assert engine.nodes_used == ["x1", "x1"]
+    assert nodes_used(engine) == ["x1", "x1"]
 
 
 def test_a_node_that_enters_a_partition_is_asked_at_once(engine):
     runtime = started(engine, settings(), AddLabels({"x": True}), NodeJoined("n1", (4096, 4)))
     runtime.turn(1, [work(1, "x")])
-    assert engine.nodes_used == []
+    assert nodes_used(engine) == []
     runtime.turn(2, [LabelNodes({"n1": "x"})])
-    assert engine.nodes_used == ["n1"]
+    assert nodes_used(engine) == ["n1"]
 
 
 def test_who_may_borrow_does_so_though_nothing_happens(engine):
@@ -118,7 +101,7 @@ def test_who_may_borrow_does_so_though_nothing_happens(engine):
     runtime = started(engine, settings(), AddLabels({"x": False}), *nodes)
     runtime.turn(1, [work(3, "")])
     pass_time(runtime, 10)
-    assert sorted(engine.nodes_used) == ["n1", "x1", "x1"]
+    assert sorted(nodes_used(engine)) == ["n1", "x1", "x1"]
 
 
 def test_the_older_auto_creation_has_its_rounds(engine):
@@ -151,7 +134,7 @@ def test_a_node_that_leaves_its_like_for_a_partition_is_asked_by_itself(engine):
     runtime = started(engine, settings(), AddLabels({"x": True}), *nodes)
     runtime.turn(1, [work(1, "")])
     runtime.turn(2, [KillApplication(1)])
-    engine.nodes_used.clear()
+    engine.launched.clear()
     runtime.turn(3, [LabelNodes({"n2": "x"})])
     runtime.turn(4, [work(1, "x")])
-    assert engine.nodes_used == ["n2"]
+    assert nodes_used(engine) == ["n2"]

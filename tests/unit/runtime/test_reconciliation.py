@@ -62,6 +62,7 @@ def killed(bench, submit):
 
 def test_an_end_that_nobody_heard_of_frees_the_room(bench, killed):
     bench.restart()
+    bench.engine.live.clear()
     bench.engine.offers = (offer("n1"),)
     bench.runtime.reconcile(2)
     assert bench.state.nodes["n1"].available == (4096, 4)
@@ -70,7 +71,8 @@ def test_an_end_that_nobody_heard_of_frees_the_room(bench, killed):
 
 def test_what_should_have_ended_and_runs_is_stopped_and_holds_its_room(bench, killed):
     bench.restart()
-    bench.engine.offers, bench.engine.alive = (offer("n1"),), frozenset([killed])
+    bench.engine.offers = (offer("n1"),)
+    assert bench.engine.running() == {killed}
     bench.runtime.reconcile(2)
     assert bench.state.nodes["n1"].available == (3072, 3)
     assert bench.engine.stopped == [killed, killed]
@@ -119,7 +121,7 @@ def test_the_runtime_feeds_what_is_found_and_stops_what_is_too_much(bench, submi
     bench.runtime.turn(0, [submit(1)])
     container = bench.engine.launched[0].container
     bench.engine.offers = (offer("n1"), offer("n2"))
-    bench.engine.alive = frozenset([5])
+    bench.engine.live = {5}
     steps = bench.runtime.reconcile(3)
     assert [type(given) for given, _ in steps] == [ContainerExited, NodeJoined]
     assert bench.engine.stopped == [5]

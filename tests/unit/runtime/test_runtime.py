@@ -68,7 +68,7 @@ def test_nothing_is_ordered_before_it_is_committed(bench, submit):
     bench.join("n1")
     bench.runtime.turn(1, [submit(4)])
     assert len(bench.engine.launched) == 4
-    assert bench.engine.uncommitted == []
+    assert bench.uncommitted == []
 
 
 def test_nothing_is_ordered_when_the_commit_fails(bench, submit, monkeypatch):

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.unit.runtime.conftest import RecordingEngine
+from tests.unit.runtime.conftest import recording_engine
 from tests.unit.schedulers.waiting import capacity, fair
 
 from fairshare.families.registry import family_of
@@ -282,7 +282,7 @@ def test_all_reasons_of_a_deferred_application_are_given_together(nodes, submit)
 def test_every_scheduler_starts_holds_and_requeues(kind, settings):
     types = getattr(settings, "types", ResourceTypes())
     manager = ResourceManager(family_of(kind).create(types))
-    runtime = Runtime(manager, MemoryJournal(), RecordingEngine())
+    runtime = Runtime(manager, MemoryJournal(), recording_engine())
     load = LoadConfiguration(msgspec.json.encode(settings), 1)
     one = (1024, 1, 1, 0)[: len(types.names)]
     runtime.feed(0, [load, NodeJoined("n1", tuple(8 * amount for amount in one))])

@@ -66,7 +66,7 @@ def test_a_turn_that_has_had_enough_grants_no_more_and_says_that_it_must_go_on(m
     bench = wide(make_bench)
     bench.runtime.turn(5, [submit(80)], after(10))
     assert len(bench.engine.launched) == 10
-    assert bench.engine.uncommitted == []
+    assert bench.uncommitted == []
     assert bench.runtime.unsettled
     assert bench.runtime.next_deadline_ms() == 5
     bench.runtime.settle(6, after(10))
