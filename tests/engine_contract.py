@@ -4,7 +4,8 @@
 `STRICTER` is for engines that enforce limits themselves.
 Each engine has a test that runs them: `tests/e2e/test_engine_contract.py` the local one,
 `tests/ray_cluster/test_engine_contract.py` that of Ray, and `make hadoop` (`contract`) that of
-NodeManagers, by `python -m tests.engine_contract URL QUEUE FOLDER`.
+NodeManagers, by `python -m tests.engine_contract URL QUEUE FOLDER`. What an engine keeps to within
+the process, also those that start nothing, is in `tests/engine_orders.py`.
 """
 
 import sys
