@@ -18,6 +18,13 @@ _PREFIX = "yarn.scheduler.capacity."
 check_option = click.option(
     "--check", is_flag=True, help="Only check whether the change is valid; change nothing."
 )
+others_option = click.option(
+    "--set",
+    "others",
+    multiple=True,
+    metavar="QUEUE:NAME=VALUE",
+    help="A property of another queue in the same change: siblings must add up to 100.",
+)
 
 
 @click.group()
@@ -82,13 +89,7 @@ def set_properties(
 @with_client
 @json_option
 @check_option
-@click.option(
-    "--set",
-    "others",
-    multiple=True,
-    metavar="QUEUE:NAME=VALUE",
-    help="A property of another queue in the same change: siblings must add up to 100.",
-)
+@others_option
 @click.argument("queue")
 @click.argument("settings", nargs=-1, metavar="[NAME=VALUE...]")
 def add_queue(
@@ -108,13 +109,7 @@ def add_queue(
 @with_client
 @json_option
 @check_option
-@click.option(
-    "--set",
-    "others",
-    multiple=True,
-    metavar="QUEUE:NAME=VALUE",
-    help="A property of another queue in the same change: siblings must add up to 100.",
-)
+@others_option
 @click.argument("queue")
 def remove_queue(
     client: Client, queue: str, others: tuple[str, ...], check: bool, as_json: bool

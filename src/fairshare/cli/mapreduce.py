@@ -15,11 +15,11 @@ from fairshare.cli.options import (
     DURATION,
     MEMORY,
     NAME,
-    TAG,
     VARIABLE,
     Whole,
     checked,
     json_option,
+    tags_option,
     with_client,
 )
 from fairshare.cli.progress import Waiting
@@ -95,14 +95,7 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--priority", metavar="P", help="VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW or a whole number."
 )
-@click.option(
-    "--tag",
-    "tags",
-    metavar="T",
-    type=TAG,
-    multiple=True,
-    help="A tag of the application; repeatable.",
-)
+@tags_option
 @click.option(
     "--memory", "memory_mb", metavar="M", type=MEMORY, help="The memory of each task. [1g]"
 )

@@ -130,3 +130,12 @@ def scheduler_option(names: Sequence[str]) -> Callable[[Verb], Verb]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+
+tags_option = click.option(
+    "--tag",
+    "tags",
+    metavar="T",
+    type=TAG,
+    multiple=True,
+    help="A tag of the application; repeatable.",
+)

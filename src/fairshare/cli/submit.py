@@ -23,11 +23,11 @@ from fairshare.cli.options import (
     MEMORY,
     NAME,
     PRIORITY,
-    TAG,
     VARIABLE,
     Whole,
     checked,
     json_option,
+    tags_option,
     with_client,
 )
 from fairshare.cli.placement_notes import tell_differences
@@ -101,14 +101,7 @@ WORK_ONLY = (
 )
 @start_options
 @click.option("--label", metavar="L", help="The partition (node label) to run on.")
-@click.option(
-    "--tag",
-    "tags",
-    metavar="T",
-    type=TAG,
-    multiple=True,
-    help="A tag of the application; repeatable.",
-)
+@tags_option
 @click.option(
     "--notify",
     metavar="T",
