@@ -122,7 +122,8 @@ def plan(
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
     asked = _renamed(world, names) if names else world
-    after = _run(asked, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
+    simulation = _Simulation(asked, configuration.scheduler, settings, beat_ms, unused_expiry_ms)
+    after = simulation.run()
     return Plan(
         proof=proof_of(world, before),
         scheduler_before=world.scheduler,
@@ -159,26 +160,30 @@ def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outc
     First as on a machine that is never busy; then with timers as late as they were; then with the
     starts of servers found, before which nothing was granted: the first grants that come too early.
     Then the same once more as if nothing was decided before the runtime first did something by
-    itself: a server that takes stock looks at its nodes for the first time after that.
+    itself: a server that takes stock looks at its nodes for the first time after that. Each try
+    ends where the history does; the best one goes on to the end of its work.
     """
-    best = _run(world, world.scheduler, None, beat_ms, unused_expiry_ms)
-    most = proof_of(world, best).reproduced
+    until_ms = world.end_ms + NEAR_MS  # later grants are not compared: a try goes no further
+    best = _Simulation(world, world.scheduler, None, beat_ms, unused_expiry_ms)
+    best.run(until_ms)
+    most = proof_of(world, best.outcomes).reproduced
     for start in dict.fromkeys(((), _start(world))):
         pauses = list(start)
         for _ in range(MOST_TRIES):
             if most == len(world.grants):
-                return best
-            run = _run(
+                return best.run()
+            again = _Simulation(
                 world, world.scheduler, None, beat_ms, unused_expiry_ms, late=True, pauses=pauses
             )
+            run = again.run(until_ms)
             count = proof_of(world, run).reproduced
             if count > most:
-                best, most = run, count
+                best, most = again, count
             early = _first_early(world, run)
             if early is None or early in pauses:
                 break
             pauses.append(early)
-    return best
+    return best.run()
 
 
 def _start(world: World) -> tuple[tuple[int, int], ...]:
@@ -229,36 +234,43 @@ def changes(before: Any, after: Any, path: str = "") -> list[Change]:
     return [] if before == after else [Change(path, before, after)]
 
 
-def _run(
-    world: World,
-    scheduler: str,
-    settings: bytes | None,
-    beat_ms: int,
-    expiry_ms: int | None,
-    *,
-    late: bool = False,
-    pauses: Sequence[tuple[int, int]] = (),
-) -> Outcomes:
-    outcomes = Outcomes()
-    if world.origin is None:
-        manager = ResourceManager(family_of(scheduler).create(world.types))
-    else:
-        manager = world.origin.manager()
-        outcomes.begin(manager.state, world.begin_ms)
-    competition = Competition(manager.state)
-    rerun = Rerun(
-        world,
-        manager,
-        settings,
-        beat_interval_ms=beat_ms,
-        unused_expiry_ms=expiry_ms,
-        late=late,
-        pauses=pauses,
-        observers=(outcomes.observe, competition.observe),
-    )
-    rerun.run()
-    outcomes.competed = competition.found(rerun.now_ms)
-    return outcomes
+class _Simulation:
+    """One simulation of a history, which can be left at an instant and continued."""
+
+    def __init__(
+        self,
+        world: World,
+        scheduler: str,
+        settings: bytes | None,
+        beat_ms: int,
+        expiry_ms: int | None,
+        *,
+        late: bool = False,
+        pauses: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self.outcomes = Outcomes()
+        if world.origin is None:
+            manager = ResourceManager(family_of(scheduler).create(world.types))
+        else:
+            manager = world.origin.manager()
+            self.outcomes.begin(manager.state, world.begin_ms)
+        self._competition = Competition(manager.state)
+        self._rerun = Rerun(
+            world,
+            manager,
+            settings,
+            beat_interval_ms=beat_ms,
+            unused_expiry_ms=expiry_ms,
+            late=late,
+            pauses=pauses,
+            observers=(self.outcomes.observe, self._competition.observe),
+        )
+
+    def run(self, until_ms: int | None = None) -> Outcomes:
+        """Go on to the end, or up to and with an instant."""
+        self._rerun.run(until_ms)
+        self.outcomes.competed = self._competition.found(self._rerun.now_ms)
+        return self.outcomes
 
 
 def _renamed(world: World, names: Mapping[str, str]) -> World:

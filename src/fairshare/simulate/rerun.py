@@ -69,6 +69,7 @@ class Rerun:
         self._facts: set[Fact] = set()
         self._entries: dict[int, Entry] = {}
         self._granted = False
+        self._idle_since_ms = world.begin_ms
         self._late = late
         self._pauses = (*world.pauses, *pauses)
         self.engine = WorldEngine(world, self._after, self._cancelled.add)
@@ -103,20 +104,26 @@ class Rerun:
         for fact in world.facts:
             self._happened(fact)
 
-    def run(self) -> None:
-        """Run to the end."""
-        idle_since_ms = self.now_ms
+    def run(self, until_ms: int | None = None) -> None:
+        """Run to the end, or up to and with an instant; may be called again, and then goes on.
+
+        It ends when no input is left and the scheduler's timers alone granted nothing for
+        PATIENCE_MS.
+        """
         while True:
             entry_ms = self._next_entry_ms()
             deadline_ms = self._deadline_ms()
             times = [one for one in (entry_ms, deadline_ms) if one is not None]
             if not times:
                 return
-            self.now_ms = self._awake_ms(entry_ms, max(self.now_ms, min(times)))
+            now_ms = self._awake_ms(entry_ms, max(self.now_ms, min(times)))
+            if until_ms is not None and now_ms > until_ms:
+                return
+            self.now_ms = now_ms
             if entry_ms is not None or self._granted:
-                idle_since_ms = self.now_ms
+                self._idle_since_ms = now_ms
                 self._granted = False
-            elif self.now_ms - idle_since_ms > PATIENCE_MS:
+            elif now_ms - self._idle_since_ms > PATIENCE_MS:
                 return
             self._go()
 

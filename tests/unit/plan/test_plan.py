@@ -8,22 +8,25 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from fairshare.cli.recorded_history import read_world
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.inputs import NodeJoined, NodeLost, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.plan.conditions import parse_condition
 from fairshare.plan.outcomes import Outcome, sums
-from fairshare.plan.planning import changes
+from fairshare.plan.planning import MOST_TRIES, NEAR_MS, changes, reproduced
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.server.long_history import Bounds, LongHistory
+from fairshare.simulate.rerun import PATIENCE_MS, Rerun
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.simulate.world import Entry
 
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -50,13 +53,14 @@ def history(tmp_path):
     return recorded(tmp_path, 12)
 
 
-def recorded(tmp_path, tasks):
-    """A state directory with the history of two applications."""
+def recorded(tmp_path, tasks, until_ms=None, **scheduling):
+    """A state directory with the history of two applications, or its first part."""
     queues = {
         "root.a": QueueSettings("root.a", weight=3.0),
         "root.b": QueueSettings("root.b", weight=1.0),
     }
-    settings = FairSettings(allocations=AllocationSettings(queues=queues, from_file=True))
+    allocations = AllocationSettings(queues=queues, from_file=True)
+    settings = FairSettings(allocations=allocations, **scheduling)
     arrivals = tuple(
         Arrival(
             0,
@@ -76,7 +80,7 @@ def recorded(tmp_path, tasks):
     journal = SqliteJournal(state)
     manager = ResourceManager(family_of("fair").create(ResourceTypes()))
     workload = Workload((NodeJoined("n1", (4096, 4)),), arrivals)
-    Simulator(manager, msgspec.json.encode(settings), workload, journal).run()
+    Simulator(manager, msgspec.json.encode(settings), workload, journal).run(until_ms)
     journal.close()
     return state
 
@@ -106,6 +110,54 @@ def test_a_lighter_queue_ends_later(tmp_path, history):
     assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
         "changes"
     ]
+
+
+@pytest.fixture
+def instants(monkeypatch):
+    """Of each simulation, in their order, the instants that it handled."""
+    found = {}
+    handle = Rerun._go
+
+    def counted(self):
+        found.setdefault(self, []).append(self.now_ms)
+        handle(self)
+
+    monkeypatch.setattr(Rerun, "_go", counted)
+    return found
+
+
+def test_only_the_best_try_goes_on_after_a_history_that_ends_with_live_applications(
+    tmp_path, instants
+):
+    scheduling = {"preemption": True, "preemption_utilization_threshold": -1.0}
+    whole = read_world(recorded(tmp_path, 12, until_ms=15_000, **scheduling))
+    # Without its node nothing is granted, and applications that starve are looked at for ever.
+    end_ms = whole.end_ms
+    last = Entry(end_ms, 10_000, 10_000, NodeLost("n1"))
+    later = [msgspec.structs.replace(one, at_ms=one.at_ms + 500) for one in whole.grants]
+    world = msgspec.structs.replace(whole, entries=(*whole.entries, last), grants=tuple(later))
+    found = reproduced(world, 1_000, None)
+    assert {one.state for one in found.applications.values()} == {""}
+    compared_ms = end_ms + NEAR_MS
+    lengths = [sum(at_ms > compared_ms for at_ms in one) for one in instants.values()]
+    assert 2 < len(lengths) <= 1 + 2 * MOST_TRIES
+    assert sum(length > 0 for length in lengths) == 1
+    assert found.competed.waited_ms > PATIENCE_MS
+
+
+def test_a_simulation_that_is_left_at_an_instant_goes_on_as_if_it_was_not(history):
+    world = read_world(history)
+    runs = []
+    for stops in ((), (0, 4_999, 10_000, 10_000, 25_123)):
+        records = []
+        manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+        rerun = Rerun(world, manager, observers=(records.append,))
+        for until_ms in stops:
+            rerun.run(until_ms)
+            assert max(one.now_ms for one in records) <= until_ms
+        rerun.run()
+        runs.append(records)
+    assert runs[0] == runs[1]
 
 
 def convert(tmp_path, weight, history, *options):
