@@ -13,7 +13,7 @@ from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.simulate.readers import read_workload
-from fairshare.simulate.readers.form import APPLICATION, GROUP, NODE, WORKLOAD, schema
+from fairshare.simulate.readers.form import APPLICATION, GROUP, LOCALITY, NODE, WORKLOAD, schema
 from fairshare.simulate.readers.options import ReaderOptions
 from fairshare.simulate.readers.reference import FILES
 
@@ -46,6 +46,7 @@ COMPLETE: Any = {
                     "priority": 2,
                     "hosts": "n-1",
                     "racks": ["/r"],
+                    "run_by_locality": {"rack": 1.5, "off-switch": 2},
                     "relax": True,
                     "time_limit": "1m",
                     "gang": False,
@@ -140,6 +141,7 @@ def test_the_form_has_the_keys_that_the_reader_looks_for(monkeypatch, tmp_path):
         ("nodes[0]", NODE),
         ("applications[0]", APPLICATION),
         ("applications[0].groups[0]", GROUP),
+        ("applications[0].groups[0].run_by_locality", LOCALITY),
     ):
         assert found[what] == {key.name for key in form.keys}
 

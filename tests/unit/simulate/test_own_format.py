@@ -36,6 +36,7 @@ applications:
         max_attempts: 2
         time_limit: 1m
         fail_attempts: [0, 1]
+        run_by_locality: {rack: 1.5, off-switch: 3}
       - {name: reduce, count: 3, resources: {vcores: 1}, duration: 500ms, after: map,
          slow_start: 0.5, fail_attempts: 1}
   - {at: 0, user: bob, groups: [{resources: {memory-mb: 1}, duration: 1s}]}
@@ -88,7 +89,7 @@ def test_everything_that_a_workload_can_say(tmp_path):
             TaskGroup("reduce", 3, (0, 1), after=("map",), slow_start=0.5),
         ),
     )
-    assert second.plans == (GroupPlan((10_000, 20_000), (0, 1)), GroupPlan(500, 1))
+    assert second.plans == (GroupPlan((10_000, 20_000), (0, 1), 1.5, 3.0), GroupPlan(500, 1))
     assert workload.tasks == 6
 
 
@@ -200,6 +201,25 @@ applications:
         "w.yaml:10:5: error: repeat needs the key every: how long it is from one to the next"
         " [workload]",
         "w.yaml:10:5: error: an application needs at least one group of tasks [workload]",
+    ]
+
+
+def test_run_times_by_locality_are_refused_without_hosts_or_within_no_bounds(tmp_path):
+    text = """\
+applications:
+  - at: 0
+    user: u
+    groups:
+      - {resources: {}, duration: 1s, run_by_locality: {rack: 2}}
+      - {name: b, hosts: n, resources: {}, duration: 1s, run_by_locality: {rack: 0.5, node: 1}}
+"""
+    assert problems(tmp_path, text) == [
+        "w.yaml:5:56: error: applications[0].groups[0].run_by_locality needs hosts: the nodes where"
+        " duration holds [workload]",
+        "w.yaml:6:82: error: applications[0].groups[1].run_by_locality.rack must be a number from"
+        " 1 to 1000, found '0.5' [workload]",
+        "w.yaml:6:87: error: unknown key 'node' in applications[0].groups[1].run_by_locality: known"
+        " are off-switch, rack [workload]",
     ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.events import ContainerAllocated, ContainerCompleted
 from fairshare.model.inputs import ContainerExited, NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
@@ -52,6 +53,26 @@ def test_tasks_run_one_wave_after_another():
     assert report.containers.granted == report.containers.succeeded == 10
     assert report.utilization["vcores"] == round(10 / 12, 6)
     assert report.applications_by_state["FINISHED"] == 1
+
+
+@pytest.mark.parametrize("kind", ["fair", "fifo"])
+def test_tasks_run_longer_on_the_rack_of_their_host_and_on_other_racks(kind):
+    nodes = [NodeJoined(name, (1024, 1), rack) for name, rack in (("a", "/1"), ("b", "/1"))]
+    nodes.append(NodeJoined("c", (1024, 1), "/2"))
+    group = TaskGroup("t", 3, (1024, 1), hosts=("a",), racks=("/1",))
+    plan = GroupPlan(1_000, (0, 0, 0), rack_factor=1.5, off_switch_factor=3.0)
+    made = Arrival(0, SubmitApplication("ann", "default", tasks=(group,)), (plan,))
+    run = simulator([made], kind, nodes=nodes)
+    run.run()
+    granted, runs = {}, {}
+    for record in run.journal.records():
+        for event in record.events:
+            if type(event) is ContainerAllocated:
+                granted[event.container] = event
+            elif type(event) is ContainerCompleted:
+                one = granted[event.container]
+                runs[one.node] = record.now_ms - one.allocated_ms
+    assert runs == {"a": 1_000, "b": 1_500, "c": 3_000}
 
 
 def test_fair_shares_let_the_second_one_in_and_fifo_does_not():

@@ -14,6 +14,7 @@ from fairshare.config.yaml_form import (
     Form,
     Key,
     Schema,
+    Value,
     amounts,
     document,
     duration,
@@ -27,6 +28,11 @@ _DURATION: Final = duration()
 _TEXTS: Final = one_or_several(TEXT, "text, or a list of texts")
 _AMOUNTS: Final = amounts(0, LARGEST)
 _COUNT: Final = whole(1, LARGEST)
+LARGEST_FACTOR: Final = 1_000
+_FACTOR: Final = Value(
+    {"type": "number", "minimum": 1, "maximum": LARGEST_FACTOR},
+    f"number from 1 to {LARGEST_FACTOR}",
+)
 
 WORKLOAD: Final = Form(
     "The file",
@@ -77,6 +83,14 @@ APPLICATION: Final = Form(
     ),
 )
 
+LOCALITY: Final = Form(
+    "Run times by locality",
+    (
+        Key("rack", _FACTOR, "how many times as long on other nodes of the rack of a host", "1"),
+        Key("off-switch", _FACTOR, "how many times as long on other racks", "1"),
+    ),
+)
+
 GROUP: Final = Form(
     "A group of tasks",
     (
@@ -99,6 +113,12 @@ GROUP: Final = Form(
         Key("priority", whole(0, LARGEST), "the priority of its requests", "1"),
         Key("hosts", _TEXTS, "the nodes where it is wanted", "anywhere"),
         Key("racks", _TEXTS, "the racks where it is wanted", "anywhere"),
+        Key(
+            "run_by_locality",
+            form_named("locality", "[run times by locality](#run-times-by-locality)"),
+            "how much longer a task runs elsewhere than on one of its `hosts`; needs these",
+            "`duration` everywhere",
+        ),
         Key("relax", BOOLEAN, "whether other nodes will do, too", "`true`"),
         Key("time_limit", _DURATION, "how long a task may run", "no limit"),
         Key("after", _TEXTS, "the groups that must end before, by name", "none"),
@@ -110,7 +130,7 @@ GROUP: Final = Form(
     ),
 )
 
-FORMS: Final = (WORKLOAD, NODE, APPLICATION, GROUP)
+FORMS: Final = (WORKLOAD, NODE, APPLICATION, GROUP, LOCALITY)
 
 
 def schema() -> Schema:
@@ -119,8 +139,19 @@ def schema() -> Schema:
     every = {"required": ["every"], "properties": {"every": {"not": {"enum": [None, 0]}}}}
     application = APPLICATION.schema | {"if": several, "then": every}
     application["properties"]["groups"]["minItems"] = 1
+    depends = {
+        "required": ["run_by_locality"],
+        "properties": {"run_by_locality": {"not": {"type": "null"}}},
+    }
+    hosts = {"required": ["hosts"], "properties": {"hosts": {"not": {"enum": [None, []]}}}}
+    group = GROUP.schema | {"if": depends, "then": hosts}
     return document(
         "A workload of fairshare",
         WORKLOAD.schema,
-        {"node": NODE.schema, "application": application, "group": GROUP.schema},
+        {
+            "node": NODE.schema,
+            "application": application,
+            "group": group,
+            "locality": LOCALITY.schema,
+        },
     )

@@ -17,6 +17,7 @@
 With `gang: true` (and `gang_timeout: 30s`, by default 1m) the tasks of a group start together.
 With `at_once: 10` at most ten tasks of a group run at the same time; with `keep_going: true` a task
 that has failed too often does not end the others.
+With `run_by_locality: {rack: 1.5, off-switch: 2}` a task runs longer elsewhere than on its hosts.
 A duration and `fail_attempts` are one value for all tasks, or a list with one per task. In JSON
 lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
 """
@@ -34,6 +35,7 @@ from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.simulate.readers.form import LARGEST_FACTOR
 from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.wording import counted
@@ -166,6 +168,7 @@ class _Content:
             if isinstance(values, tuple) and len(values) != count:
                 found = f"{counted(len(values), 'value')} for {counted(count, 'task')}"
                 fields.wrong(node.place, f"{fields.path(key)} has {found}")
+        factors = self._factors(fields)
         spec = TaskGroup(
             name=name,
             count=count,
@@ -184,7 +187,19 @@ class _Content:
             keep_going=fields.boolean("keep_going", False),
         )
         fields.finish()
-        return spec, GroupPlan(durations_ms, fail_attempts)
+        return spec, GroupPlan(durations_ms, fail_attempts, *factors)
+
+    def _factors(self, group: "_Fields") -> tuple[float, float]:
+        """How many times as long a task runs on the rack of its hosts, and on other racks."""
+        node = group.get("run_by_locality")
+        if node is None:
+            return 1.0, 1.0
+        fields = _Fields(node, group.path("run_by_locality"), self._problems)
+        found = fields.factor("rack"), fields.factor("off-switch")
+        fields.finish()
+        if not group.one_or_several("hosts"):
+            group.wrong(node.place, f"{fields.what} needs hosts: the nodes where duration holds")
+        return found
 
 
 class _Fields(Fields):
@@ -204,6 +219,21 @@ class _Fields(Fields):
     def amount_of(self, node: Node, what: str) -> int:
         """A whole number that is not negative."""
         return self.whole_of(node, what, 0, LARGEST)
+
+    def factor(self, key: str) -> float:
+        """A number from 1 to LARGEST_FACTOR; 1 without it."""
+        node = self.get(key)
+        value = 1 if node is None else node.scalar
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 1 <= value <= LARGEST_FACTOR
+        ):
+            assert node is not None
+            expected = f"a number from 1 to {LARGEST_FACTOR}"
+            self.wrong(node.place, f"{self.path(key)} must be {expected}, found {node.kind}")
+            return 1.0
+        return float(value)
 
     def one_or_several_texts(self, key: str) -> tuple[str, ...]:
         """A list of strings; a single string counts as a list of one."""
