@@ -24,29 +24,30 @@ def command(client: Client, target: str) -> None:
     it running.
     """
     application, _, task = target.partition("/")
-    single = bool(task) or target.startswith("container_")
-    if single or any(one.state == "RUNNING" for one in client.containers(application)):
-        code = _terminal(client, target, optional=not single)
-        if code is not None:
-            raise click.exceptions.Exit(code)
+    if task or target.startswith("container_"):
+        code = _terminal(client, running_container(client, target), optional=False)
+    else:
+        running = [one.id for one in client.containers(application) if one.state == "RUNNING"]
+        code = _terminal(client, running[0], optional=True) if len(running) == 1 else None
+    if code is not None:
+        raise click.exceptions.Exit(code)
     several = len(client.containers(application)) > 1
     raise click.exceptions.Exit(
         follow(client, application, Endings(), LiveOutput(client, lines=several))
     )
 
 
-def _terminal(client: Client, target: str, *, optional: bool) -> int | None:
-    """Take a terminal over; returns the exit code. None: there is none, or several."""
-    if optional:
-        running = [one for one in client.containers(target) if one.state == "RUNNING"]
-        if len(running) != 1:
-            return None
+NO_TERMINAL = ("no-terminal", "no-session", "not-running")
+"""The codes of refusals after which an application's output is shown: the container has no
+terminal, or has just ended."""
+
+
+def _terminal(client: Client, container: str, *, optional: bool) -> int | None:
+    """Take a terminal over; returns the exit code. None: there is none, and it is `optional`."""
     try:
-        session = open_session(
-            Server(client.url, None), running_container(client, target), "terminal"
-        )
+        session = open_session(Server(client.url, None), container, "terminal")
     except Refused as refusal:
-        if refusal.code in ("no-terminal", "no-session") and optional:
+        if refusal.code in NO_TERMINAL and optional:
             return None
         raise
     with session:

@@ -191,7 +191,8 @@ class Workers:
 
     def _lost(self, call: Call, link: Link) -> None:
         """The worker of a call died: see why, and answer the call or let it wait again."""
-        patience = Patience(self._sender.client.patience_s)
+        # The worker may be lost because the server is: it has answered, as the worker is there.
+        patience = Patience(self._sender.client.patience_s, answered=True)
         error: BaseException | None
         try:
             error = self._sender.outlasting(patience, lambda: self._fate(call, link))

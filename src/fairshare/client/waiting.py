@@ -25,11 +25,12 @@ PATIENCE_S = 60.0
 
 
 class Patience:
-    """Waits for a server that has answered before, and is away for a while."""
+    """Waits for a server that has answered before, and is away for a while. `answered`: it has
+    answered this client, before the first question that this waits for."""
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = PATIENCE_S, *, answered: bool = False) -> None:
         self._patience_s = patience_s
-        self._seen_s: float | None = None
+        self._seen_s = time.monotonic() if answered else None
         self.absent = False
 
     @contextlib.contextmanager
