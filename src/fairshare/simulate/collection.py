@@ -16,6 +16,9 @@ from fairshare.model.events import (
     ApplicationRejected,
     ApplicationState,
     ApplicationSubmitted,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
     ExitCode,
@@ -24,7 +27,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.resources import Resource, scale, subtract, total
 from fairshare.schedulers.protocol import Scheduler
-from fairshare.simulate.levels import KINDS, divided, levels
+from fairshare.simulate.levels import KINDS, Demands, divided, levels
 from fairshare.simulate.report import (
     ApplicationReport,
     Containers,
@@ -77,6 +80,7 @@ class Collection:
         self._scheduler = scheduler
         self._state = scheduler.state
         self._usage = Usage(self._state.none)
+        self._demands = Demands(self._state)
         self._tallies: dict[ApplicationId, _Tally] = {}
         self._settled: list[tuple[ApplicationId, ApplicationReport]] = []
         self._granted = 0
@@ -104,18 +108,24 @@ class Collection:
                 if tally.first_ms is None:
                     tally.first_ms = now_ms
                 self._usage.change(now_ms, tally.queue, event.resource)
+                self._demands.changed(event.application)
             elif type(event) is ContainerCompleted:
                 self._completed(now_ms, event)
+                self._demands.changed(application_of(event.container))
             elif type(event) is ApplicationSubmitted:
                 self._tallies[event.application] = _Tally(event.queue, _places(event))
             elif type(event) is ApplicationRejected:
                 self._tallies[event.application] = _Tally("")
                 self.ended.append(event.application)
             elif type(event) is ApplicationEnded:
+                self._demands.changed(event.application)
                 self.ended.append(event.application)
                 self._last_end_ms = now_ms
             elif type(event) is ApplicationMoved:
+                self._demands.changed(event.application)
                 self._moved(now_ms, event)
+            elif isinstance(event, AsksChanged | AttemptEnded | AttemptStarted):
+                self._demands.changed(event.application)
 
     def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
         tally = self._tallies[application_of(event.container)]
@@ -145,7 +155,7 @@ class Collection:
         tally.queue = event.queue
 
     def _shares(self) -> dict[str, Resource]:
-        return levels(self._scheduler)
+        return levels(self._scheduler, self._demands.by_queue())
 
     def settle(self, count: int) -> tuple[ApplicationId, ...]:
         """Report on the `count` applications that ended first, as they are now: the state may
