@@ -325,6 +325,10 @@ class BaseScheduler:
         """The fair share of each leaf queue, as in its view: root.default has all resources."""
         return {DEFAULT: self._state.total} if DEFAULT in self._state.queues else {}
 
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """Nothing is guaranteed."""
+        return {}
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
         attempt = self._state.attempts.get(application)

@@ -228,6 +228,10 @@ class Scheduler(Protocol):
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
 
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """What each leaf queue is guaranteed, its view's `min_share`: a capacity, or a minimum
+        share. Leaves without a guarantee may be missing."""
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting and that only this scheduler knows; raises
         KeyError. `schedulers.reasons.reasons` combines them with the nodes."""

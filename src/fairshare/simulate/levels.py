@@ -6,7 +6,7 @@ Reads the scheduler between two instants.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, add, smallest, subtract
@@ -49,20 +49,14 @@ class Demands:
 
 def levels(scheduler: Scheduler, demands: dict[str, Resource]) -> dict[str, Resource]:
     """By leaf queue, the amounts of all KINDS one after the other, as one vector."""
-    state = scheduler.state
-    none = state.none
+    none = scheduler.state.none
+    guarantees = scheduler.leaf_guarantees()
     found = {}
     for name, share in scheduler.leaf_shares().items():
         demand = demands.get(name, none)
-        guarantee = _guarantee(state.queues.get(name), none)
+        guarantee = guarantees.get(name, none)
         found[name] = (*share, *demand, *smallest(demand, share), *guarantee)
     return found
-
-
-def _guarantee(queue: Any, none: Resource) -> Resource:
-    capacity = getattr(getattr(queue, "share", None), "effective_minimum", None)
-    found: Resource = getattr(queue, "min_share", none) if capacity is None else capacity
-    return found if len(found) == len(none) else none
 
 
 def divided(amounts: Resource) -> Iterator[Resource]:

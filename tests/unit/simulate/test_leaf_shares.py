@@ -21,4 +21,7 @@ def test_leaf_shares_are_those_of_the_views(example, scheduler):
     found = cluster._manager.scheduler
     views = {view.name: view.fair_share for view in found.queue_views() if view.leaf}
     assert found.leaf_shares() == views
+    least = {view.name: view.min_share for view in found.queue_views() if view.leaf}
+    none = found.state.none
+    assert {name: found.leaf_guarantees().get(name, none) for name in least} == least
     assert any(any(share) for share in views.values())

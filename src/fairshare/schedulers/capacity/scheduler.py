@@ -409,6 +409,10 @@ class CapacityScheduler(labels.LabelDoors):
         leaves = (queue for queue in below(self._state.root) if queue.leaf)
         return {leaf.name: leaf.share.effective_minimum for leaf in leaves}
 
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """The capacity of each leaf queue, which is its fair share too."""
+        return self.leaf_shares()
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
         attempt = self._state.attempts.get(application)

@@ -394,6 +394,10 @@ class FairScheduler:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
         return {one.name: one.fair_share for one in self._state.queues.values() if one.leaf}
 
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """The minimum share of each leaf queue."""
+        return {one.name: one.min_share for one in self._state.queues.values() if one.leaf}
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting; raises KeyError."""
         attempt = self._state.attempts.get(application)

@@ -278,6 +278,10 @@ class PoolsScheduler:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
         return {view.name: view.fair_share for view in self.queue_views() if view.leaf}
 
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """The minimum share of each pool."""
+        return {view.name: view.min_share for view in self.queue_views() if view.leaf}
+
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep a job waiting; raises KeyError."""
         job = self._state.attempts.get(application)
