@@ -96,6 +96,19 @@ def test_a_change_is_staged_seen_applied_and_rolled_back(visit, tmp_path):
         assert weight(cluster, "root.prod") == 3.0
 
 
+def test_two_changes_made_at_once_are_both_staged(visit, fair):
+    page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod"))
+    page.evaluate(
+        """Object.entries({ weight: "7", maxRunningApps: "9" }).forEach(([name, value]) => {
+            const field = document.querySelector(`.form input[name='${name}']`);
+            field.value = value;
+            field.dispatchEvent(new Event("change", { bubbles: true }));
+        })"""
+    )
+    for name in ("weight", "maxRunningApps"):
+        page.locator(".form tr.changed", has_text=name).wait_for()
+
+
 def test_an_error_stands_at_its_queue_and_keeps_it_from_being_applied(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml"))
     stage(page, "weight", "heavy")

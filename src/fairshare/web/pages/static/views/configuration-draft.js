@@ -6,6 +6,7 @@
 //   draft.judged                 {entries, problems, usable} of draft.text, null while it is asked
 //   await draft.edit([...])      changes of values and queues; throws a Fault
 //   draft.write(text)            another text
+//   draft.begin(document)        nothing is staged; the next change is one of this document
 //   draft.behind(document)       whether something else is in force since it was begun
 
 import { store } from "../store.js";
@@ -19,7 +20,8 @@ export class Draft {
     this.kept = null;
     this.judged = null;
     this.fault = null;
-    this.turn = 0;
+    this.turn = 0; // of questions to the server: only the answer to the last one counts
+    this.drafts = 0; // begun so far: a change that waits goes with the draft that it is for
     try { this.kept = JSON.parse(sessionStorage.getItem(KEY)); } catch { this.kept = null; }
   }
 
@@ -47,11 +49,34 @@ export class Draft {
   // The staged text stays, and is compared from now on with what is in force.
   catchUp() { Object.assign(this.kept, { base: this.document.text, digest: this.document.digest, version: this.document.version }); this.save(); this.changed(); }
 
-  discard() { this.kept = null; this.fault = null; this.turn += 1; this.learn(this.document); this.save(); this.changed(); }
+  discard() { this.begin(this.document); }
+
+  // Nothing is staged any more: the next change is one of `found`, the document in force.
+  begin(found) {
+    this.kept = null;
+    this.judged = null;
+    this.fault = null;
+    this.turn += 1;
+    this.drafts += 1;
+    this.learn(found);
+    this.save();
+    this.changed();
+  }
 
   save() { try { sessionStorage.setItem(KEY, JSON.stringify(this.kept)); } catch { /* it lives as long as this view */ } }
 
-  async edit(edits) {
+  // One after another: each change is made in the text that the one before left.
+  edit(edits) {
+    const drafts = this.drafts;
+    const before = this.editing;
+    this.editing = (async () => {
+      await before?.catch(() => {});
+      if (drafts === this.drafts) await this.ask(edits);
+    })();
+    return this.editing;
+  }
+
+  async ask(edits) {
     const turn = (this.turn += 1);
     const judged = await store.send("/configuration/draft", { text: this.text, edits });
     if (turn !== this.turn) return;

@@ -166,8 +166,9 @@ class ConfigurationPage {
         h("label", {}, "What is it for? (stands with the version)", h("input", { name: "note", maxlength: "500", autocomplete: "off" }))],
       check: async ({ note }) => {
         await store.send("/admin/configuration/document", { text: this.draft.text, digest: this.draft.digest, note });
-        this.draft.kept = null;
-        this.draft.judged = null;
+        const found = await store.read("/configuration/document");
+        this.entry = { ...this.entry, data: found };
+        this.draft.begin(found);
       },
     });
   }
