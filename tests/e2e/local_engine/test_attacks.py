@@ -268,9 +268,10 @@ def test_what_the_state_does_not_know_is_ended_and_put_aside_at_the_start(start,
 
 def test_a_container_begins_when_the_room_given_to_it_is_free(start, tmp_path):
     local, reports = start(memory_mb=1024, vcores=4, grace_ms=60_000)
-    slow = shell(1, f"trap : TERM; until [ -e {tmp_path}/go ]; do sleep .01; done", memory_mb=1024)
+    line = f"trap : TERM; touch {tmp_path}/deaf; until [ -e {tmp_path}/go ]; do sleep .01; done"
+    slow = shell(1, line, memory_mb=1024)
     local.launch(slow)
-    reports.started(slow.container)
+    until((tmp_path / "deaf").exists)  # before its trap, the signal would end the shell
     local.stop(slow.container)
     local.launch(order(2, "/bin/true", memory_mb=1024))
     local.launch(order(3, "/bin/true", memory_mb=1024))
