@@ -19,7 +19,7 @@ from tests.hadoop.installation import Installation
 
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 OPENS = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
-READY_S = 90
+READY_S = 180
 
 
 class Cluster:
@@ -119,7 +119,7 @@ class Cluster:
         if not folder.exists():
             configuration.write_node(self.run, name)
         classpath = f"{folder}:{self.conf}:{self.installation.jars}/*"
-        java = ("nice", "-n", "10", "java", "-Xmx400m", *configuration.JVM.split(), *OPENS)
+        java = ("java", "-Xmx400m", *configuration.JVM.split(), *OPENS)
         self.managers[name] = self._spawn(name, [*java, "-cp", classpath, NODE_MANAGER])
 
     def wait(self, condition: Callable[[], bool], what: str, seconds: float = READY_S) -> None:
@@ -130,7 +130,8 @@ class Cluster:
             gone = [n for n, one in processes.items() if one is not None and one.poll() is not None]
             if gone or time.monotonic() > end:
                 why = f"{gone[0]} has ended" if gone else f"not within {seconds:.0f} s"
-                raise RuntimeError(f"{what}: {why}; see {self.run}/log\n{self._last_words(gone)}")
+                logs = self._last_words(gone or ["server", "resourcemanager", *self.managers])
+                raise RuntimeError(f"{what}: {why}; see {self.run}/log\n{logs}")
             time.sleep(0.2)
 
     def active_nodes(self) -> int:
@@ -156,11 +157,13 @@ class Cluster:
 
     def _last_words(self, names: list[str]) -> str:
         logs = [self.run / "log" / f"{name}.log" for name in names]
-        return "\n".join(log.read_text(errors="replace")[-2_000:] for log in logs)
+        return "\n".join(log.read_text(errors="replace")[-2_000:] for log in logs if log.exists())
 
     def stop(self) -> list[int]:
         """End all processes of the run; the pids of those that could not be ended."""
         processes = (*self.managers.values(), self.standby, self.server)
+        for manager in self.managers.values():
+            manager.kill()  # when terminated, it waits many seconds for the logs of applications
         for process in processes:
             if process is not None and process.poll() is None:
                 process.terminate()

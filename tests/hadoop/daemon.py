@@ -21,7 +21,7 @@ def main(what: str, run: str, classpath: str) -> None:
     file = Path(run) / "resourcemanager.pid"
     if what == "start":
         with (Path(run) / "log" / "resourcemanager.log").open("ab") as log:
-            command = ["nice", "-n", "10", "java", "-Xmx500m", *JVM.split(), *OPENS]
+            command = ["java", "-Xmx500m", *JVM.split(), *OPENS]
             process = subprocess.Popen(
                 [*command, "-cp", classpath, RESOURCE_MANAGER],
                 stdin=subprocess.DEVNULL,

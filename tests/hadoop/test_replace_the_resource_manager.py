@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs/how-to/replace-the-resource-manager.md"
 
 YARN = """#!/bin/bash
 # What Hadoop's own `yarn` does for the commands of the page.
-run() {{ exec nice -n 10 java -Xmx300m {jvm} -Duser.home={run} -cp "{conf}:{jars}/*" "$@"; }}
+run() {{ exec java -Xmx300m {jvm} -Duser.home={run} -cp "{conf}:{jars}/*" "$@"; }}
 cli=org.apache.hadoop.yarn.client.cli
 case "$1" in
   node) run $cli.NodeCLI "${{@:2}}" ;;
