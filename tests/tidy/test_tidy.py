@@ -86,7 +86,9 @@ def long_module(name: str, text: str) -> list[Place]:
 
 
 def missing_docstring(name: str, text: str) -> list[Place]:
-    return [] if ast.get_docstring(ast.parse(text)) else [f"{name}: opens with no docstring"]
+    if text.startswith('"""') or ast.get_docstring(ast.parse(text)):
+        return []
+    return [f"{name}: opens with no docstring"]
 
 
 def vague_name(name: str, text: str) -> list[Place]:
@@ -126,6 +128,8 @@ def unwelcome_text(name: str, text: str) -> list[Place]:
 
 def asserted_queue(name: str, text: str) -> list[Place]:
     """Asserts that a queue has a parent, or an attempt a leaf: the types say so."""
+    if "assert" not in text:
+        return []
     return [
         f"{name}:{node.lineno}: 'assert' of a {word}: give it a type that always has one"
         for node in ast.walk(ast.parse(text))

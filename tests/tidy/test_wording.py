@@ -59,7 +59,9 @@ def handlers_of(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
 
 def bare_system_error(name: str, text: str) -> list[Place]:
     """`str(error)` and `{error}` of an OSError read `[Errno 13] Permission denied: 'a.xml'`."""
-    found = []
+    found: list[Place] = []
+    if "except" not in text:
+        return found
     for handler in handlers_of(ast.parse(text)):
         for node in ast.walk(handler):
             match node:
