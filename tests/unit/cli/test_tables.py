@@ -56,9 +56,10 @@ def test_columns_without_room_are_named_below_the_table(run):
     assert told == "No room for: Steady, Min, Max, Run, Pend"
 
 
-def test_titles_are_broken_before_a_column_is_left_out():
+def test_titles_are_broken_before_a_column_is_left_out(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "24")
     columns = (Column("Name"), Column("Turnaround p50", right=True), Column("p95", right=True))
-    console = Console(width=24, file=TextIOWrapper(BytesIO(), encoding="utf-8"))
+    console = Console(file=TextIOWrapper(BytesIO(), encoding="utf-8"))
     with console.capture() as captured:
         console.print(table(console, columns, [["a name", "1m", "2m"]]))
     lines = [line.split() for line in captured.get().splitlines()]
