@@ -16,7 +16,7 @@ import cloudpickle
 import httpx
 import pytest
 
-from fairshare.engines.local.adoption import read_outcome
+from fairshare.engines.local.adoption import read_exit
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.model.identifiers import parse_container
 
@@ -414,7 +414,7 @@ def test_a_container_survives_a_killed_server_and_the_next_one_settles_it(serve,
     go.touch()
     wait_until_gone(pid)
     deadline_s = time.monotonic() + PATIENCE_S
-    while (outcome := read_outcome(files)) is None:
+    while (outcome := read_exit(files)) is None:
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
     assert outcome.exit_code == 5

@@ -16,7 +16,7 @@ from fairshare.engines.local.outcome import (
     ABORTED,
     MEMORY_EXCEEDED,
     TAIL_BYTES,
-    Outcome,
+    Ending,
     ending_of,
     exit_code_of,
     tail,
@@ -46,12 +46,12 @@ def test_an_order_comes_back_as_it_was_written(tmp_path):
     assert Launch.decode(value) == launch
 
 
-def test_an_outcome_comes_back_as_it_was_written(tmp_path):
-    outcome = Outcome(7, -104, "killed: used 312 MB, limit 256 MB", 312, 40, 99)
-    write_atomically(tmp_path / "exit.json", outcome.encode())
+def test_an_ending_comes_back_as_it_was_written(tmp_path):
+    ending = Ending(7, 9, "time", 0, True, 312 << 20, 40, 99, (0, 5))
+    write_atomically(tmp_path / "exit.json", ending.encode())
     value = read_json(tmp_path / "exit.json")
     assert value is not None
-    assert Outcome.decode(value) == outcome
+    assert Ending.decode(value) == ending
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch):
@@ -180,8 +180,8 @@ def test_a_supervisor_imports_little():
     imported = done.stdout.split()
     ours = {name for name in imported if name.startswith("fairshare")}
     room = "fairshare.engines.local"
-    light = ("compiled", "directories", "execution", "groups", "judgement", "launch",
-             "log_limit", "memory", "outcome", "process_limit", "processes",
+    light = ("compiled", "directories", "execution", "groups", "launch", "log_limit",
+             "memory", "outcome", "process_limit", "processes",
              "supervisor", "zygote")  # fmt: skip
     assert ours == {
         "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,

@@ -18,7 +18,7 @@ from fairshare.engines.local import adoption, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.launch import GroupPlan, Launch
-from fairshare.engines.local.outcome import Outcome
+from fairshare.engines.local.outcome import verdict
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watched import Watched
@@ -159,10 +159,19 @@ def test_a_restart_of_the_machine_is_recognised(directory):
 
 
 def test_what_ended_is_recognised_by_its_file(directory):
-    outcome = Outcome(container_id(1, 1, 1), 3, "exit code 3")
+    container = container_id(1, 1, 1)
     pid_file(directory, os.getpid())
-    directory.exit.write_bytes(outcome.encode())
-    assert adoption.fate(directory) == adoption.Finished(outcome)
+    directory.exit.write_bytes(verdict(container, 127, "exit code 127", cannot_start=True))
+    exited = ContainerExited(container, 127, "exit code 127", cannot_start=True)
+    assert adoption.fate(directory) == adoption.Finished(exited)
+
+
+def test_exit_files_of_earlier_releases_are_read(directory):
+    """Their supervisors wrote the memory and the time of what had ended, too."""
+    written = {"container": 7, "exit_code": -104, "diagnostics": "killed", "peak_memory_mb": 312}
+    written |= {"cpu_ms": 40, "ended_at_ms": 99, "cannot_start": 0}
+    directory.exit.write_text(json.dumps(written))
+    assert adoption.read_exit(directory) == ContainerExited(7, -104, "killed", 312, 40)
 
 
 def test_what_has_lost_its_supervisor_is_ended_by_its_mark(directory):
@@ -246,7 +255,7 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
         while liveness.without_pidfd or liveness.watched[str(directory.path)].pidfd is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())
+        directory.exit.write_bytes(verdict(container, 4, "exit code 4", cannot_start=False))
         supervisor.kill()
     with changed:
         assert changed.wait_for(lambda: len(told) == 2, 20)
@@ -259,9 +268,9 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
     told: list[Input] = []
     ended = threading.Event()
     refused = threading.Event()
-    read = adoption.read_outcome
+    read = adoption.read_exit
 
-    def full(of: ContainerDirectory) -> Outcome | None:
+    def full(of: ContainerDirectory) -> ContainerExited | None:
         if not refused.is_set():
             refused.set()
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -272,9 +281,9 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
         if isinstance(message, ContainerExited):
             ended.set()
 
-    monkeypatch.setattr(adoption, "read_outcome", full)
+    monkeypatch.setattr(adoption, "read_exit", full)
     container = container_id(1, 1, 1)
-    directory.exit.write_bytes(Outcome(container, 4, "exit code 4").encode())
+    directory.exit.write_bytes(verdict(container, 4, "exit code 4", cannot_start=False))
     with subprocess.Popen(["true"]) as supervisor:
         pid_file(directory, supervisor.pid)
         watched = watcher(report, directory)

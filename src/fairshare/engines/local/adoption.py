@@ -8,18 +8,20 @@ trusted to be valid: the log names invalid files, and their containers count as 
 import contextlib
 import logging
 import os
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.ending import end_all
-from fairshare.engines.local.judgement import Ending
+from fairshare.engines.local.judgement import exited
 from fairshare.engines.local.launch import GroupPlan, Launch
-from fairshare.engines.local.outcome import ABORTED, Outcome
+from fairshare.engines.local.outcome import ABORTED, Ending, verdict
 from fairshare.engines.local.state import GROUPS_PREFIX
 from fairshare.errors import EngineError
+from fairshare.model.inputs import ContainerExited
 from fairshare.wording import cause
 
 KILLED = "its supervisor ended without an exit status; was it killed?"
@@ -38,9 +40,9 @@ class Alive(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The container has ended, and its file has the outcome."""
+    """The container has ended, as its file says."""
 
-    outcome: Outcome
+    exited: ContainerExited
 
 
 class Orphaned(NamedTuple):
@@ -68,7 +70,7 @@ def read_launch(directory: ContainerDirectory) -> Launch | None:
         return None
 
 
-def read_outcome(directory: ContainerDirectory) -> Outcome | None:
+def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
     """How a container ended; None if it has not ended, or its file is invalid.
 
     Raises OSError if the file cannot be read now.
@@ -78,12 +80,22 @@ def read_outcome(directory: ContainerDirectory) -> Outcome | None:
         if value is None:
             return None
         if "status" not in value:
-            return Outcome.decode(value)
+            return _decoded(value)
         launch = read_launch(directory)
-        return None if launch is None else Ending.decode(value).outcome(launch, directory.stderr)
+        return None if launch is None else exited(Ending.decode(value), launch, directory.stderr)
     except (KeyError, TypeError, ValueError) as error:
         _warn(directory.exit, error)
         return None
+
+
+def _decoded(value: dict[str, Any]) -> ContainerExited:
+    """What `verdict` wrote, or a supervisor of an earlier release."""
+    known = (*ContainerExited.__struct_fields__, "ended_at_ms")
+    if not value.keys() <= set(known):
+        raise ValueError(f"not only {', '.join(known)}")
+    return msgspec.convert(
+        {**value, "cannot_start": value.get("cannot_start", 0) != 0}, ContainerExited
+    )
 
 
 def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:
@@ -102,8 +114,8 @@ def fate(directory: ContainerDirectory) -> Fate:
 
     Raises OSError if a file cannot be read now.
     """
-    if outcome := read_outcome(directory):
-        return Finished(outcome)
+    if found := read_exit(directory):
+        return Finished(found)
     try:
         record = _read_record(directory)
     except (KeyError, TypeError, ValueError) as error:
@@ -125,27 +137,25 @@ def fate(directory: ContainerDirectory) -> Fate:
         if processes.start_time(pid) == start and processes.is_supervisor(pid, directory.path):
             return Alive(pidfd)
         os.close(pidfd)
-    if outcome := read_outcome(directory):  # it ended between the two checks
-        return Finished(outcome)
+    if found := read_exit(directory):  # it ended between the two checks
+        return Finished(found)
     return Orphaned(KILLED)
 
 
 def conclude(
     directory: ContainerDirectory, container: int, launch: Launch, reason: str, code: int = ABORTED
-) -> Outcome:
-    """Kill the remaining processes of a container, and write its outcome instead of its
+) -> ContainerExited:
+    """Kill the remaining processes of a container, and write how it ended instead of its
     supervisor."""
     words = f"aborted: {reason}"
     try:
         end_all(directory, launch)
     except (EngineError, OSError) as error:
         words = f"{words}; {cause(error)}"
-    ended_at_ms = time.time_ns() // 1_000_000
-    outcome = Outcome(container, code, words, ended_at_ms=ended_at_ms)
-    # It is reported even if the disk is full; the next server would come to the same outcome.
+    # It is reported even if the disk is full; the next server would come to the same end.
     with contextlib.suppress(OSError):
-        write_atomically(directory.exit, outcome.encode())
-    return outcome
+        write_atomically(directory.exit, verdict(container, code, words, cannot_start=False))
+    return ContainerExited(container, code, words)
 
 
 def remove_empty_bases(launch: Launch, bases: frozenset[str]) -> None:

@@ -16,9 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from fairshare.engines.local import accounts, machine
 from fairshare.engines.local import compiled as program
-from fairshare.engines.local.adoption import Alive, Never, fate, read_outcome
+from fairshare.engines.local.adoption import Alive, Never, fate, read_exit
 from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
@@ -388,22 +390,13 @@ class LocalEngine:
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:
-        """How a container that is not running ended, if its outcome exists; raises EngineError."""
+        """How a container that is not running ended, if its files say so; raises EngineError."""
         files = self._directory(application_name, container_name)
         try:
-            outcome = read_outcome(files)
+            exited = read_exit(files)
         except OSError as error:
             raise EngineError(f"cannot read {files.exit}: {cause(error)}") from error
-        if outcome is None:
-            return None
-        return ContainerExited(
-            container,
-            outcome.exit_code,
-            outcome.diagnostics,
-            outcome.peak_memory_mb,
-            outcome.cpu_ms,
-            bool(outcome.cannot_start),
-        )
+        return exited and msgspec.structs.replace(exited, container=container)
 
     def account_problem(self, user: str) -> str:
         """Why a user's containers cannot run; empty if they can."""

@@ -10,12 +10,15 @@ import selectors
 import signal
 from collections.abc import Callable
 
+import msgspec
+
 from fairshare.engines.local import adoption
 from fairshare.engines.local.ending_room import EndingRoom
-from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED, Outcome
+from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.watched import Overdue, Unattended, Watched
 from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited
 
 _STOPPED = "stopped on request"
 
@@ -113,19 +116,19 @@ class Liveness:
         if self.watched.get(str(watched.directory.path)) is not watched:
             return  # it was removed in this round
         try:
-            outcome = adoption.read_outcome(watched.directory)
+            exited = adoption.read_exit(watched.directory)
         except OSError as error:
             _log.warning("how %s ended cannot be read yet: %s", watched.directory.path, error)
             self._close_pidfd(watched)
             self.without_pidfd.add(str(watched.directory.path))
             return
-        if outcome is None:
+        if exited is None:
             # A container under the supervisor's account can kill the supervisor. This counts as the
             # container's own failure, otherwise it could repeat it without limit.
-            outcome = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
+            exited = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
         if watched.directory.pid.exists():
             self.tell_start(watched)  # the message of its start may still be on its way
-        self._conclude(watched, outcome)
+        self._conclude(watched, exited)
 
     def end_by_force(self, watched: Watched) -> None:
         """End a container whose supervisor does not do it."""
@@ -134,19 +137,19 @@ class Liveness:
         self._conclude(watched, self._concluded(watched, reason, SUPERVISOR_KILLED))
 
     @staticmethod
-    def _concluded(watched: Watched, reason: str, code: int = ABORTED) -> Outcome:
+    def _concluded(watched: Watched, reason: str, code: int = ABORTED) -> ContainerExited:
         return adoption.conclude(watched.directory, watched.container, watched.launch, reason, code)
 
     def give_up(self, watched: Watched, reason: str) -> None:
         """Report that a container cannot be started."""
         self._conclude(watched, self._concluded(watched, reason))
 
-    def _conclude(self, watched: Watched, outcome: Outcome) -> None:
+    def _conclude(self, watched: Watched, exited: ContainerExited) -> None:
         self.forget(watched)
         if watched.stop_reason:
-            outcome = outcome._replace(diagnostics=watched.stop_reason)
+            exited = msgspec.structs.replace(exited, diagnostics=watched.stop_reason)
         if not watched.muted:
-            self._reports.settle(watched.directory, outcome)
+            self._reports.settle(watched.directory, exited)
         if watched.earlier:
             adoption.remove_empty_bases(watched.launch, self._bases)
 

@@ -1,14 +1,17 @@
-"""Owns the outcome of a container: exit codes, diagnostics, and the file `exit.json`.
+"""Owns how containers end: exit codes, diagnostics, and the file `exit.json`.
 
-Exit codes are those of the process, 128 + signal number, or Hadoop's negative ones
-(Hadoop: ContainerExitStatus). Must stay light: supervisors use it.
+Supervisors write facts of containers that were started (`Ending`), and the exit code with its
+diagnostics of those that could not be (`verdict`). Exit codes are those of the process, 128 +
+signal number, or Hadoop's negative ones (Hadoop: ContainerExitStatus). Must stay light:
+supervisors use it.
 """
 
 import json
 import os
 import signal
+import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from fairshare.engines.log_files import read_part
 from fairshare.errors import EngineError
@@ -30,29 +33,57 @@ TAIL_LINES = 20
 TAIL_BYTES = 4096
 
 
-class Outcome(NamedTuple):
-    """How a container ended. `peak_memory_mb` is rounded up."""
+Cause = Literal["", "stop", "time", "processes", "logs", "no-pid", "idle", "detached"]
+
+_WHOLE = ("container", "status", "failure", "peak_bytes", "cpu_ms", "ended_at_ms")
+
+
+class Ending(NamedTuple):
+    """How a container that was started has ended, in facts; `judgement.py` says what they mean.
+
+    `status` is the wait status of the first process. `cause` is why the supervisor ended the
+    container: one of `stop`, `time`, `processes`, `logs` and `no-pid`; empty if it ended by itself.
+    `failure` is the errno that goes with the last two. `dropped` are the bytes left out of stdout
+    and stderr.
+    """
 
     container: int
-    exit_code: int
-    diagnostics: str = ""
-    peak_memory_mb: int = 0
+    status: int
+    cause: Cause = ""
+    failure: int = 0
+    over_memory: bool = False
+    peak_bytes: int = 0
     cpu_ms: int = 0
     ended_at_ms: int = 0  # since 1970
-    cannot_start: int = 0  # 1: its command cannot start, whenever it is tried
+    dropped: tuple[int, ...] = ()
 
     def encode(self) -> bytes:
         """The content of `exit.json`."""
         return json.dumps(self._asdict()).encode()
 
     @classmethod
-    def decode(cls, value: dict[str, Any]) -> "Outcome":
-        """Decode the result of `encode`; raises TypeError if invalid."""
-        outcome = cls(**value)
-        for name, found in zip(cls._fields, outcome, strict=True):
-            if type(found) is not (str if name == "diagnostics" else int):
-                raise TypeError(f"{name} is {found!r}")
-        return outcome
+    def decode(cls, value: dict[str, Any]) -> "Ending":
+        """Decode what a supervisor wrote; raises TypeError or ValueError if invalid."""
+        ending = cls(**{**value, "dropped": tuple(value["dropped"])})
+        whole = (*(getattr(ending, name) for name in _WHOLE), *ending.dropped)
+        if any(type(found) is not int for found in whole) or type(ending.over_memory) is not bool:
+            raise TypeError(f"a whole number is missing in {value!r}")
+        if ending.cause not in get_args(Cause):
+            raise ValueError(f"{ending.cause!r} is not a known cause")
+        return ending
+
+
+def verdict(container: int, exit_code: int, diagnostics: str, *, cannot_start: bool) -> bytes:
+    """The content of `exit.json` for a container that did not start, or lost its supervisor."""
+    return json.dumps(
+        {
+            "container": container,
+            "exit_code": exit_code,
+            "diagnostics": diagnostics,
+            "ended_at_ms": time.time_ns() // 1_000_000,
+            "cannot_start": int(cannot_start),
+        }
+    ).encode()
 
 
 class StartFailure(EngineError):
@@ -63,16 +94,10 @@ class StartFailure(EngineError):
         self.exit_code = exit_code
         self.diagnostics = diagnostics
 
-    def outcome(self, container: int, ended_at_ms: int = 0) -> Outcome:
-        """How the container ended that could not be started."""
-        final = self.exit_code in (NOT_EXECUTABLE, NOT_FOUND)
-        return Outcome(
-            container,
-            self.exit_code,
-            self.diagnostics,
-            ended_at_ms=ended_at_ms,
-            cannot_start=int(final),
-        )
+    @property
+    def is_final(self) -> bool:
+        """Whether its command cannot start, whenever it is tried."""
+        return self.exit_code in (NOT_EXECUTABLE, NOT_FOUND)
 
 
 def exit_code_of(status: int) -> int:

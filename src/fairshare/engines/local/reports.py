@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.outcome import Outcome
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
@@ -37,24 +36,15 @@ class Reports:
         reported."""
         self._report(ContainerStarted(container, holds_room=True, gpus=gpus))
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, exited: ContainerExited) -> None:
         """Report how a container ended."""
-        self._report(
-            ContainerExited(
-                container=outcome.container,
-                exit_code=outcome.exit_code,
-                diagnostics=outcome.diagnostics,
-                peak_memory_mb=outcome.peak_memory_mb,
-                cpu_ms=outcome.cpu_ms,
-                cannot_start=bool(outcome.cannot_start),
-            )
-        )
+        self._report(exited)
         with self._lock:
-            self._held.discard(outcome.container)
+            self._held.discard(exited.container)
 
-    def settle(self, directory: ContainerDirectory, outcome: Outcome) -> None:
+    def settle(self, directory: ContainerDirectory, exited: ContainerExited) -> None:
         """Report how a container ended, then mark it as reported: at least once."""
         directory.tidy()  # first, because the receiver of the report may delete the directory
-        self.ended(outcome)
+        self.ended(exited)
         with contextlib.suppress(OSError):
             directory.settled.touch()

@@ -26,11 +26,17 @@ from fairshare.engines.local.directories import (
     reserve,
     write_atomically,
 )
-from fairshare.engines.local.judgement import Cause, Ending
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.log_limit import LogLimit
 from fairshare.engines.local.memory import MemoryHolder, memory_holder
-from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
+from fairshare.engines.local.outcome import (
+    ABORTED,
+    DISK_FAILED,
+    Cause,
+    Ending,
+    StartFailure,
+    verdict,
+)
 from fairshare.engines.local.process_limit import ProcessLimit
 
 if TYPE_CHECKING:
@@ -86,8 +92,8 @@ class Supervisor:
     def _on_stop(self, *_: object) -> None:
         self._stop_wanted = True
 
-    def run(self, channel: socket.socket, lock: int) -> Outcome:
-        """Run the container to its end.
+    def run(self, channel: socket.socket, lock: int) -> bytes:
+        """Run the container to its end; returns the content of exit.json.
 
         `lock` is closed when pid.json exists (or will never exist), so that the next server knows
         that no further file will appear. Then `channel` gets one message, if its reader is alive.
@@ -114,7 +120,12 @@ class Supervisor:
         except StartFailure as failure:
             self._remove_groups()
             self._directory.say(failure.diagnostics)
-            return failure.outcome(launch.container, time.time_ns() // 1_000_000)
+            return verdict(
+                launch.container,
+                failure.exit_code,
+                failure.diagnostics,
+                cannot_start=failure.is_final,
+            )
         started = time.monotonic()
         try:
             self._write_pid()
@@ -133,7 +144,7 @@ class Supervisor:
         self._logs.look(math.inf)
         if launch.account:
             self._directory.take_result(launch.uid)
-        return self._judged(peak_bytes)
+        return self._ending(peak_bytes).encode()
 
     def _start(self, launch: Launch) -> int:
         """Start the first process; returns its pid. Raises StartFailure."""
@@ -294,7 +305,7 @@ class Supervisor:
         for plan in self._launch.groups:
             groups.remove(plan.path)
 
-    def _judged(self, peak_bytes: int) -> Outcome:
+    def _ending(self, peak_bytes: int) -> Ending:
         assert self._status is not None  # no child is left, so the first one was reaped
         return Ending(
             container=self._launch.container,
@@ -306,7 +317,7 @@ class Supervisor:
             cpu_ms=_cpu_ms(),
             ended_at_ms=_now_ms(),
             dropped=self._logs.dropped,
-        ).outcome(self._launch, self._directory.stderr)
+        )
 
     def _with_largest(self, peak_bytes: int) -> int:
         if self._launch.memory_limit != "watch":
@@ -338,10 +349,10 @@ def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) 
     value = read_json(directory.launch)
     if value is None:
         raise ValueError(f"{directory.launch} cannot be understood")
-    outcome = Supervisor(directory, Launch.decode(value)).run(channel, lock)
+    content = Supervisor(directory, Launch.decode(value)).run(channel, lock)
     for _ in range(_WRITE_ATTEMPTS):
         try:
-            write_atomically(directory.exit, outcome.encode())
+            write_atomically(directory.exit, content)
         except OSError:
             # A full disk may get free space again. A deleted directory has no readers.
             if not directory.path.is_dir():

@@ -25,7 +25,7 @@ from fairshare.engines.local.disk_usage import Running
 from fairshare.engines.local.ending_room import EndingRoom
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
-from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, Outcome, StartFailure
+from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory, remove_tree
@@ -34,6 +34,7 @@ from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import ContainerId
+from fairshare.model.inputs import ContainerExited
 from fairshare.wording import cause
 
 _RECHECK_S = 1.0
@@ -167,7 +168,7 @@ class Watcher:
 
     def refuse(self, container: ContainerId, words: str) -> None:
         """Report that a container cannot be started."""
-        self._reports.ended(Outcome(container, ABORTED, words))
+        self._reports.ended(ContainerExited(container, ABORTED, words))
 
     def running(self) -> list[Running]:
         """The containers that have started and not ended."""
@@ -198,7 +199,7 @@ class Watcher:
         for order in [order for order in self._waiting if order.container == container]:
             self._waiting.remove(order)
             words = "stopped before it started"
-            self._reports.ended(Outcome(container, 128 + signal.SIGTERM, words))
+            self._reports.ended(ContainerExited(container, 128 + signal.SIGTERM, words))
 
     def stop_all(self) -> None:
         """End every container."""
@@ -260,13 +261,20 @@ class Watcher:
             directory.write_launch(launch.encode(), call, owner, secrets)
         except StartFailure as failure:
             directory.say(failure.diagnostics)
-            self._reports.ended(failure.outcome(order.container))
+            self._reports.ended(
+                ContainerExited(
+                    order.container,
+                    failure.exit_code,
+                    failure.diagnostics,
+                    cannot_start=failure.is_final,
+                )
+            )
             return
         except OSError as error:
             with contextlib.suppress(OSError):
                 remove_tree(directory.path)
             words = f"cannot write {directory.path}: {error.strerror}"
-            self._reports.ended(Outcome(order.container, DISK_FAILED, words))
+            self._reports.ended(ContainerExited(order.container, DISK_FAILED, words))
             return
         self._liveness.watch(Watched(order.container, directory, launch))
         self._order(str(directory.path))
@@ -298,11 +306,11 @@ class Watcher:
                 self._liveness.set_pidfd(watched, pidfd)
                 self._liveness.tell_start(watched)
                 return True
-            case adoption.Finished(outcome):
+            case adoption.Finished(exited):
                 pass
             case adoption.Orphaned(reason):
-                outcome = adoption.conclude(directory, container, launch, reason)
-        self._reports.settle(directory, outcome)
+                exited = adoption.conclude(directory, container, launch, reason)
+        self._reports.settle(directory, exited)
         adoption.remove_empty_bases(launch, self._bases)
         return True
 

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from fairshare.api.frames import PIECE_BYTES, STDOUT
 from fairshare.engines.local import processes
-from fairshare.engines.local.judgement import Cause
 from fairshare.engines.local.launch import Launch
-from fairshare.engines.local.outcome import exit_code_of
+from fairshare.engines.local.outcome import Cause, exit_code_of
 from fairshare.engines.local.sessions.relay import Peer, Relay
 
 SOCKET = "terminal"
