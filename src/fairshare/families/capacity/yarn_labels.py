@@ -10,7 +10,6 @@ from fairshare.families.yarn.partitions import ResourceUsages, partition_usage
 from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
-from fairshare.schedulers.capacity import partitions
 from fairshare.schedulers.capacity.state import CapacityState
 
 
@@ -27,7 +26,7 @@ class CapacityNodeLabels:
 
     def labels(self) -> Mapping[str, bool]:
         """All labels, sorted: whether each is exclusive."""
-        return dict(sorted(partitions.of_cluster(self._state).items()))
+        return dict(sorted(self._state.partitions.items()))
 
     def of_node(self, node: Node) -> str:
         """The label of a registered node."""

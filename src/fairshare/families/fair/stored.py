@@ -6,11 +6,11 @@ from fairshare.families.stored_class import StoredClass
 from fairshare.schedulers.fair import settings as fair_settings
 from fairshare.schedulers.fair import users as fair_users
 from fairshare.schedulers.fair.attempts import FairAttempt
-from fairshare.schedulers.fair.containers import Tables
 from fairshare.schedulers.fair.policies import Policy, policy_named
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fair.tables import Tables
 
 STORED_CLASSES: Final = (
     StoredClass("fair-application", FairAttempt, attempt=True),

@@ -4,21 +4,16 @@
 UsersManager).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import containers, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import DRAINING, STOPPED, CapacityQueue
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
-    from fairshare.schedulers.capacity.state import CapacityState
 
 
 def charge(
-    state: "CapacityCluster",
+    state: CapacityCluster,
     leaf: CapacityQueue,
     user: str,
     label: str,
@@ -44,7 +39,7 @@ def charge(
 
 
 def use(
-    state: "CapacityCluster",
+    state: CapacityCluster,
     leaf: CapacityQueue,
     attempt: CapacityAttempt,
     node: Node,
@@ -92,7 +87,7 @@ def ask_less(attempt: CapacityAttempt, leaf: CapacityQueue, size: Resource) -> N
 
 
 def move_use(
-    state: "CapacityState",
+    state: CapacityCluster,
     attempt: CapacityAttempt,
     source: CapacityQueue,
     target: CapacityQueue,

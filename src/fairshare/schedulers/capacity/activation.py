@@ -14,15 +14,15 @@ from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.capacities import below
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.events import LimitsComputed, QueueLimited, UserNoted
 from fairshare.schedulers.capacity.queues import CapacityQueue
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 
-def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
+def activate(state: CapacityCluster, step: "Step", leaf: CapacityQueue) -> None:
     """One pass over the waiting applications of a leaf.
 
     An application that does not fit is skipped, so that a smaller master further back may start. As
@@ -62,7 +62,7 @@ def activate(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
         step.emit(ApplicationAdmitted(attempt.id))
 
 
-def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bool:
+def _first_anyway(state: CapacityCluster, leaf: CapacityQueue, label: str) -> bool:
     """Whether a leaf has so few masters that one may start regardless of the limits."""
     if not leaf.active:
         return True
@@ -70,19 +70,19 @@ def _first_anyway(state: "CapacityState", leaf: CapacityQueue, label: str) -> bo
     return state.calculator.compare(state.total, used, state.none) <= 0
 
 
-def activate_if_any_nodes(state: "CapacityState", step: "Step", leaf: CapacityQueue) -> None:
+def activate_if_any_nodes(state: CapacityCluster, step: "Step", leaf: CapacityQueue) -> None:
     """The pass after an attempt was added: only when the cluster has resources
     (Hadoop: LeafQueue.addApplicationAttempt)."""
     if state.calculator.compare(state.total, state.total, state.none) > 0:
         activate(state, step, leaf)
 
 
-def activate_everywhere(state: "CapacityState", step: "Step") -> None:
+def activate_everywhere(state: CapacityCluster, step: "Step") -> None:
     """The passes after the cluster or its configuration has changed."""
     activate_below(state, step, state.root)
 
 
-def activate_for_node(state: "CapacityState", step: "Step") -> None:
+def activate_for_node(state: CapacityCluster, step: "Step") -> None:
     """The passes after a node was added, removed or resized.
 
     Hadoop repeats the passes over all leaves when its node-label manager reports the node: once if
@@ -100,7 +100,7 @@ def activate_for_node(state: "CapacityState", step: "Step") -> None:
     activate_everywhere(state, step)
 
 
-def _counts(state: "CapacityState") -> dict[str, tuple[int, int]]:
+def _counts(state: CapacityCluster) -> dict[str, tuple[int, int]]:
     """For each leaf with waiting applications: the users that count for its masters' limit, and the
     number of waiting applications."""
     return {
@@ -110,7 +110,7 @@ def _counts(state: "CapacityState") -> dict[str, tuple[int, int]]:
     }
 
 
-def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> None:
+def activate_below(state: CapacityCluster, step: "Step", top: CapacityQueue) -> None:
     """The passes after shares below a queue were recomputed."""
     for queue in below(top):
         if queue.leaf:
@@ -123,7 +123,7 @@ def activate_below(state: "CapacityState", step: "Step", top: CapacityQueue) -> 
 
 
 def wake_after_leaving(
-    state: "CapacityState", step: "Step", leaf: CapacityQueue, user: str
+    state: CapacityCluster, step: "Step", leaf: CapacityQueue, user: str
 ) -> None:
     """After a runnable attempt has left, admit applications that it kept waiting
     (Hadoop: CSMaxRunningAppsEnforcer.updateRunnabilityOnAppRemoval).
@@ -147,7 +147,7 @@ def wake_after_leaving(
     _wake(state, step, lists, len(lists))
 
 
-def wake_everywhere(state: "CapacityState", step: "Step") -> None:
+def wake_everywhere(state: CapacityCluster, step: "Step") -> None:
     """After a configuration change, reconsider all applications that are held back."""
     _wake(state, step, list(_held_below(state.root)), None)
 
@@ -163,7 +163,7 @@ def _held_below(queue: CapacityQueue) -> Iterator[list[CapacityAttempt]]:
 
 
 def _wake(
-    state: "CapacityState",
+    state: CapacityCluster,
     step: "Step",
     lists: list[list[CapacityAttempt]],
     most: int | None,

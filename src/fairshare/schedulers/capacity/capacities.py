@@ -6,20 +6,17 @@ type. Decides nothing.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, subtract, total
 from fairshare.schedulers.capacity import management, orders, vectors
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 from fairshare.schedulers.capacity.users import NO_FACTOR
 from fairshare.schedulers.rounding import single
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
-
-def recompute(state: "CapacityCluster", top: CapacityQueue) -> None:
+def recompute(state: CapacityCluster, top: CapacityQueue) -> None:
     """Recompute all that follows from the cluster's size and the settings, for a queue and
     below."""
     for label in state.labels:
@@ -52,7 +49,7 @@ def _root(root: CapacityQueue, label: str, whole: Resource) -> None:
     share.effective_minimum = share.effective_maximum = truncate(whole, part)
 
 
-def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource) -> None:
+def _below(state: CapacityCluster, parent: CapacityQueue, label: str, whole: Resource) -> None:
     children = list(parent.children.values())
     if not children:
         return
@@ -86,7 +83,7 @@ def _below(state: "CapacityCluster", parent: CapacityQueue, label: str, whole: R
         _below(state, child, label, whole)
 
 
-def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None:
+def _nothing(state: CapacityCluster, child: CapacityQueue, label: str) -> None:
     """As in Hadoop a queue created on demand has a weight on each partition of its parent, which
     reduces its siblings' shares, but has no capacity there unless its template names the
     partition."""
@@ -97,7 +94,7 @@ def _nothing(state: "CapacityCluster", child: CapacityQueue, label: str) -> None
 
 
 def _minimum_ratios(
-    state: "CapacityCluster", parent: CapacityQueue, label: str, whole: Resource
+    state: CapacityCluster, parent: CapacityQueue, label: str, whole: Resource
 ) -> list[float | None]:
     """The factors by which absolute children are scaled down, by type; None: not scaled
     (Hadoop: ParentQueue.calculateEffectiveResourcesAndCapacity)."""
@@ -121,7 +118,7 @@ def _minimum_ratios(
 
 
 def _absolute(
-    state: "CapacityCluster",
+    state: CapacityCluster,
     child: CapacityQueue,
     label: str,
     ratios: list[float | None],
@@ -161,7 +158,7 @@ def _finite(quotient: float) -> float:
     return quotient if math.isfinite(quotient) else 0.0
 
 
-def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
+def _refresh(state: CapacityCluster, queue: CapacityQueue) -> None:
     c = state.calculator
     for label in state.labels:
         whole = state.total_of(label)
@@ -173,7 +170,7 @@ def _refresh(state: "CapacityCluster", queue: CapacityQueue) -> None:
         queue.users.changed()
 
 
-def limit_applications(state: "CapacityCluster", leaf: CapacityQueue) -> None:
+def limit_applications(state: CapacityCluster, leaf: CapacityQueue) -> None:
     """Compute how many applications a leaf, and one user in it, may have
     (Hadoop: LeafQueue.getMaxApplications and getMaxApplicationsPerUser).
 
@@ -215,7 +212,7 @@ def child_limit(
     return c.round_down(add(room, child.used), minimum)
 
 
-def leaf_limit(state: "CapacityCluster", leaf: CapacityQueue, limit: Resource) -> Resource:
+def leaf_limit(state: CapacityCluster, leaf: CapacityQueue, limit: Resource) -> Resource:
     """What a leaf can reach, for its masters' limit and its headroom
     (Hadoop: LeafQueue.updateCurrentResourceLimits)."""
     c = state.calculator
@@ -223,7 +220,7 @@ def leaf_limit(state: "CapacityCluster", leaf: CapacityQueue, limit: Resource) -
     return smaller(c, state.total, most, limit)
 
 
-def _limit_leaves(state: "CapacityCluster", queue: CapacityQueue, limit: Resource) -> None:
+def _limit_leaves(state: CapacityCluster, queue: CapacityQueue, limit: Resource) -> None:
     """Set the limits that hold until a heartbeat computes others
     (Hadoop: LeafQueue.updateClusterResource)."""
     if queue.leaf:

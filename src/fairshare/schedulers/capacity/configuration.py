@@ -5,13 +5,14 @@ Everything is computed from `state.settings`; decides nothing
 (Hadoop: CapacitySchedulerConfiguration, AutoCreatedQueueTemplate).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.schedulers.capacity import management, partitions
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
     PERCENTAGE,
@@ -34,10 +35,8 @@ from fairshare.schedulers.capacity.settings import (
     Weight,
 )
 from fairshare.schedulers.capacity.users import NO_FACTOR
+from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.rounding import single
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
 """The settings of a leaf created on demand, unless a template overrides them
@@ -107,7 +106,7 @@ def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
     )
 
 
-def configure(state: "CapacityCluster", queue: CapacityQueue, *, first: bool = False) -> None:
+def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = False) -> None:
     """Apply the configuration to a queue whose parent is configured already."""
     settings = state.settings
     own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
@@ -263,7 +262,7 @@ def _take_state(queue: CapacityQueue, own: QueueSettings, *, first: bool) -> Non
         queue.state = RUNNING
 
 
-def take_capacities(state: "CapacityCluster", queue: CapacityQueue) -> None:
+def take_capacities(state: CapacityCluster, queue: CapacityQueue) -> None:
     """Apply a queue's capacities on all partitions: 0 where it has none of its own.
 
     As in Hadoop root has 100 % of a partition if any queue has a capacity there.
@@ -333,3 +332,23 @@ def _take_share(
     share.maximum_capacity = 1.0
     if isinstance(maximum, Percentage) and maximum.percent != -1:
         share.maximum_capacity = single(maximum.percent / 100)
+
+
+def order_children(queue: CapacityQueue) -> None:
+    """Order the children as in the file, then those that it does not name.
+
+    As in Hadoop a reload uses the order of a hash map instead, which decides between children
+    with the same used capacity. Leaves of the older auto-creation keep the order of their
+    creation: their parent does not reread its children.
+    """
+    if queue.ranked and management.makes_leaves(queue):
+        return
+    if queue.ranked:
+        size = table_size(len(queue.children), concurrent=False)
+        names = in_hash_order(queue.children, text_code, size)
+        queue.children = {name: queue.children[name] for name in names}
+        return
+    names = [f"{queue.name}.{short}" for short in queue.settings.children or ()]
+    named = [name for name in names if name in queue.children]
+    others = [name for name in queue.children if name not in named]
+    queue.children = {name: queue.children[name] for name in (*named, *others)}

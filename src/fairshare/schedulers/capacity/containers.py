@@ -8,11 +8,11 @@ port there; here the ports are numbered by arrival.
 """
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.capacity.attempts import CapacityAttempt
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.hash_order import (
     attempt_code,
     container_code,
@@ -22,28 +22,24 @@ from fairshare.schedulers.hash_order import (
     table_size,
 )
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
-
-
 FIRST_PORT = 1000
 
 
-def of_application(state: "CapacityState", attempt: CapacityAttempt) -> list[ContainerId]:
+def of_application(state: CapacityCluster, attempt: CapacityAttempt) -> list[ContainerId]:
     """The live containers of an application."""
     most = max(attempt.most_containers, len(attempt.containers))
     size = table_size(most, concurrent=True)
     return _in_order(state, attempt.containers, size)
 
 
-def of_node(state: "CapacityState", node: Node) -> list[ContainerId]:
+def of_node(state: CapacityCluster, node: Node) -> list[ContainerId]:
     """The live containers on a node."""
     most = max(state.most_on_node[node.name], node.occupants)
     size = table_size(most, concurrent=False)
     return _in_order(state, node.containers, size)
 
 
-def will_shrink(state: "CapacityState", attempt: CapacityAttempt, node: Node) -> None:
+def will_shrink(state: CapacityCluster, attempt: CapacityAttempt, node: Node) -> None:
     """A container is about to end: record the tables' sizes now, not at each grant."""
     count = len(attempt.containers)
     if count > attempt.most_containers:
@@ -53,13 +49,13 @@ def will_shrink(state: "CapacityState", attempt: CapacityAttempt, node: Node) ->
         state.most_on_node[node.name] = count
 
 
-def nodes(state: "CapacityState", names: Iterable[str]) -> list[str]:
+def nodes(state: CapacityCluster, names: Iterable[str]) -> list[str]:
     """Nodes that are reserved for one ask."""
     ports = state.ports
     return in_hash_order(names, lambda name: node_code(name, ports[name]))
 
 
-def reserved(state: "CapacityState", attempt: CapacityAttempt) -> list[str]:
+def reserved(state: CapacityCluster, attempt: CapacityAttempt) -> list[str]:
     """All nodes that are reserved for an application, ask by ask."""
     by_ask: dict[tuple[int, int], list[str]] = {}
     for name, one in attempt.reservations.items():
@@ -68,13 +64,13 @@ def reserved(state: "CapacityState", attempt: CapacityAttempt) -> list[str]:
     return [name for ask in asks for name in nodes(state, by_ask[ask])]
 
 
-def chosen(state: "CapacityState", found: Collection[ContainerId]) -> list[ContainerId]:
+def chosen(state: CapacityCluster, found: Collection[ContainerId]) -> list[ContainerId]:
     """Containers of an application that a preemption round has selected."""
     return _in_order(state, found, table_size(len(found), concurrent=False))
 
 
 def attempts(
-    state: "CapacityState", found: Iterable[ApplicationId], most: int
+    state: CapacityCluster, found: Iterable[ApplicationId], most: int
 ) -> list[ApplicationId]:
     """Some of the `most` applications from whose attempts a preemption round has selected
     containers."""
@@ -85,7 +81,7 @@ def attempts(
     return in_hash_order(found, code, table_size(most, concurrent=False))
 
 
-def reserved_nodes(state: "CapacityState") -> list[Node]:
+def reserved_nodes(state: CapacityCluster) -> list[Node]:
     """All reserved nodes of the cluster."""
     names = [node.name for node in state.nodes.values() if node.reservation is not None]
     size = table_size(max(state.most_nodes, len(state.nodes)), concurrent=False)
@@ -94,6 +90,6 @@ def reserved_nodes(state: "CapacityState") -> list[Node]:
 
 
 def _in_order(
-    state: "CapacityState", containers: Iterable[ContainerId], size: int
+    state: CapacityCluster, containers: Iterable[ContainerId], size: int
 ) -> list[ContainerId]:
     return in_hash_order(containers, lambda one: container_code(state.epoch_ms, one), size)

@@ -3,13 +3,11 @@ application once, whatever the tree's depth. Changes nothing.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 
 class Counts(NamedTuple):
@@ -29,7 +27,7 @@ class Counts(NamedTuple):
     pending_containers: int
 
 
-def counts_of_queues(state: "CapacityState") -> dict[str, Counts]:
+def counts_of_queues(state: CapacityState) -> dict[str, Counts]:
     """The counts of all queues by name."""
     found: dict[str, Counts] = {}
 

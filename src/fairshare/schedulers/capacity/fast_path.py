@@ -21,15 +21,15 @@ from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import Entry
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 
 if TYPE_CHECKING:
     from fairshare.schedulers.capacity.heartbeat import Heartbeat
-    from fairshare.schedulers.capacity.state import CapacityState
 
 _ANYWHERE = Locality.OFF_SWITCH  # looking up an enumeration's member costs more than an addition
 
 
-def is_plain(state: "CapacityState") -> bool:
+def is_plain(state: CapacityState) -> bool:
     """Whether the fast path applies at all: two types, one partition, no amount of 0."""
     return (
         len(state.labels) == 1
@@ -152,7 +152,7 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
     return True
 
 
-def _rests_plainly(state: "CapacityState", leaf: CapacityQueue, first: Entry) -> bool:
+def _rests_plainly(state: CapacityState, leaf: CapacityQueue, first: Entry) -> bool:
     """Whether considering the applications without asks before the first one with asks has no
     effect."""
     if leaf.fresh and leaf.fresh[0] < first:

@@ -22,9 +22,9 @@ from fairshare.schedulers.capacity.calculators import larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
 from fairshare.schedulers.capacity.events import ApplicationsOrdered, HeadroomComputed, QueueLimited
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 _OFF_SWITCH, _RESERVED = Answer.OFF_SWITCH, Answer.RESERVED  # looking them up costs time
@@ -87,7 +87,7 @@ class Heartbeat:
         "whole",
     )
 
-    def __init__(self, state: "CapacityState", step: "Step", node: Node) -> None:
+    def __init__(self, state: CapacityState, step: "Step", node: Node) -> None:
         self.state = state
         self.step = step
         self.node = node
@@ -292,7 +292,7 @@ class Heartbeat:
                 return True
         if failed is None or c.fits(failed, reserved):
             blocked[user] = reserved
-        if not self.label and missed is None and leaf.users.may_lose(user):
+        if not self.label and missed is None and leaf.may_lose(user):
             self.step.emit(HeadroomComputed(attempt.id))
         return False
 

@@ -1,17 +1,13 @@
 """Owns the queues as queue mappings see them (`placement/mapping`)."""
 
-from typing import TYPE_CHECKING
-
 from fairshare.schedulers.capacity import naming
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 
 class QueueIndex:
     """Lookups in the queues of a state."""
 
-    def __init__(self, state: "CapacityState") -> None:
+    def __init__(self, state: CapacityState) -> None:
         self._state = state
 
     def find(self, name: str) -> str | None:

@@ -13,13 +13,12 @@ from fairshare.model.events import LabelsChanged, NodesLabelled
 from fairshare.model.inputs import SubmitApplication
 from fairshare.schedulers.capacity import activation, partitions
 from fairshare.schedulers.capacity.attempts import CapacityAttempt
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import ALL_LABELS
 from fairshare.schedulers.protocol import Refusal
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 _NAME = re.compile(r"[0-9a-zA-Z][0-9a-zA-Z_-]*")
@@ -30,7 +29,7 @@ def _refuse(reason: str) -> Refusal:
     return Refusal("invalid-label", reason)
 
 
-def _check_enabled(state: "CapacityState") -> None:
+def _check_enabled(state: CapacityCluster) -> None:
     if not state.settings.labels_enabled:
         raise Refusal(
             "labels-disabled",
@@ -38,10 +37,10 @@ def _check_enabled(state: "CapacityState") -> None:
         )
 
 
-def add(state: "CapacityState", step: "Step", labels: dict[str, bool]) -> None:
+def add(state: CapacityCluster, step: "Step", labels: dict[str, bool]) -> None:
     """Create partitions; existing ones with the same exclusivity are skipped."""
     _check_enabled(state)
-    known = partitions.of_cluster(state)
+    known = state.partitions
     for name, exclusive in labels.items():
         if not _NAME.fullmatch(name) or len(name) > _LONGEST:
             raise _refuse(
@@ -56,10 +55,10 @@ def add(state: "CapacityState", step: "Step", labels: dict[str, bool]) -> None:
         step.emit(LabelsChanged({**state.added_labels, **new}))
 
 
-def remove(state: "CapacityState", step: "Step", labels: Sequence[str]) -> None:
+def remove(state: CapacityCluster, step: "Step", labels: Sequence[str]) -> None:
     """Remove partitions that no queue names; their nodes return to the default one."""
     _check_enabled(state)
-    known = partitions.of_cluster(state)
+    known = state.partitions
     for name in labels:
         if name not in known:
             raise _refuse(
@@ -84,7 +83,7 @@ def remove(state: "CapacityState", step: "Step", labels: Sequence[str]) -> None:
         step.emit(LabelsChanged(left))
 
 
-def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known: bool) -> None:
+def assign(state: CapacityCluster, step: "Step", nodes: dict[str, str], *, known: bool) -> None:
     """Assign nodes to partitions. `known`: only registered nodes may be named."""
     _check_enabled(state)
     if state.settings.labels_distributed:
@@ -93,7 +92,7 @@ def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known
             "Error when invoke method=replaceLabelsOnNode because centralized node label"
             " configuration is not enabled.",
         )
-    labels = partitions.of_cluster(state)
+    labels = state.partitions
     unknown = list(dict.fromkeys(name for name in nodes.values() if name and name not in labels))
     if unknown:
         raise _refuse(
@@ -118,7 +117,7 @@ def assign(state: "CapacityState", step: "Step", nodes: dict[str, str], *, known
 
 
 def resolve(
-    state: "CapacityCluster",
+    state: CapacityCluster,
     leaf: CapacityQueue,
     submission: SubmitApplication,
     wanted: str | None = None,
@@ -140,7 +139,7 @@ def resolve(
     return wanted.strip()
 
 
-def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None:
+def check_label(state: CapacityCluster, leaf: CapacityQueue, label: str) -> None:
     """Raise Refusal if a leaf's applications cannot ask for a partition."""
     if not label:
         return
@@ -154,7 +153,7 @@ def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None
             f"{where} specified more than one node label in a node label expression, node label"
             f" expression = {label}"
         )
-    if label not in partitions.of_cluster(state):
+    if label not in state.partitions:
         raise _refuse(f"Invalid label resource request, cluster do not contain , label= {label}")
     if not leaf.may_use(label):
         raise _refuse(
@@ -165,7 +164,7 @@ def check_label(state: "CapacityState", leaf: CapacityQueue, label: str) -> None
 
 
 def check_submission(
-    state: "CapacityState", leaf: CapacityQueue, submission: SubmitApplication
+    state: CapacityCluster, leaf: CapacityQueue, submission: SubmitApplication
 ) -> None:
     """Raise Refusal if the leaf may not use the partitions of a submission's master or tasks.
 
@@ -193,7 +192,7 @@ def check_move(attempt: CapacityAttempt, target: CapacityQueue) -> None:
 class LabelDoors:
     """The methods of the scheduler that the manager calls for partitions."""
 
-    _state: "CapacityState"
+    _state: CapacityCluster
 
     def label_of(
         self, application: Application, wanted: str | None, *, master: bool, check: bool
@@ -209,7 +208,7 @@ class LabelDoors:
 
     def labels(self) -> dict[str, bool]:
         """The cluster's partitions, by name: whether each is exclusive."""
-        return partitions.of_cluster(self._state)
+        return self._state.partitions
 
     def add_labels(self, step: "Step", new: dict[str, bool]) -> None:
         """Create partitions; as in Hadoop no activation pass follows for one without nodes."""

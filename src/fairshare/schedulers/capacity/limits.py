@@ -4,11 +4,10 @@ Only queries; other modules emit the events (Hadoop: LeafQueue, UsersManager,
 CSMaxRunningAppsEnforcer).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.resources import Resource, add, smallest, subtract
 from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.user_bounds import bounds_of, surely_below
 from fairshare.schedulers.capacity.users import (
@@ -19,13 +18,9 @@ from fairshare.schedulers.capacity.users import (
 )
 from fairshare.schedulers.rounding import single
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
-    from fairshare.schedulers.capacity.state import CapacityState
-
 
 def user_limit(
-    state: "CapacityState",
+    state: CapacityCluster,
     leaf: CapacityQueue,
     user: str,
     label: str,
@@ -48,7 +43,7 @@ def user_limit(
     return _of_user(state, leaf, user, cached[1])
 
 
-def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> bool:
+def user_may_more(state: CapacityCluster, leaf: CapacityQueue, record: User) -> bool:
     """Whether a user is within its limit on the default partition
     (Hadoop: LeafQueue.canAssignToUser).
 
@@ -66,7 +61,7 @@ def user_may_more(state: "CapacityState", leaf: CapacityQueue, record: User) -> 
 
 
 def user_limit_now(
-    state: "CapacityState", leaf: CapacityQueue, user: str, label: str, *, kept: bool = False
+    state: CapacityCluster, leaf: CapacityQueue, user: str, label: str, *, kept: bool = False
 ) -> Resource:
     """A user's limit as computed now, without side effects, for views.
 
@@ -82,7 +77,7 @@ def user_limit_now(
 
 
 def user_limit_alone(
-    state: "CapacityState", leaf: CapacityQueue, user: str, label: str
+    state: CapacityCluster, leaf: CapacityQueue, user: str, label: str
 ) -> Resource:
     """Approximately what a user's limit would be as the only active user; no side effects, for
     views.
@@ -95,7 +90,7 @@ def user_limit_alone(
     return _of_user(state, leaf, user, _base(state, leaf, (label, False, False), weight))
 
 
-def is_above(state: "CapacityState", leaf: CapacityQueue, attempt: CapacityAttempt) -> bool:
+def is_above(state: CapacityCluster, leaf: CapacityQueue, attempt: CapacityAttempt) -> bool:
     """Whether a user is above its limit on the default partition, not counting this application's
     reservations if those may be released (Hadoop: LeafQueue.canAssignToUser)."""
     record = leaf.users.get(attempt.user)
@@ -108,14 +103,14 @@ def is_above(state: "CapacityState", leaf: CapacityQueue, attempt: CapacityAttem
     return state.calculator.compare(state.total, used, limit) > 0
 
 
-def _of_user(state: "CapacityCluster", leaf: CapacityQueue, user: str, base: Resource) -> Resource:
+def _of_user(state: CapacityCluster, leaf: CapacityQueue, user: str, base: Resource) -> Resource:
     record = leaf.users.get(user)
     weight = 1.0 if record is None else record.weight
     return weighted(state.calculator, base, weight, state.settings.minimum_allocation)
 
 
 def _base(
-    state: "CapacityCluster",
+    state: CapacityCluster,
     leaf: CapacityQueue,
     kind: tuple[str, bool, bool],
     weight: float,
@@ -138,7 +133,7 @@ def _base(
     )
 
 
-def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Resource:
+def master_limit(state: CapacityCluster, leaf: CapacityQueue, label: str) -> Resource:
     """The limit of all masters of a leaf together
     (Hadoop: LeafQueue.calculateAndGetAMResourceLimitPerPartition).
 
@@ -155,7 +150,7 @@ def master_limit(state: "CapacityState", leaf: CapacityQueue, label: str) -> Res
 
 
 def user_master_limit(
-    state: "CapacityState", leaf: CapacityQueue, label: str, user: str | None
+    state: CapacityCluster, leaf: CapacityQueue, label: str, user: str | None
 ) -> Resource:
     """The limit of one user's masters in a leaf
     (Hadoop: LeafQueue.getUserAMResourceLimitPerPartition); None: a user of weight 1.
@@ -176,7 +171,7 @@ def user_master_limit(
     return smaller(c, state.total, limit, master_limit(state, leaf, label))
 
 
-def user_parallel_limit(state: "CapacityState", user: str) -> int:
+def user_parallel_limit(state: CapacityCluster, user: str) -> int:
     """How many applications of a user may run at once, over all queues
     (Hadoop: CapacitySchedulerConfiguration.getMaxParallelAppsForUser)."""
     settings = state.settings
@@ -185,7 +180,7 @@ def user_parallel_limit(state: "CapacityState", user: str) -> int:
     )
 
 
-def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
+def may_run(state: CapacityCluster, user: str, leaf: CapacityQueue) -> bool:
     """Whether max-parallel-apps lets one more application run
     (Hadoop: CSMaxRunningAppsEnforcer.checkRunnabilityWithUpdate)."""
     if state.user_runnable.get(user, 0) >= user_parallel_limit(state, user):
@@ -193,7 +188,7 @@ def may_run(state: "CapacityState", user: str, leaf: CapacityQueue) -> bool:
     return all(queue.runnable < queue.maximum_parallel for queue in leaf.path)
 
 
-def headroom(state: "CapacityState", attempt: CapacityAttempt) -> Resource:
+def headroom(state: CapacityCluster, attempt: CapacityAttempt) -> Resource:
     """The headroom that an application's master receives (Hadoop: LeafQueue.getHeadroom).
 
     The least of what is left to its user, in its queue and on the partition, summed over all
@@ -210,7 +205,7 @@ def headroom(state: "CapacityState", attempt: CapacityAttempt) -> Resource:
     return (max(room[0], 0), *room[1:])
 
 
-def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, label: str) -> Resource:
+def _headroom_on(state: CapacityCluster, leaf: CapacityQueue, record: User, label: str) -> Resource:
     c = state.calculator
     used = record.used.get(label, state.none)
     share = leaf.shares[label]
@@ -225,7 +220,7 @@ def _headroom_on(state: "CapacityState", leaf: CapacityQueue, record: User, labe
 
 
 def within_maximum(
-    state: "CapacityState", leaf: CapacityQueue, label: str, net: Resource, *, ignore: bool
+    state: CapacityCluster, leaf: CapacityQueue, label: str, net: Resource, *, ignore: bool
 ) -> bool:
     """Whether this much more keeps the leaf and its ancestors within their maximums
     (Hadoop: AbstractCSQueue.accept)."""

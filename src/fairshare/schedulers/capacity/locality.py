@@ -6,13 +6,9 @@ missed opportunities, any node after some more (Hadoop: RegularContainerAllocato
 Decides nothing.
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.asks import AskKey
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
 
 def rack_local_after(nodes: int, node_delay: int) -> int:
@@ -43,12 +39,12 @@ def anywhere_after(
     return min(float(nodes), single(outstanding * factor))
 
 
-def may_be_rack_local(state: "CapacityState", misses: int) -> bool:
+def may_be_rack_local(state: CapacityState, misses: int) -> bool:
     """Whether an ask with this many missed opportunities takes a node of its racks."""
     return rack_local_after(len(state.nodes), state.settings.node_locality_delay) < misses
 
 
-def may_be_anywhere(state: "CapacityState", key: AskKey, misses: int) -> bool:
+def may_be_anywhere(state: CapacityState, key: AskKey, misses: int) -> bool:
     """Whether it takes any node; an ask without places always does.
 
     As in Hadoop places of withdrawn asks still count.

@@ -15,6 +15,7 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity import orders
 from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.calculators import smaller, truncate
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.events import QueueEntitled
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue
 from fairshare.schedulers.capacity.settings import (
@@ -28,7 +29,6 @@ from fairshare.schedulers.protocol import Refusal
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
     from fairshare.schedulers.protocol import Step
 
 EPSILON = 0.0001
@@ -47,7 +47,7 @@ def is_made(queue: CapacityQueue) -> bool:
     return queue.dynamic and makes_leaves(queue.parent)
 
 
-def has_capacity(state: "CapacityCluster", leaf: CapacityQueue, label: str) -> bool:
+def has_capacity(state: CapacityCluster, leaf: CapacityQueue, label: str) -> bool:
     """Whether a leaf has its template's capacity on a partition when everything is recomputed.
 
     As in Hadoop amounts apply to every leaf after a reload. A round that takes them from a leaf
@@ -59,16 +59,16 @@ def has_capacity(state: "CapacityCluster", leaf: CapacityQueue, label: str) -> b
     return label in leaf.entitled
 
 
-def _template(state: "CapacityCluster", parent: CapacityQueue) -> QueueSettings:
+def _template(state: CapacityCluster, parent: CapacityQueue) -> QueueSettings:
     return state.settings.templates.get(parent.name, Template()).legacy_leaf
 
 
-def _labels(state: "CapacityCluster", parent: CapacityQueue) -> list[str]:
+def _labels(state: CapacityCluster, parent: CapacityQueue) -> list[str]:
     template = _template(state, parent)
     return [label for label in state.labels if not label or label in template.label_capacities]
 
 
-def part(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+def part(state: CapacityCluster, parent: CapacityQueue, label: str) -> float:
     """The template's part of a whole partition: 10 % below a parent of 50 % are 0.05."""
     above = parent.shares[label]
     return single(_fraction(state, parent, label) * above.absolute_capacity)
@@ -87,7 +87,7 @@ def absolute_amounts(own: QueueSettings, label: str) -> Resource | None:
     return capacity.absolute if isinstance(capacity, Vector) else None
 
 
-def _fraction(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+def _fraction(state: CapacityCluster, parent: CapacityQueue, label: str) -> float:
     """The template's part of its parent."""
     template = _template(state, parent)
     capacity = _capacity(template, label).capacity
@@ -98,7 +98,7 @@ def _fraction(state: "CapacityCluster", parent: CapacityQueue, label: str) -> fl
     return _fraction_of_amounts(state, parent, label)
 
 
-def _fraction_of_amounts(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+def _fraction_of_amounts(state: CapacityCluster, parent: CapacityQueue, label: str) -> float:
     if label not in parent.shares:
         return 0.0
     amounts = absolute_amounts(_template(state, parent), label)
@@ -114,7 +114,7 @@ def _most(queue: CapacityQueue, label: str) -> Resource | None:
     return next((most for most in found if most is not None), None)
 
 
-def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> float:
+def _maximum(state: CapacityCluster, parent: CapacityQueue, label: str) -> float:
     """The template's maximum as a part of its parent's; as in Hadoop it is 0 for amounts whose
     parent has no maximum."""
     maximum = _capacity(_template(state, parent), label).maximum_capacity
@@ -135,7 +135,7 @@ def _maximum(state: "CapacityCluster", parent: CapacityQueue, label: str) -> flo
 # State changes of events.
 
 
-def weigh(state: "CapacityCluster", parent: CapacityQueue) -> None:
+def weigh(state: CapacityCluster, parent: CapacityQueue) -> None:
     """A leaf has been created: as in Hadoop a template of amounts is computed now."""
     if makes_leaves(parent) and parent.mode == ABSOLUTE:
         parent.template_worth = {}
@@ -145,7 +145,7 @@ def weigh(state: "CapacityCluster", parent: CapacityQueue) -> None:
         }
 
 
-def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
+def forget(state: CapacityCluster, queue: CapacityQueue) -> None:
     """At a reload leaves lose their entitlement until it is reassigned, and their amounts apply
     again.
 
@@ -161,7 +161,7 @@ def forget(state: "CapacityCluster", queue: CapacityQueue) -> None:
     queue.given = {}
 
 
-def count(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
+def count(state: CapacityCluster, leaf: CapacityQueue, before: frozenset[str]) -> None:
     """Update a parent's count of what its leaves have after a change of a leaf's entitlement."""
     parent = leaf.parent
     if parent is None:
@@ -172,7 +172,7 @@ def count(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str])
         parent.given[label] = single(parent.given.get(label, 0.0) + change)
 
 
-def merge(state: "CapacityCluster", leaf: CapacityQueue, before: frozenset[str]) -> None:
+def merge(state: CapacityCluster, leaf: CapacityQueue, before: frozenset[str]) -> None:
     """Apply a round's change to a leaf. As in Hadoop only its capacities change, and for a leaf
     that lost its part also the maximum, until everything is recomputed."""
     parent = leaf.parent
@@ -208,7 +208,7 @@ def _left(parent: CapacityQueue, label: str) -> float:
     return single(parent.shares[label].absolute_capacity - parent.given.get(label, 0.0))
 
 
-def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
+def begin(state: CapacityCluster, step: "Step", leaf: CapacityQueue) -> None:
     """A leaf has been created: it gets the template's capacity where its parent has enough left."""
     parent = leaf.path[1]
     labels = tuple(
@@ -220,7 +220,7 @@ def begin(state: "CapacityCluster", step: "Step", leaf: CapacityQueue) -> None:
         step.emit(QueueEntitled(leaf.name, labels))
 
 
-def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> None:
+def check_room(state: CapacityCluster, parent: CapacityQueue, name: str) -> None:
     """Raise Refusal if another leaf would exceed the parent's capacity, where that is forbidden, or
     if its amounts exceed their maximum."""
     _check_amounts(state, parent, name)
@@ -240,7 +240,7 @@ def check_room(state: "CapacityCluster", parent: CapacityQueue, name: str) -> No
         )
 
 
-def _check_amounts(state: "CapacityCluster", parent: CapacityQueue, name: str) -> None:
+def _check_amounts(state: CapacityCluster, parent: CapacityQueue, name: str) -> None:
     """The maximum of amounts is the template's own, else the parent's, if that has one."""
     template, c = _template(state, parent), state.calculator
     for label in _labels(state, parent):
@@ -258,20 +258,20 @@ def _check_amounts(state: "CapacityCluster", parent: CapacityQueue, name: str) -
             )
 
 
-def run(state: "CapacityCluster", step: "Step") -> None:
+def run(state: CapacityCluster, step: "Step") -> None:
     """Run one round over all parents that create leaves by the older auto-creation."""
     for leaf, labels in tuple(changes(state)):
         step.emit(QueueEntitled(leaf.name, labels, in_round=True))
 
 
-def run_after_reload(state: "CapacityCluster", step: "Step") -> None:
+def run_after_reload(state: CapacityCluster, step: "Step") -> None:
     """After a reload took the entitlement of all leaves, give it to those with applications, the
     oldest first."""
     for leaf, labels in tuple(changes(state, reloaded=True)):
         step.emit(QueueEntitled(leaf.name, labels))
 
 
-def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Entitlement]:
+def changes(state: CapacityCluster, *, reloaded: bool = False) -> Iterator[Entitlement]:
     """What a round would change: leaves, and the partitions on which each has a part afterwards.
 
     Example: a parent of 50 % with a template of 50 % has room for two leaves. Of three created, the
@@ -294,7 +294,7 @@ def changes(state: "CapacityCluster", *, reloaded: bool = False) -> Iterator[Ent
 
 
 def _balance(
-    state: "CapacityCluster", parent: CapacityQueue, label: str, after: dict[str, set[str]]
+    state: CapacityCluster, parent: CapacityQueue, label: str, after: dict[str, set[str]]
 ) -> None:
     each = part(state, parent, label)
     available = _left(parent, label)

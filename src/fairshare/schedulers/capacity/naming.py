@@ -1,21 +1,17 @@
 """Owns the lookup of a queue by its path, or by its short name if that is unique
 (Hadoop: CSQueueStore)."""
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.queues import ROOT
 from fairshare.schedulers.capacity.queues import CapacityQueue
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 
-def carriers(state: "CapacityState", short: str) -> list[CapacityQueue]:
+def carriers(state: CapacityState, short: str) -> list[CapacityQueue]:
     """All queues, leaves or parents, with a short name, except root."""
     return [q for q in state.queues.values() if q.name != ROOT and q.short_name == short]
 
 
-def find(state: "CapacityState", name: str) -> CapacityQueue | None:
+def find(state: CapacityState, name: str) -> CapacityQueue | None:
     """A queue by its path or its short name; None if it does not exist or the name is ambiguous."""
     queue = state.queues.get(name)
     if queue is not None or "." in name:
@@ -24,6 +20,6 @@ def find(state: "CapacityState", name: str) -> CapacityQueue | None:
     return found[0] if len(found) == 1 else None
 
 
-def ambiguous(state: "CapacityState", name: str) -> bool:
+def ambiguous(state: CapacityState, name: str) -> bool:
     """Whether several queues have this short name."""
     return name not in state.queues and "." not in name and len(carriers(state, name)) > 1

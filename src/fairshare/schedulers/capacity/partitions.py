@@ -6,16 +6,13 @@ it is dropped, and a master counts towards the masters' limit there (Hadoop: RMN
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from fairshare.model.nodes import Node
 from fairshare.model.resources import subtract
 from fairshare.schedulers.capacity import accounting
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import Share
 from fairshare.schedulers.capacity.settings import CapacitySettings
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 NODE_ATTRIBUTE = "partition"
 """The key in a node's attributes of the partition that the node reports."""
@@ -30,12 +27,7 @@ def configured(settings: CapacitySettings) -> dict[str, None]:
     return {label: None for own in sources for label in own.label_capacities if label}
 
 
-def of_cluster(state: "CapacityCluster") -> dict[str, bool]:
-    """The cluster's partitions: by name, whether each is exclusive."""
-    return {**state.settings.labels, **state.added_labels}
-
-
-def belongs(state: "CapacityCluster", node: Node) -> str:
+def belongs(state: CapacityCluster, node: Node) -> str:
     """A node's partition: assigned by an administrator, else by the configuration, else as
     reported.
 
@@ -47,10 +39,10 @@ def belongs(state: "CapacityCluster", node: Node) -> str:
     if not settings.labels_distributed:
         label = settings.label_of_node.get(node.name, label)
         label = state.assigned_labels.get(node.name, label)
-    return label if label in of_cluster(state) else ""
+    return label if label in state.partitions else ""
 
 
-def change_something(state: "CapacityCluster", nodes: Mapping[str, str]) -> bool:
+def change_something(state: CapacityCluster, nodes: Mapping[str, str]) -> bool:
     """Whether a node's partition would change or a node is not registered yet: then Hadoop
     recomputes all shares. It skips nodes whose assignment is unchanged."""
     for name, label in nodes.items():
@@ -63,12 +55,12 @@ def change_something(state: "CapacityCluster", nodes: Mapping[str, str]) -> bool
     return False
 
 
-def follow(state: "CapacityCluster") -> bool:
+def follow(state: CapacityCluster) -> bool:
     """Update the state to the present partitions; returns whether a node's partition changed.
 
     A removed partition stays known, since applications may still ask for it.
     """
-    names = ("", *configured(state.settings), *of_cluster(state), *state.labels)
+    names = ("", *configured(state.settings), *state.partitions, *state.labels)
     state.labels = tuple(dict.fromkeys(names))
     for queue in state.all_queues():
         for label in state.labels:
@@ -84,7 +76,7 @@ def follow(state: "CapacityCluster") -> bool:
     return moved
 
 
-def _move(state: "CapacityCluster", node: Node, before: str, after: str) -> None:
+def _move(state: CapacityCluster, node: Node, before: str, after: str) -> None:
     state.drop_reservation(node)
     for container, record in node.containers.items():
         attempt = state.attempts[record.application]

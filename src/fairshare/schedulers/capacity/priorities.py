@@ -2,17 +2,14 @@
 (Hadoop: CapacityScheduler.checkAndGetApplicationPriority, AppPriorityACLsManager)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT
 from fairshare.schedulers.capacity import access, naming
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
 
 def resolve(requested: int | None, granted: int | None, leaf_default: int, most: int) -> int:
@@ -46,7 +43,7 @@ def priority_of(
 
 
 def of_workflow(
-    state: "CapacityState", leaf: CapacityQueue, given: SubmitApplication, priority: int
+    state: CapacityState, leaf: CapacityQueue, given: SubmitApplication, priority: int
 ) -> int:
     """The priority of an application's workflow in its queue or above, if workflow priorities
     override.

@@ -11,7 +11,6 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
-from fairshare.schedulers.capacity.user_bounds import Bounds
 from fairshare.schedulers.capacity.users import Users
 
 RUNNING = "RUNNING"
@@ -23,6 +22,11 @@ WEIGHT = "weight"
 ABSOLUTE = "absolute"
 
 UNSET_WEIGHT = -1.0
+
+Bounds = tuple[float, float, float, float, float, float]
+"""The share of the ceiling; the least share that a limit has below it, whatever is in use; the
+share of the guarantee; and of what is in use the part that counts, what is added to the part, and
+what the share in use may be too large (`user_bounds.py`)."""
 
 
 class Share:
@@ -289,6 +293,14 @@ class CapacityQueue(Queue[CapacityAttempt]):
             child.stop()
         if self.state != STOPPED:
             self.state = DRAINING if self.number_of_applications > 0 else STOPPED
+
+    def may_lose(self, name: str) -> bool:
+        """Whether a user's record may be removed although an application of theirs is active: the
+        end of one that is held back reduces the count of pending ones below 0."""
+        user = self.users.users.get(name)
+        if user is None:
+            return False
+        return user.pending_applications < 0 or any(one.user == name for one in self.held.values())
 
     def look_anew(self, user: str) -> None:
         """A user has a new record, from which its applications without asks have no headroom

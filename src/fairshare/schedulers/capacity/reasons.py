@@ -1,7 +1,6 @@
 """Owns the reasons for waiting that only the Capacity Scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
@@ -10,16 +9,14 @@ from fairshare.model.resources import Resource, add
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
 
 class CapacityLimits:
     """The limits on one application (Hadoop: LeafQueue, UsersManager, CSMaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: "CapacityState", attempt: CapacityAttempt) -> None:
+    def __init__(self, state: CapacityState, attempt: CapacityAttempt) -> None:
         self._state = state
         self._attempt = attempt
 

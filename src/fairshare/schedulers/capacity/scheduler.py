@@ -63,7 +63,7 @@ class CapacityScheduler(labels.LabelDoors):
     name = "capacity"
 
     def __init__(self, types: ResourceTypes) -> None:
-        self._state = CapacityState(types)
+        self._state: CapacityState = CapacityState(types)
 
     @property
     def state(self) -> CapacityState:

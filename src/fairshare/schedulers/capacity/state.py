@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's state: what events about containers and applications change.
+"""Owns the Capacity Scheduler's state: what events change beyond the common state.
 
 The same handlers update capacities, limits and orders, which follow from the state. Decides
 nothing.
@@ -15,29 +15,56 @@ from fairshare.model.events import (
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
+    ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
     ContainerMarked,
     ContainerReserved,
     ContainerSpared,
     ExitCode,
+    LabelsChanged,
     Locality,
     MasterStarted,
+    NodeAdded,
+    NodeRemoved,
+    NodesLabelled,
+    NodeTotalChanged,
     OffersCounted,
     PriorityChanged,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueRemoved,
+    QueuesConfigured,
     ReservationMoved,
+    SharesUpdated,
 )
 from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
+from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.model.work import ANYWHERE
-from fairshare.schedulers.capacity import accounting, containers, labels, limits, orders
+from fairshare.schedulers.capacity import (
+    accounting,
+    capacities,
+    configuration,
+    containers,
+    labels,
+    limits,
+    management,
+    orders,
+    partitions,
+)
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
+from fairshare.schedulers.capacity.calculators import calculator
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.events import (
     ApplicationsOrdered,
     HeadroomComputed,
+    LimitsComputed,
+    QueueEntitled,
+    QueueExpiring,
+    QueueLimited,
     UserLimitsComputed,
     UserNoted,
 )
@@ -50,9 +77,17 @@ class CapacityState(CapacityCluster):
     """The cluster as the Capacity Scheduler sees it."""
 
     def event_handlers(self) -> Handlers:
-        """The handlers of the base class, and those of containers and users."""
+        """The handlers of the base class and of this scheduler."""
         return {
             **super().event_handlers(),
+            QueuesConfigured: self._queues_configured,
+            LabelsChanged: self._labels_changed,
+            NodesLabelled: self._nodes_labelled,
+            QueueLimited: self._queue_limited,
+            LimitsComputed: self._limits_computed,
+            QueueExpiring: self._queue_expiring,
+            QueueEntitled: self._queue_entitled,
+            SharesUpdated: self._nothing_changes,
             ContainerMarked: self._container_marked,
             ReservationMoved: self._reservation_moved,
             ContainerSpared: self._container_spared,
@@ -61,6 +96,175 @@ class CapacityState(CapacityCluster):
             UserLimitsComputed: self._user_limits_computed,
             ApplicationsOrdered: self._applications_ordered,
         }
+
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> CapacityQueue:
+        """Create a queue with the settings in force and add it to its parent."""
+        parent = self.queues.get(parent_name(name))
+        queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
+        queue.users.leaf, queue.users.stirred = queue, self.stirred
+        configuration.configure(self, queue, first=True)
+        if parent is not None:
+            parent.children[name] = queue
+        return queue
+
+    def settle(self) -> None:
+        """At the end of an input, recompute what follows from a new size of an empty cluster, and
+        the limits of leaves whose masters receive a headroom."""
+        if self.resized:
+            self._recompute()
+        for users in self.stirred:
+            users.stirs = False
+            if users.masters and users.counted != users.version:
+                users.compute_again()
+        self.stirred.clear()
+
+    # Configuration, nodes, queues.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        first = self.started_ms is None
+        self.settings = configuration.decode(event.settings)
+        if first:
+            self.started_ms = now_ms
+            self.calculator = calculator(self.settings.dominant, len(self.none))
+        super()._configuration_loaded(now_ms, event)
+        partitions.follow(self)
+
+    def _labels_changed(self, now_ms: int, event: LabelsChanged) -> None:
+        gone = self.added_labels.keys() - event.labels.keys()
+        known = event.labels.keys() <= set(self.labels)
+        self.added_labels = event.labels
+        for node, label in tuple(self.assigned_labels.items()):
+            if label and label not in self.partitions:
+                del self.assigned_labels[node]
+        # As in Hadoop nothing is recomputed for a partition without nodes.
+        if partitions.follow(self) or gone or not known:
+            self._partitions_changed()
+
+    def _nodes_labelled(self, now_ms: int, event: NodesLabelled) -> None:
+        changed = partitions.change_something(self, event.nodes)
+        self.assigned_labels.update(event.nodes)
+        if changed:
+            self._partitions_changed()
+
+    def _partitions_changed(self) -> None:
+        partitions.follow(self)
+        if ROOT in self.queues:
+            for queue in capacities.below(self.root):
+                configuration.take_capacities(self, queue)
+        self._recompute()
+
+    def _queues_configured(self, now_ms: int, event: QueuesConfigured) -> None:
+        for queue in capacities.below(self.root):
+            management.forget(self, queue)
+            configuration.configure(self, queue)
+            if queue.leaf:
+                orders.sort_applications(queue)
+            configuration.order_children(queue)
+        self._recompute()
+
+    def _recompute(self, top: CapacityQueue | None = None) -> None:
+        self.resized = False
+        if ROOT in self.queues:
+            capacities.recompute(self, top or self.root)
+
+    def _limits_computed(self, now_ms: int, event: LimitsComputed) -> None:
+        self._recompute(self.queues[event.queue])
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        super()._queue_created(now_ms, event)
+        queue = self.queues[event.queue]
+        queue.created_ms = queue.idle_since_ms = now_ms
+        if queue.parent is not None:
+            queue.parent.idle_since_ms = now_ms
+        if event.dynamic and queue.parent is not None:
+            management.weigh(self, queue.parent)
+            self._recompute(self.made_below(queue.parent))
+
+    def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
+        queue = self.queues[event.queue]
+        parent = queue.path[1]
+        for label, share in queue.shares.items():
+            if share.entry is not None:
+                orders.remove(parent.shares[label].order, share.entry)
+            share.entry = None
+        del parent.children[event.queue]
+        queue.parent = None  # it has no siblings any more; its ancestors still count its use
+        if queue.leaf and queue.number_of_applications:
+            self.departed[queue.name] = queue
+        super()._queue_removed(now_ms, event)
+        if queue.dynamic:
+            self._recompute(self.made_below(parent))
+
+    def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
+        super()._queue_dynamic_changed(now_ms, event)
+        configuration.configure(self, self.queues[event.queue])
+
+    def _queue_limited(self, now_ms: int, event: QueueLimited) -> None:
+        """An event with an unchanged limit means that the cluster's limits were recomputed
+        (Hadoop: CapacityHeadroomProvider.getHeadroom): then the users' limits and the headrooms of
+        all active applications are recomputed too."""
+        queue = self.queues[event.queue]
+        if queue.limit == event.limit and queue.active:
+            queue.users.compute_again()
+            for attempt in tuple(queue.active.values()):
+                orders.look_at(attempt)
+        queue.limit = event.limit
+
+    def _queue_entitled(self, now_ms: int, event: QueueEntitled) -> None:
+        queue = self.queues[event.queue]
+        before = queue.entitled
+        queue.entitled = frozenset(event.labels)
+        management.count(self, queue, before)
+        if event.in_round:
+            management.merge(self, queue, before)
+            return
+        queue.funded |= queue.entitled
+        configuration.take_capacities(self, queue)
+        if queue.parent is not None:
+            self._recompute(self.made_below(queue.parent))
+
+    def _queue_expiring(self, now_ms: int, event: QueueExpiring) -> None:
+        self.queues[event.queue].expiring_ms = now_ms if event.empty else None
+
+    def _node_added(self, now_ms: int, event: NodeAdded) -> None:
+        super()._node_added(now_ms, event)
+        self.most_on_node[event.node] = 0
+        self.ports[event.node] = containers.FIRST_PORT + self.arrivals
+        self.arrivals += 1
+        self.most_nodes = max(self.most_nodes, len(self.nodes))
+        label = partitions.belongs(self, self.nodes[event.node])
+        if label:
+            self.partition_of[event.node] = label
+        self._total_changed()
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        super()._node_removed(now_ms, event)
+        del self.most_on_node[event.node]
+        del self.ports[event.node]
+        self.partition_of.pop(event.node, None)
+        self._total_changed()
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        node = self.nodes[event.node]
+        self._charge_anew(node)
+        self._drop_reservation(node)  # as in Hadoop, whatever the new size
+        super()._node_total_changed(now_ms, event)
+        self._total_changed()
+
+    def _charge_anew(self, node: Node) -> None:
+        """As in Hadoop each user of a container on the node gets a record, if it had none:
+        Hadoop subtracts the container's use and adds it again, as if the node had changed its
+        partition."""
+        for record in node.containers.values():
+            attempt = self.attempts[application_of(record.container)]
+            attempt.leaf.users.get_or_add(attempt.user)
+
+    def _total_changed(self) -> None:
+        self.count_totals()
+        if self.applications:
+            self._recompute()
+        else:
+            self.resized = True
 
     # Containers and reservations.
 
@@ -126,7 +330,7 @@ class CapacityState(CapacityCluster):
             return
         if users.counted != users.version:
             users.compute_again()
-        loses = (leaf.held or record.pending_applications < 0) and users.may_lose(record.name)
+        loses = (leaf.held or record.pending_applications < 0) and leaf.may_lose(record.name)
         if loses and limits.is_above(self, leaf, attempt):
             users.miss(attempt.user, attempt.reserved)
         seen = attempt.seen

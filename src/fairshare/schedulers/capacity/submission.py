@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from fairshare.schedulers.capacity import management, wording
 from fairshare.schedulers.capacity.events import UserNoted
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 
-def check_system(state: "CapacityState") -> None:
+def check_system(state: CapacityState) -> None:
     """Check that the whole system has room for one more application."""
     if state.root.number_of_applications >= state.settings.maximum_applications:
         raise Refusal(

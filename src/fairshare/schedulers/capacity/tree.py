@@ -23,17 +23,17 @@ from fairshare.schedulers.capacity.events import QueueExpiring
 from fairshare.schedulers.capacity.plan import named_queues
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 MOST_CHILDREN = 1000
 
 
 def follow(
-    state: "CapacityState",
+    state: CapacityState,
     step: "Step",
     new: CapacitySettings,
     encoded: bytes,
@@ -67,12 +67,12 @@ def reaches_queues(new: CapacitySettings) -> bool:
     return not any(sizes(new))
 
 
-def is_sound(state: "CapacityState") -> bool:
+def is_sound(state: CapacityState) -> bool:
     """Whether the settings in force would still be accepted."""
     return not any(refusals(state.settings, state))
 
 
-def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue) -> bool:
+def _keeps(state: CapacityState, named: dict[str, bool], queue: CapacityQueue) -> bool:
     """Whether a queue created on demand is kept: its parent is still a parent."""
     above = parent_name(queue.name)
     if above in named:
@@ -80,14 +80,14 @@ def _keeps(state: "CapacityState", named: dict[str, bool], queue: CapacityQueue)
     return above in state.queues and _keeps(state, named, state.queues[above])
 
 
-def _remove(state: "CapacityState", step: "Step", queue: CapacityQueue) -> None:
+def _remove(state: CapacityState, step: "Step", queue: CapacityQueue) -> None:
     for child in tuple(queue.children.values()):
         _remove(state, step, child)
     if queue.name in state.queues:
         step.emit(QueueRemoved(queue.name))
 
 
-def create(state: "CapacityState", step: "Step", name: str) -> CapacityQueue:
+def create(state: CapacityState, step: "Step", name: str) -> CapacityQueue:
     """Create a missing leaf and its missing ancestors; raises Refusal where that is not allowed.
 
     If `root.teams` allows it, `root.teams.red.ann` creates the parent `red` and the leaf `ann`,
@@ -123,7 +123,7 @@ def _unknown(name: str) -> Refusal:
     return Refusal("unknown-queue", wording.unknown_queue(name))
 
 
-def _check_depth(state: "CapacityState", parent: CapacityQueue, name: str, missing: int) -> None:
+def _check_depth(state: CapacityState, parent: CapacityQueue, name: str, missing: int) -> None:
     fixed = parent
     depth = missing
     while fixed.dynamic and fixed.parent is not None:
@@ -141,7 +141,7 @@ def _check_depth(state: "CapacityState", parent: CapacityQueue, name: str, missi
 
 
 def _check_children(
-    state: "CapacityState", parent: CapacityQueue, name: str, *, legacy: bool
+    state: CapacityState, parent: CapacityQueue, name: str, *, legacy: bool
 ) -> None:
     own = parent.settings
     most = own.legacy_maximum_leaves if legacy else own.maximum_dynamic_children
@@ -165,7 +165,7 @@ def _check_children(
         )
 
 
-def check_access(state: "CapacityState", name: str, given: SubmitApplication) -> None:
+def check_access(state: CapacityState, name: str, given: SubmitApplication) -> None:
     """Raise Refusal if the user may not submit to a queue that does not exist yet
     (Hadoop: RMAppManager).
 
@@ -191,7 +191,7 @@ def check_access(state: "CapacityState", name: str, given: SubmitApplication) ->
     )
 
 
-def check_mapped(state: "CapacityState", name: str, given: SubmitApplication) -> None:
+def check_mapped(state: CapacityState, name: str, given: SubmitApplication) -> None:
     """Raise Refusal if a submission names a leaf of the older auto-creation, existing or not
     (Hadoop: ManagedParentQueue).
 
@@ -219,13 +219,13 @@ def may_expire(queue: CapacityQueue) -> bool:
     return queue.settings.remove_dynamic is not False
 
 
-def expires(state: "CapacityState") -> bool:
+def expires(state: CapacityState) -> bool:
     """Whether a round could change anything."""
     made = [queue for queue in state.queues.values() if queue.dynamic]
     return any(may_expire(queue) or queue.expiring_ms is not None for queue in made)
 
 
-def remove_idle(state: "CapacityState", step: "Step") -> None:
+def remove_idle(state: CapacityState, step: "Step") -> None:
     """Run one round of the removal of queues created on demand
     (Hadoop: AutoCreatedQueueDeletionPolicy).
 

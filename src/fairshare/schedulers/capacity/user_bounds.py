@@ -13,20 +13,11 @@ less what is lost where Hadoop rounds down. Comparisons by dominant shares look 
 share of each first; so a user whose largest share is smaller than that bound is below its limit.
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.calculators import larger
+from fairshare.schedulers.capacity.cluster import CapacityCluster
+from fairshare.schedulers.capacity.queues import Bounds, CapacityQueue
 from fairshare.schedulers.capacity.users import Users, ceiling_of
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.queues import CapacityQueue
-    from fairshare.schedulers.capacity.state import CapacityState
-
-Bounds = tuple[float, float, float, float, float, float]
-"""The share of the ceiling; the least share that a limit has below it, whatever is in use; the
-share of the guarantee; and of what is in use the part that counts, what is added to the part, and
-what the share in use may be too large."""
 
 NONE: Bounds = (-1.0, -1.0, 0.0, 0.0, 0.0, 0.0)
 """Nothing is known without the limit."""
@@ -35,7 +26,7 @@ _SURE = 1 - 1e-9  # the rounding of doubles
 _SINGLE = 1 - 2e-7  # that of a 32-bit float, and of its product
 
 
-def bounds_of(state: "CapacityState", leaf: "CapacityQueue") -> Bounds:
+def bounds_of(state: CapacityCluster, leaf: CapacityQueue) -> Bounds:
     """The bounds of users of weight 1 on the default partition.
 
     Example by memory: 64 GB, a guarantee of 32 GB, percent 50, factor 1 and a minimum of 1 GB. The

@@ -4,7 +4,7 @@ Does not know heartbeats. Formulas of Hadoop's UsersManager; sums in single prec
 Hadoop, by adding differences.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, add, subtract
@@ -17,15 +17,19 @@ from fairshare.schedulers.capacity.calculators import (
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.rounding import single
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.queues import CapacityQueue
-
 NO_FACTOR = -1.0
 """The user-limit-factor that means: no factor."""
 
 DEFAULT_LIMIT = ("", False, False)
 """The kind of the limit from which headrooms are computed: the default partition's, for active
 users."""
+
+
+class Leaf(Protocol):
+    """What its users need of a leaf."""
+
+    def look_anew(self, user: str) -> None:
+        """A user has a new record."""
 
 
 class User:
@@ -125,7 +129,7 @@ class Users:
         self.stirs = False
         self.orphaned: dict[str, None] = {}
         self.strangers: dict[str, tuple[int, Resource]] = {}
-        self.leaf: CapacityQueue | None = None
+        self.leaf: Leaf | None = None
         self.stirred: list[Users] = []  # shared by all leaves: those whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
 
@@ -162,15 +166,6 @@ class Users:
         user.active_applications += active
         self.only_waiting += user.only_waits
         return user
-
-    def may_lose(self, name: str) -> bool:
-        """Whether a user's record may be removed although an application of theirs is active: the
-        end of one that is held back reduces the count of pending ones below 0."""
-        user, leaf = self.users.get(name), self.leaf
-        if user is None or leaf is None:
-            return False
-        held = leaf.held.values()
-        return user.pending_applications < 0 or any(one.user == name for one in held)
 
     def miss(self, name: str, reserved: Resource) -> None:
         """Record that an application had its turn whose user has no record or is above its

@@ -6,9 +6,9 @@ rest.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, smallest, subtract
+from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import UNSET_WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     Amount,
@@ -19,9 +19,6 @@ from fairshare.schedulers.capacity.settings import (
     Vector,
     Weight,
 )
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.cluster import CapacityCluster
 
 
 def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
@@ -44,7 +41,7 @@ def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capa
     return own.capacity, own.maximum_capacity
 
 
-def divide(state: "CapacityCluster", parent: CapacityQueue, label: str) -> None:
+def divide(state: CapacityCluster, parent: CapacityQueue, label: str) -> None:
     """Compute the effective resources of a queue's children on a partition.
 
     Example: of 32768 MB `50%` gives 16384, and of the other half weights 1 and 3 give 4096 and

@@ -1,13 +1,12 @@
 """Owns the views of the Capacity Scheduler's queues and applications. Changes nothing."""
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
 from fairshare.schedulers.views import (
     ApplicationView,
@@ -19,11 +18,8 @@ from fairshare.schedulers.views import (
     VolatileFieldsOf,
 )
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
-
-def queue_views(state: "CapacityState", now_ms: int) -> list[QueueView]:
+def queue_views(state: CapacityState, now_ms: int) -> list[QueueView]:
     """All queues, root first, parents before children, children in the order of the file."""
     found: list[QueueView] = []
     counts = counts_of_queues(state)
@@ -38,7 +34,7 @@ def queue_views(state: "CapacityState", now_ms: int) -> list[QueueView]:
 
 
 def _queue_view(
-    state: "CapacityState", queue: CapacityQueue, counts: Counts, now_ms: int
+    state: CapacityState, queue: CapacityQueue, counts: Counts, now_ms: int
 ) -> QueueView:
     size = len(state.none)
     share = queue.share
@@ -77,7 +73,7 @@ def _queue_view(
     )
 
 
-def _capacity_view(state: "CapacityState", queue: CapacityQueue, held: int) -> CapacityView:
+def _capacity_view(state: CapacityState, queue: CapacityQueue, held: int) -> CapacityView:
     share = queue.share
     leaf = queue.leaf
     return CapacityView(
@@ -114,7 +110,7 @@ def _capacity_view(state: "CapacityState", queue: CapacityQueue, held: int) -> C
     )
 
 
-def _partition_view(state: "CapacityState", queue: CapacityQueue, label: str) -> PartitionView:
+def _partition_view(state: CapacityState, queue: CapacityQueue, label: str) -> PartitionView:
     share = queue.shares[label]
     return PartitionView(
         label=label,
@@ -141,7 +137,7 @@ def _partition_view(state: "CapacityState", queue: CapacityQueue, label: str) ->
     )
 
 
-def _user_view(state: "CapacityState", leaf: CapacityQueue, user: User) -> UserView:
+def _user_view(state: CapacityState, leaf: CapacityQueue, user: User) -> UserView:
     return UserView(
         name=user.name,
         used=user.used.get("", state.none),
@@ -156,7 +152,7 @@ def _user_view(state: "CapacityState", leaf: CapacityQueue, user: User) -> UserV
 
 
 def pending_after_user_limits(
-    state: "CapacityState", leaf: CapacityQueue, label: str, *, without_reserved: bool = False
+    state: CapacityState, leaf: CapacityQueue, label: str, *, without_reserved: bool = False
 ) -> Resource:
     """The asks of a leaf's active applications, those of each user limited to its headroom
     (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit)."""
@@ -178,7 +174,7 @@ def pending_after_user_limits(
     return wanted
 
 
-def application_view(state: "CapacityState", application: Application) -> ApplicationView:
+def application_view(state: CapacityState, application: Application) -> ApplicationView:
     """One application in its current state."""
     submission = application.submission
     attempt, competing = application.attempt, state.attempts.get(application.id)
@@ -209,7 +205,7 @@ def application_view(state: "CapacityState", application: Application) -> Applic
     )
 
 
-def volatile_fields(state: "CapacityState") -> VolatileFieldsOf:
+def volatile_fields(state: CapacityState) -> VolatileFieldsOf:
     """A function that returns the standing of an application."""
 
     def look(application: Application) -> VolatileFields:
@@ -224,7 +220,7 @@ def volatile_fields(state: "CapacityState") -> VolatileFieldsOf:
     return look
 
 
-def _waits_for(state: "CapacityState", attempt: CapacityAttempt | None) -> str:
+def _waits_for(state: CapacityState, attempt: CapacityAttempt | None) -> str:
     """What holds an attempt back, in the words of Hadoop's diagnostics
     (Hadoop: CSAMContainerLaunchDiagnosticsConstants)."""
     if attempt is None or attempt.stage == Stage.NOWHERE:
@@ -239,7 +235,7 @@ def _waits_for(state: "CapacityState", attempt: CapacityAttempt | None) -> str:
     return ""
 
 
-def _masters_limit(state: "CapacityState", attempt: CapacityAttempt) -> str:
+def _masters_limit(state: CapacityState, attempt: CapacityAttempt) -> str:
     if not any(state.total):
         return "Skipping AM assignment as cluster resource is empty."
     leaf, label = attempt.leaf, attempt.label

@@ -27,11 +27,11 @@ from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.schedulers.fair.locality import Patiences
 from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.ordering import Entry, Order
 from fairshare.schedulers.rounding import single
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
     from fairshare.schedulers.protocol import Step
 
 _NO_ASK = Ask(0, (), True)
@@ -54,7 +54,7 @@ class Heartbeat:
         "step",
     )
 
-    def __init__(self, state: "FairState", step: "Step", node: Node) -> None:
+    def __init__(self, state: FairState, step: "Step", node: Node) -> None:
         self.state = state
         self.step = step
         self.node = node

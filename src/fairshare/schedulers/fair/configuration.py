@@ -4,11 +4,10 @@ Everything is computed from `state.settings`; decides nothing
 (Hadoop: QueueManager.updateAllocationConfiguration).
 """
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from fairshare.model.resources import UNBOUNDED, Resource, largest
+from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import (
@@ -17,9 +16,6 @@ from fairshare.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
 
 def decode(settings: bytes) -> FairSettings:
@@ -44,7 +40,7 @@ def policy_of(allocations: AllocationSettings, name: str) -> Policy:
     return POLICIES[allocations.default_policy]
 
 
-def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> None:
+def configure(state: FairCluster, queue: FairQueue, *, policy: bool = True) -> None:
     """Apply the configuration to a queue; its policy only if `policy`.
 
     `limit_by_parent` applies its parent's maxChildResources afterwards.
@@ -61,7 +57,7 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
     _bound(state, queue)
 
 
-def limit_by_parent(state: "FairState", queue: FairQueue) -> None:
+def limit_by_parent(state: FairCluster, queue: FairQueue) -> None:
     """Apply the parent's maximum for children to a queue that the file does not name."""
     parent = queue.parent
     made_on_demand = queue.name not in state.settings.allocations.queues
@@ -70,7 +66,7 @@ def limit_by_parent(state: "FairState", queue: FairQueue) -> None:
     _bound(state, queue)  # also since its ancestors may have new bounds
 
 
-def _bound(state: "FairState", queue: FairQueue) -> None:
+def _bound(state: FairCluster, queue: FairQueue) -> None:
     parent = queue.parent
     unbounded = state.types.unbounded
     queue.resolve_maximum(state.total, unbounded)
@@ -78,7 +74,7 @@ def _bound(state: "FairState", queue: FairQueue) -> None:
     queue.bounded = own_bound + (parent.bounded if parent is not None else ())
 
 
-def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None) -> None:
+def _take_limits(state: FairCluster, queue: FairQueue, own: QueueSettings | None) -> None:
     allocations = state.settings.allocations
     none = state.none
     settings = own or QueueSettings(queue.name)

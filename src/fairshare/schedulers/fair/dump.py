@@ -6,20 +6,17 @@ A function of the state alone. The shell decides where and how often to write it
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, subtract
 from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.sharing import steady_shares
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
-
-def dump_queues(state: "FairState") -> str:
+def dump_queues(state: FairState) -> str:
     """All queues, root first, each in braces, parents before their children.
 
     For example `{Name: root, Weight: 1.0, Policy: fair, FairShare: <memory:4096, vCores:4>, ...},
@@ -28,7 +25,7 @@ def dump_queues(state: "FairState") -> str:
     return ", ".join(_dump(state, state.root, steady_shares(state)))
 
 
-def _dump(state: "FairState", queue: FairQueue, steady: Mapping[str, Resource]) -> list[str]:
+def _dump(state: FairState, queue: FairQueue, steady: Mapping[str, Resource]) -> list[str]:
     types = state.types
     fields = {
         "Name": queue.name,
@@ -52,7 +49,7 @@ def _dump(state: "FairState", queue: FairQueue, steady: Mapping[str, Resource]) 
     return dumped
 
 
-def _leaf_fields(state: "FairState", leaf: FairQueue) -> dict[str, str]:
+def _leaf_fields(state: FairState, leaf: FairQueue) -> dict[str, str]:
     """Pending applications are the runnable ones that had no container yet, and those held back."""
     limit = master_limit(leaf, subtract(state.total, state.used))
     fresh = sum(a.runnable and not a.peak_containers for a in leaf.applications.values())

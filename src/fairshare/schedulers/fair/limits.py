@@ -8,23 +8,20 @@ import math
 from collections.abc import Iterator
 from heapq import heapify, heapreplace
 from heapq import heappop as pop
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, fits
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fair.state import FairState
 
 
-def user_limit(state: "FairState", user: str) -> int:
+def user_limit(state: FairState, user: str) -> int:
     """How many applications of a user may run at once, over all queues."""
     allocations = state.settings.allocations
     return allocations.user_max_applications.get(user, allocations.user_max_applications_default)
 
 
-def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
+def may_run(state: FairState, user: str, leaf: FairQueue) -> bool:
     """Whether the limits of the user and of the queues allow one more application to run
     (Hadoop: MaxRunningAppsEnforcer.canAppBeRunnable)."""
     if state.users.running(user) >= user_limit(state, user):
@@ -33,7 +30,7 @@ def may_run(state: "FairState", user: str, leaf: FairQueue) -> bool:
 
 
 def candidates_after_leaving(
-    state: "FairState", leaf: FairQueue, user: str
+    state: FairState, leaf: FairQueue, user: str
 ) -> list[list[FairAttempt]]:
     """Lists of waiting applications that may run after a runnable one has left
     (Hadoop: MaxRunningAppsEnforcer.updateRunnabilityOnAppRemoval).
@@ -50,7 +47,7 @@ def candidates_after_leaving(
     return lists
 
 
-def candidates_after_reload(state: "FairState") -> list[list[FairAttempt]]:
+def candidates_after_reload(state: FairState) -> list[list[FairAttempt]]:
     """All lists of waiting applications below queues that have room."""
     return list(_waiting_below(state.root))
 

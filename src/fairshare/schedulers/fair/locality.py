@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from fairshare.model.asks import AskKey
 from fairshare.model.events import Locality, OffersCounted
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.state import FairState
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
     from fairshare.schedulers.protocol import Step
 
 
@@ -30,7 +30,7 @@ class Patiences:
     It is kept here during the heartbeat, and recorded as one event for each ask at its end.
     """
 
-    def __init__(self, state: "FairState", now_ms: int) -> None:
+    def __init__(self, state: FairState, now_ms: int) -> None:
         settings = state.settings
         self._now_ms = now_ms
         self._nodes = len(state.nodes)
@@ -90,7 +90,7 @@ class Patiences:
             return Patience(Locality(now.level + 1), 0, self._now_ms)
         return now
 
-    def record(self, step: "Step", state: "FairState") -> None:
+    def record(self, step: "Step", state: FairState) -> None:
         """Emit events for what has changed."""
         for (number, order), patience in self._changed.items():
             key = state.attempts[number].asks.keys.get(order)

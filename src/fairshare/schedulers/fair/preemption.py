@@ -22,10 +22,10 @@ from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
 from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, wishes
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.hash_order import application_code, in_hash_order
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
     from fairshare.schedulers.protocol import Step
 
 PREEMPTED = "Container preempted by scheduler"
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
     masters: int
 
 
-def serve_starved(state: "FairState", step: "Step") -> None:
+def serve_starved(state: FairState, step: "Step") -> None:
     """Select victims for all starved applications, one after another."""
     for number in tuple(state.starved):
         attempt = state.attempts.get(number)
@@ -48,7 +48,7 @@ def serve_starved(state: "FairState", step: "Step") -> None:
             _serve(state, step, attempt)
 
 
-def forget_room_made_before(state: "FairState", step: "Step", application: ApplicationId) -> None:
+def forget_room_made_before(state: FairState, step: "Step", application: ApplicationId) -> None:
     """At a new attempt, drop the room promised to the previous one.
 
     Example: node n1 reserves 1024 MB for an application whose master is then lost. Its next attempt
@@ -59,7 +59,7 @@ def forget_room_made_before(state: "FairState", step: "Step", application: Appli
             step.emit(PreemptedRoomChanged(node.name, application, state.none))
 
 
-def kill_due(state: "FairState", step: "Step") -> None:
+def kill_due(state: FairState, step: "Step") -> None:
     """Kill the marked containers that are due, without further checks
     (Hadoop: FSPreemptionThread.PreemptContainersTask)."""
     due = [container for container, at_ms in state.kills.items() if at_ms <= step.now_ms]
@@ -67,7 +67,7 @@ def kill_due(state: "FairState", step: "Step") -> None:
         step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
 
 
-def _serve(state: "FairState", step: "Step", attempt: FairAttempt) -> None:
+def _serve(state: FairState, step: "Step", attempt: FairAttempt) -> None:
     settings = state.settings
     kill_at_ms = step.now_ms + settings.wait_before_kill_ms
     for wish in wishes(state, attempt):
@@ -84,7 +84,7 @@ def _serve(state: "FairState", step: "Step", attempt: FairAttempt) -> None:
     step.emit(StarvationServed(attempt.id, step.now_ms + wait_ms))
 
 
-def _best_answer(state: "FairState", wish: PreemptionRequest) -> Answer | None:
+def _best_answer(state: FairState, wish: PreemptionRequest) -> Answer | None:
     """The node that gives up the fewest masters; the first one with none
     (Hadoop: FSPreemptionThread.identifyContainersToPreemptOnNode)."""
     if wish.location == ANYWHERE:
@@ -100,7 +100,7 @@ def _best_answer(state: "FairState", wish: PreemptionRequest) -> Answer | None:
 
 
 def _best_of(
-    state: "FairState", nodes: list[Node], wanted: Resource, masters: int | None
+    state: FairState, nodes: list[Node], wanted: Resource, masters: int | None
 ) -> Answer | None:
     best: Answer | None = None
     for node in nodes:
@@ -116,7 +116,7 @@ def _best_of(
 
 
 def _answer_of(
-    state: "FairState", node: Node, wanted: Resource, most_masters: int | None
+    state: FairState, node: Node, wanted: Resource, most_masters: int | None
 ) -> Answer | None:
     """Containers of a node that make room for one of the wanted size; None: there are too few.
 
@@ -145,7 +145,7 @@ def _answer_of(
     return None
 
 
-def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
+def _candidates(state: FairState, node: Node) -> list[ContainerAllocated]:
     """The unmarked containers: those of the hash map in reverse order, masters last."""
     order = containers_of_node(state, node)
     records = [node.containers[container] for container in order if container not in node.marked]
@@ -155,7 +155,7 @@ def _candidates(state: "FairState", node: Node) -> list[ContainerAllocated]:
 
 
 def _by_application(
-    state: "FairState", records: tuple[ContainerAllocated, ...]
+    state: FairState, records: tuple[ContainerAllocated, ...]
 ) -> list[ContainerAllocated]:
     """The order of killing: Hadoop groups the containers of an answer by application in a hash
     map."""
@@ -163,11 +163,11 @@ def _by_application(
     return in_hash_order(records, lambda record: application_code(epoch_ms, record.application))
 
 
-def _is_master(state: "FairState", record: ContainerAllocated) -> bool:
+def _is_master(state: FairState, record: ContainerAllocated) -> bool:
     return state.attempts[record.application].master == record.container
 
 
-def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) -> bool:
+def _takeable(state: FairState, record: ContainerAllocated, picked: Resource) -> bool:
     """Whether a container may be preempted: its application must keep its fair share
     (Hadoop: FSAppAttempt.canContainerBePreempted)."""
     victim = state.attempts[record.application]
@@ -182,7 +182,7 @@ def _takeable(state: "FairState", record: ContainerAllocated, picked: Resource) 
     return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
 
 
-def _masters_may_go(state: "FairState", victim: FairAttempt) -> bool:
+def _masters_may_go(state: FairState, victim: FairAttempt) -> bool:
     settings = state.settings
     return settings.master_preemption_queues.get(victim.leaf.name, settings.master_preemption)
 

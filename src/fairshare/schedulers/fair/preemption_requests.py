@@ -7,17 +7,15 @@ resources.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairshare.model.asks import Ask, AskKey
 from fairshare.model.resources import Resource, scale
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.hash_order import in_hash_order, request_code, table_size, text_code
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
 
 class PreemptionRequest(NamedTuple):
@@ -29,7 +27,7 @@ class PreemptionRequest(NamedTuple):
     relax: bool
 
 
-def wishes(state: "FairState", attempt: FairAttempt) -> Iterator[PreemptionRequest]:
+def wishes(state: FairState, attempt: FairAttempt) -> Iterator[PreemptionRequest]:
     """The preemption requests that an application's starvation amounts to; counted by memory alone.
 
     Example: an application that lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere
@@ -73,7 +71,7 @@ class Visits:
     it was, the one for anywhere unless any node or rack was.
     """
 
-    def __init__(self, state: "FairState") -> None:
+    def __init__(self, state: FairState) -> None:
         self._state = state
         self._anywhere = False
         self._racks: set[str] = set()

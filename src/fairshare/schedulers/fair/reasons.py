@@ -1,7 +1,6 @@
 """Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
@@ -9,16 +8,14 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
 
 class FairLimits:
     """The limits on one application (Hadoop: FSLeafQueue.canRunAppAM, MaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: "FairState", attempt: FairAttempt) -> None:
+    def __init__(self, state: FairState, attempt: FairAttempt) -> None:
         self._state = state
         self._attempt = attempt
 
@@ -102,7 +99,7 @@ class FairLimits:
         ]
 
 
-def run_limit(state: "FairState", attempt: FairAttempt) -> Reason | None:
+def run_limit(state: FairState, attempt: FairAttempt) -> Reason | None:
     """The limit on running applications that Hadoop names for an application that may not run: its
     user's, otherwise that of the first queue on the way up. None: it may run."""
     leaf, user = attempt.leaf, attempt.user

@@ -6,25 +6,22 @@ shares do not depend on which queues are active.
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.shares import Claim, fair_shares, shares_of_kinds
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
-
-def update_due(state: "FairState") -> bool:
+def update_due(state: FairCluster) -> bool:
     """Whether an update would change anything."""
     return bool(state.changed or state.stale_demand or state.shares_stale)
 
 
-def update(state: "FairState") -> None:
+def update(state: FairCluster) -> None:
     """Update demand, then fair shares, then the orders that depend on them."""
     _update_demand(state)
     _update_shares(state)
@@ -34,7 +31,7 @@ def update(state: "FairState") -> None:
     settle_steady_shares(state)
 
 
-def _update_demand(state: "FairState") -> None:
+def _update_demand(state: FairCluster) -> None:
     by_size = state.settings.size_based_weight
     for number in state.changed:
         attempt = state.attempts.get(number)
@@ -84,7 +81,7 @@ def _weigh(attempt: FairAttempt) -> None:
     attempt.weight = single(math.log1p(attempt.demand[0]) / math.log(2))
 
 
-def _update_shares(state: "FairState") -> None:
+def _update_shares(state: FairCluster) -> None:
     root = state.root
     if root.fair_share != state.total:
         root.fair_share = state.total
@@ -146,7 +143,7 @@ def _with(resource: Resource, index: int, amount: int) -> Resource:
     return (*resource[:index], amount, *resource[index + 1 :])
 
 
-def settle_steady_shares(state: "FairState") -> None:
+def settle_steady_shares(state: FairCluster) -> None:
     """Compute the steady shares if they are due (Hadoop: FSParentQueue.recomputeSteadyShares)."""
     if state.steady_stale:
         for name, share in _steady_shares_below(state.root, state.total).items():
@@ -154,7 +151,7 @@ def settle_steady_shares(state: "FairState") -> None:
         state.steady_stale = False
 
 
-def steady_shares(state: "FairState") -> dict[str, Resource]:
+def steady_shares(state: FairCluster) -> dict[str, Resource]:
     """The steady share of each queue, by its name, also while new ones are due. Changes nothing."""
     if state.steady_stale:
         return _steady_shares_below(state.root, state.total)

@@ -5,19 +5,15 @@ Part of the update pass when preemption is on; computed from the state, decides 
 (Hadoop: FSLeafQueue.updateStarvedApps).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.resources import Resource, add, smallest, subtract
 from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
-
-def check_due(state: "FairState") -> bool:
+def check_due(state: FairCluster) -> bool:
     """Whether preemption is on and the cluster is full enough for it
     (Hadoop: FairScheduler.shouldAttemptPreemption)."""
     settings = state.settings
@@ -30,7 +26,7 @@ def check_due(state: "FairState") -> bool:
     return max(parts) > single(settings.preemption_utilization_threshold)
 
 
-def check(state: "FairState", now_ms: int) -> None:
+def check(state: FairCluster, now_ms: int) -> None:
     """Check every leaf; sets `state.starved` to the applications to be served, in this order."""
     line = _Line()
     for queue in state.queues.values():
@@ -39,7 +35,7 @@ def check(state: "FairState", now_ms: int) -> None:
     state.starved = [attempt.id for attempt in line.drain()]
 
 
-def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
+def _check_leaf(state: FairCluster, leaf: FairQueue, now_ms: int, line: "_Line") -> None:
     wanting = _wanting(leaf, now_ms)
     by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
     lacking = take_from(smallest(leaf.min_share, leaf.demand), leaf.used)
@@ -63,7 +59,7 @@ def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:
 
 
 def _check_fair_shares(
-    state: "FairState",
+    state: FairCluster,
     leaf: FairQueue,
     wanting: list[FairAttempt],
     now_ms: int,
@@ -92,7 +88,7 @@ def _check_fair_shares(
 
 
 def _spread(
-    state: "FairState",
+    state: FairCluster,
     leaf: FairQueue,
     wanting: list[FairAttempt],
     lacking: Resource,

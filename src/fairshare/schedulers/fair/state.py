@@ -4,7 +4,6 @@ The same handlers update the orders, which follow from the state. Decides nothin
 are computed when an event requires it.
 """
 
-from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -31,43 +30,21 @@ from fairshare.model.events import (
     SharesUpdated,
     StarvationServed,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
-from fairshare.model.queues import ROOT, parent_name
-from fairshare.model.resources import Resource, ResourceTypes, add, subtract
+from fairshare.model.queues import parent_name
+from fairshare.model.resources import Resource, add, subtract
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair import configuration, orders, sharing, starvation
 from fairshare.schedulers.fair.attempts import FairAttempt
-from fairshare.schedulers.fair.containers import Tables
+from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fair.users import Users
 
 
-class FairState(ClusterState[FairQueue, FairAttempt]):
-    """The cluster as the Fair Scheduler sees it.
-
-    `changed` holds the applications whose demand may have changed since the last update;
-    `steady_stale`: the next update computes the steady shares.
-    """
-
-    def __init__(self, types: ResourceTypes) -> None:
-        super().__init__(types)
-        self.settings = FairSettings(types=types)
-        self.changed: dict[ApplicationId, None] = {}
-        self.stale_demand: dict[str, None] = {}  # queues whose demand must be summed again
-        self.shares_stale = True
-        self.steady_stale = True
-        self.starts = 0
-        self.users = Users()
-        self.reservable: Resource = types.none
-        self.starved: list[ApplicationId] = []  # found by the last check, in order
-        self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
-        self.conversions: dict[str, bool] = {}  # pending ones; whether it shall be a leaf
-        self.started_ms: int | None = None
-        self.tables = Tables()
+class FairState(FairCluster):
+    """The handlers of events."""
 
     def event_handlers(self) -> Handlers:
         """The handlers of the base class and of this scheduler."""
@@ -81,11 +58,6 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
             PreemptedRoomChanged: self._preempted_room_changed,
         }
 
-    @property
-    def root(self) -> FairQueue:
-        """The root queue."""
-        return self.queues[ROOT]
-
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> FairQueue:
         """Create a queue with the settings in force and add it to its parent."""
         parent = self.queues.get(parent_name(name))
@@ -97,14 +69,6 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
             parent.shares_stale = True
             orders.renumber(parent)
         return queue
-
-    def new_attempt(self, application: Application, number: int) -> FairAttempt:
-        """An attempt in the leaf of its application."""
-        return FairAttempt(application, number, self.queues[application.queue])
-
-    def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
-        """A queue and its ancestors."""
-        return self.queues[queue].path
 
     # Configuration, nodes, queues.
 
@@ -206,7 +170,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         """As in the base class; updates the orders on the path at once."""
         leaf = attempt.leaf
         if len(resource) != 2:
-            super()._use(attempt, node, resource)
+            ClusterState._use(self, attempt, node, resource)
             self._usage_changed(attempt, leaf)
             return
         memory, vcores = resource

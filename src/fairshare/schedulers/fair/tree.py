@@ -3,8 +3,6 @@
 Decides by `step.emit` alone (Hadoop: QueueManager).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.events import QueueCreated, QueueDynamicChanged, QueueRemoved
 from fairshare.model.queues import ROOT, full_name
 from fairshare.placement.rule import BLANKS
@@ -12,11 +10,9 @@ from fairshare.schedulers.fair.configuration import policy_of
 from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import AllocationSettings
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.protocol import Refusal, Step
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
 
 def check_name(name: str) -> None:
@@ -31,7 +27,7 @@ def check_name(name: str) -> None:
 
 
 def get_or_create(
-    state: "FairState", step: Step, name: str, *, leaf: bool, dynamic: bool = True
+    state: FairState, step: Step, name: str, *, leaf: bool, dynamic: bool = True
 ) -> FairQueue | None:
     """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
 
@@ -74,7 +70,7 @@ def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
     return f"{name}.{name.rpartition('.')[2]}-default"
 
 
-def tidy(state: "FairState", step: Step) -> None:
+def tidy(state: FairState, step: Step) -> None:
     """The periodic check: remove empty dynamic queues, retry pending conversions
     (Hadoop: QueueManager.removeEmptyDynamicQueues)."""
     parents: dict[str, FairQueue] = {}
@@ -96,22 +92,20 @@ def tidy(state: "FairState", step: Step) -> None:
             _mark_static(state, step, name)
 
 
-def _remove(
-    state: "FairState", step: Step, queue: FairQueue, parents: dict[str, FairQueue]
-) -> None:
+def _remove(state: FairState, step: Step, queue: FairQueue, parents: dict[str, FairQueue]) -> None:
     step.emit(QueueRemoved(queue.name))
     if queue.parent is not None and queue.parent.dynamic:
         parents[queue.parent.name] = queue.parent
 
 
-def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> None:
+def remove_with_children(state: FairState, step: Step, queue: FairQueue) -> None:
     """Remove an empty queue and all (empty) queues below it."""
     for child in list(queue.children.values()):
         remove_with_children(state, step, child)
     step.emit(QueueRemoved(queue.name))
 
 
-def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
+def _make_way(state: FairState, step: Step, name: str, *, leaf: bool) -> bool:
     """Remove an obstacle to a configured queue; False if the obstacle is not empty
     (Hadoop: QueueManager.removeEmptyIncompatibleQueues)."""
     obstacle = state.queues.get(name)
@@ -130,7 +124,7 @@ def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
     return True
 
 
-def follow_configuration(state: "FairState", step: Step, before: frozenset[str]) -> None:
+def follow_configuration(state: FairState, step: Step, before: frozenset[str]) -> None:
     """Create the queues that the file names, leaves first; `before` are those that it named before.
 
     The order among leaves is that of a hash set. It matters where a parent's policy forbids a
@@ -156,13 +150,13 @@ def follow_configuration(state: "FairState", step: Step, before: frozenset[str])
             step.emit(QueueDynamicChanged(name, True))
 
 
-def _mark_static(state: "FairState", step: Step, name: str) -> None:
+def _mark_static(state: FairState, step: Step, name: str) -> None:
     queue = state.queues.get(name)
     if queue is not None and queue.dynamic and name in state.settings.allocations.queues:
         step.emit(QueueDynamicChanged(name, False))
 
 
-def policies_to_change(state: "FairState") -> tuple[str, ...]:
+def policies_to_change(state: FairState) -> tuple[str, ...]:
     """The queues that may take their new policy; a violation stops the walk
     (Hadoop: FSQueue.verifyAndSetPolicyFromConf)."""
     allocations = state.settings.allocations

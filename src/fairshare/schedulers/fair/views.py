@@ -1,7 +1,7 @@
 """Owns the views of the Fair Scheduler's queues and applications. Changes nothing."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, positive, scale, subtract, total
@@ -12,10 +12,8 @@ from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.schedulers.fair.sharing import steady_shares
+from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, VolatileFieldsOf
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.fair.state import FairState
 
 
 class Sums(NamedTuple):
@@ -32,7 +30,7 @@ class Sums(NamedTuple):
     reserved_containers: int
 
 
-def sums_of_queues(state: "FairState") -> dict[str, Sums]:
+def sums_of_queues(state: FairState) -> dict[str, Sums]:
     """The sums of all queues. Each application is looked at once, whatever the tree's depth."""
     found: dict[str, Sums] = {}
 
@@ -80,7 +78,7 @@ def _added(parts: Sequence[Sums], size: int) -> Sums:
     )
 
 
-def queue_views(state: "FairState", max_container: Callable[[str], Resource]) -> list[QueueView]:
+def queue_views(state: FairState, max_container: Callable[[str], Resource]) -> list[QueueView]:
     """All queues, root first, parents before children, children by name."""
     found: list[QueueView] = []
     steady = steady_shares(state)
@@ -97,7 +95,7 @@ def queue_views(state: "FairState", max_container: Callable[[str], Resource]) ->
 
 
 def _queue_view(
-    state: "FairState",
+    state: FairState,
     queue: FairQueue,
     sums: Sums,
     steady: Resource,
@@ -143,7 +141,7 @@ def _shown_reserved(amount: Resource) -> Resource:
     return amount[:2] + (0,) * (len(amount) - 2)
 
 
-def application_view(state: "FairState", application: Application) -> ApplicationView:
+def application_view(state: FairState, application: Application) -> ApplicationView:
     """One application in its current state."""
     size = len(state.none)
     submission = application.submission
@@ -173,7 +171,7 @@ def application_view(state: "FairState", application: Application) -> Applicatio
     )
 
 
-def volatile_fields(state: "FairState") -> VolatileFieldsOf:
+def volatile_fields(state: FairState) -> VolatileFieldsOf:
     """A function that returns the standing of an application, valid until the state changes: it
     computes the values that several applications of a leaf share once."""
     rooms: dict[str, Resource] = {}
@@ -202,7 +200,7 @@ def volatile_fields(state: "FairState") -> VolatileFieldsOf:
     return look
 
 
-def _headroom(state: "FairState", attempt: FairAttempt) -> Resource:
+def _headroom(state: FairState, attempt: FairAttempt) -> Resource:
     leaf = attempt.leaf
     free = subtract(state.total, state.used)
     for node in attempt.refused_nodes:
@@ -217,7 +215,7 @@ def _headroom(state: "FairState", attempt: FairAttempt) -> Resource:
     )
 
 
-def waits_for(state: "FairState", application: Application) -> str:
+def waits_for(state: FairState, application: Application) -> str:
     """The limit that holds an application back, in the words of Hadoop's diagnostics."""
     attempt = state.attempts.get(application.id)
     if attempt is None:

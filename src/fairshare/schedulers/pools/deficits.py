@@ -8,17 +8,17 @@ from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from fairshare.schedulers.pools import limits
+from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.counting import to_start
 from fairshare.schedulers.pools.jobs import Slots
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.weights import raw_weight
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.pools.state import PoolsState
     from fairshare.schedulers.pools.tree import Pool
 
 
-def update(state: "PoolsState", now_ms: int) -> None:
+def update(state: PoolsCluster, now_ms: int) -> None:
     """One update: first the deficits for the time since the last one, by the shares of that
     time."""
     elapsed_ms = now_ms - state.updated_ms
@@ -50,7 +50,7 @@ def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int
     return int(deficit + (fair_share - running) * elapsed_ms)
 
 
-def _count(state: "PoolsState") -> None:
+def _count(state: PoolsCluster) -> None:
     for job in state.jobs.values():
         waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
         for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
@@ -58,7 +58,7 @@ def _count(state: "PoolsState") -> None:
             slots.needed = count
 
 
-def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
+def _weigh(state: PoolsCluster, kind: int, now_ms: int) -> None:
     """Set the jobs' weights: in 0.19 a job's own weight; in 0.20 its part of its pool's
     (Hadoop: FairScheduler.updateWeights)."""
     settings = state.settings
@@ -72,7 +72,7 @@ def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
             _spread(state, pool, kind, settings.allocation(pool.pool).weight)
 
 
-def _spread(state: "PoolsState", pool: "Pool", kind: int, weight: float) -> None:
+def _spread(state: PoolsCluster, pool: "Pool", kind: int, weight: float) -> None:
     """Divide a pool's weight between its active jobs, and the active pools inside."""
     jobs = [job.slots[kind] for job in pool.jobs.values() if job.runnable]
     active = [slots for slots in jobs if slots.wanted > 0]
@@ -88,7 +88,7 @@ def _spread(state: "PoolsState", pool: "Pool", kind: int, weight: float) -> None
         _spread(state, part, kind, own * weight / whole if whole > 0.0 else 0.0)
 
 
-def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
+def _guarantee(pool: "Pool", state: PoolsCluster, kind: int) -> None:
     """Divide the minimum of a pool between its jobs; the pools inside come first.
 
     The rest of the minimum of the pool around them goes to any job in it.

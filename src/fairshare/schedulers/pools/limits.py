@@ -3,11 +3,11 @@ on the tasks of one pool."""
 
 from typing import TYPE_CHECKING
 
+from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.settings import NO_LIMIT
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.pools.state import PoolsState
     from fairshare.schedulers.pools.tree import Pool
 
 
@@ -17,7 +17,7 @@ def first_come(job: Job) -> tuple[int, int, int]:
     return -job.priority, job.submitted_ms, job.id
 
 
-def admit(state: "PoolsState") -> None:
+def admit(state: PoolsCluster) -> None:
     """Compute which jobs may run; a job that may not does not hold up others.
 
     In 1.2 jobs in preparation count towards the limits, too, and are initialized when admitted.
@@ -43,7 +43,7 @@ def admit(state: "PoolsState") -> None:
         job.initialized = True
 
 
-def pool_limit(state: "PoolsState", pool: "Pool", kind: int) -> int:
+def pool_limit(state: PoolsCluster, pool: "Pool", kind: int) -> int:
     """How many tasks of a kind a pool may run at once; only 1.2 has a limit."""
     if state.settings.deficits or pool.parent is None:
         return NO_LIMIT

@@ -1,7 +1,6 @@
 """Owns the reasons for waiting that only the pool scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
@@ -10,16 +9,14 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import first_come, pool_limit
 from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.reasons import FEW, Cause, Reason
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.pools.state import PoolsState
 
 
 class PoolsLimits:
     """The limits on one job (Hadoop: FairScheduler.updateRunnability)."""
 
-    def __init__(self, state: "PoolsState", job: Job) -> None:
+    def __init__(self, state: PoolsState, job: Job) -> None:
         self._state = state
         self._job = job
 

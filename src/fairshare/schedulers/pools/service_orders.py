@@ -7,19 +7,16 @@ and the pools around it, which costs O(log n) of the jobs and pools. Decides not
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.ordering import Entry, Order
+from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import first_come
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.sharing import job_weight, min_share
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.pools.weights import steady_until_ms
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.pools.state import PoolsState
 
 Rank = tuple[int, float, int, str, int]
 
@@ -72,7 +69,7 @@ class OwedOrders:
     task does not change it.
     """
 
-    def __init__(self, state: "PoolsState") -> None:
+    def __init__(self, state: PoolsCluster) -> None:
         self._entrants: dict[ApplicationId, tuple[Entrant, Entrant]] = {}
         jobs = list(state.jobs.values())
         maps, reduces = (sum(job.slots[kind].wanted for job in jobs) for kind in (MAP, REDUCE))
@@ -85,7 +82,7 @@ class OwedOrders:
             self.reconsider(job)
 
     @staticmethod
-    def _line(state: "PoolsState", kind: int) -> Line:
+    def _line(state: PoolsCluster, kind: int) -> Line:
         key = first_come if state.settings.fifo else most_owed(state.places[kind], kind)
 
         def entry(entrant: Entrant) -> Entry:
@@ -112,7 +109,7 @@ class ShareOrders:
     the orders are valid before `until_ms` (None: without limit).
     """
 
-    def __init__(self, state: "PoolsState", now_ms: int) -> None:
+    def __init__(self, state: PoolsCluster, now_ms: int) -> None:
         self._state = state
         self._now_ms = now_ms
         self.until_ms: int | None = None

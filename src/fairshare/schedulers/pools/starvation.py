@@ -4,12 +4,12 @@ share, for how long, and how many tasks are to be killed for them
 
 from typing import TYPE_CHECKING
 
+from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Slots
 from fairshare.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.schedulers.pools.sharing import min_share
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.pools.state import PoolsState
     from fairshare.schedulers.pools.tree import Pool
 
 
@@ -35,12 +35,12 @@ def lacking(running: int, least: int, slots: Slots, *, by_minimum: bool, by_shar
     return max(to_minimum, to_share)
 
 
-def pools_of(state: "PoolsState") -> list["Pool"]:
+def pools_of(state: PoolsCluster) -> list["Pool"]:
     """All pools but the root."""
     return [pool for pool in state.queues.values() if pool.parent is not None]
 
 
-def note(state: "PoolsState", now_ms: int) -> None:
+def note(state: PoolsCluster, now_ms: int) -> None:
     """Advance the clocks of all pools that are not starved
     (Hadoop: FairScheduler.updatePreemptionVariables)."""
     for pool in pools_of(state):
@@ -53,7 +53,7 @@ def note(state: "PoolsState", now_ms: int) -> None:
                 slots.at_half_share_ms = now_ms
 
 
-def impatient(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tuple[bool, bool]:
+def impatient(state: PoolsCluster, pool: "Pool", kind: int, now_ms: int) -> tuple[bool, bool]:
     """Whether a pool has waited too long for its minimum, and for half of its share."""
     slots = pool.slots[kind]
     return (
@@ -62,7 +62,7 @@ def impatient(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tupl
     )
 
 
-def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
+def need(state: PoolsCluster, pool: "Pool", kind: int, now_ms: int) -> int:
     """The number of tasks to be killed for a pool now, if a check were due."""
     if state.settings.deficits:
         return 0
@@ -74,7 +74,7 @@ def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
     return max(own, sum(need(state, part, kind, now_ms) for part in pool.parts))
 
 
-def clocks_matter(state: "PoolsState") -> bool:
+def clocks_matter(state: PoolsCluster) -> bool:
     """Whether some pool has a finite timeout."""
     settings = state.settings
     allocations = settings.allocations
@@ -85,7 +85,7 @@ def clocks_matter(state: "PoolsState") -> bool:
     return any(time is not None and time < NEVER_MS for time in (*own, *shared))
 
 
-def patience_over_ms(state: "PoolsState") -> int | None:
+def patience_over_ms(state: PoolsCluster) -> int | None:
     """When the first starved pool will have waited too long; None: never."""
     settings = state.settings
     found: list[int] = []

@@ -6,7 +6,6 @@ that a recovery computes the same. Decides nothing.
 
 import msgspec
 
-from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationEnded,
     ApplicationMoved,
@@ -28,22 +27,21 @@ from fairshare.model.events import (
     SharesUpdated,
     StarvationServed,
 )
-from fairshare.model.identifiers import ApplicationId, application_of
+from fairshare.model.identifiers import application_of
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.pools import deficits, sharing, starvation
+from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.locality import delays_ms
 from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
 from fairshare.schedulers.pools.service_orders import OwedOrders, ShareOrders
 from fairshare.schedulers.pools.settings import (
     MAP,
-    MAP_SLOTS,
     REDUCE,
-    REDUCE_SLOTS,
     PoolsSettings,
 )
 from fairshare.schedulers.pools.tree import Pool, pool_of, queue_of
@@ -51,31 +49,12 @@ from fairshare.schedulers.pools.tree import Pool, pool_of, queue_of
 KINDS = (MAP, REDUCE)
 
 
-class PoolsState(ClusterState[Pool, Job]):
-    """The cluster as the pool scheduler sees it.
-
-    `places` are those of map slots and reduce slots in a vector. `jobs` are the live ones, and
-    those that have ended since the last update. `changed`: an update would compute other values;
-    `arrived`: a job was added for which no update has run yet. `beat_ms` is the last heartbeat of
-    any node that passed a job over, `checked_ms` the last check of the preemption. `given` has the
-    limits on tasks and the slow start of each application that is not over, by the settings at its
-    submission. `lines` are derived from all this, and built by the first heartbeat that needs them.
-    """
+class PoolsState(PoolsCluster):
+    """The handlers of events. `lines` are derived from the state, and built by the first heartbeat
+    that needs them."""
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
-        self.settings = PoolsSettings(types=types)
-        self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
-        self.root = Pool(ROOT, False, None, len(self.none))
-        self.jobs: dict[ApplicationId, Job] = {}
-        self.given: dict[ApplicationId, tuple[tuple[int, int], float]] = {}
-        self.waiting: dict[ApplicationId, Job] = {}  # those that the last heartbeat passed over
-        self.delays_ms = (0, 0)
-        self.changed = False
-        self.arrived = False
-        self.updated_ms = 0
-        self.beat_ms = 0
-        self.checked_ms = 0
         self.lines: OwedOrders | ShareOrders | None = None
 
     def derive(self) -> None:
@@ -103,20 +82,6 @@ class PoolsState(ClusterState[Pool, Job]):
         if self.settings.hierarchical and "." in pool_of(name):
             parent = self.queues[queue_of(pool_of(name).rpartition(".")[0])]
         return Pool(name, dynamic, parent, len(self.none))
-
-    def new_attempt(self, application: Application, number: int) -> Job:
-        """An attempt of a job."""
-        job = Job(application, number, len(self.none))
-        job.limits, job.slow_start = self.given[application.id]
-        return job
-
-    def ancestry(self, queue: str) -> tuple[Pool, ...]:
-        """A pool and all pools around it."""
-        return self.queues[queue].path
-
-    def kind_of(self, event: ContainerAllocated) -> int:
-        """Whether a container is a map or a reduce."""
-        return MAP if event.resource[self.places[MAP]] else REDUCE
 
     # Configuration and pools.
 
@@ -204,7 +169,7 @@ class PoolsState(ClusterState[Pool, Job]):
     # Containers and nodes.
 
     def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        super()._container_allocated(now_ms, event)
+        ClusterState._container_allocated(self, now_ms, event)
         job = self.attempts[event.application]
         kind = self.kind_of(event)
         if self.settings.deficits:
@@ -219,7 +184,7 @@ class PoolsState(ClusterState[Pool, Job]):
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         job = self.attempts[application_of(event.container)]
         record = job.containers[event.container]
-        super()._container_completed(now_ms, event)
+        ClusterState._container_completed(self, now_ms, event)
         kind = self.kind_of(record)
         if event.exit_code == 0 and event.container != job.master:
             job.finished[kind] += 1

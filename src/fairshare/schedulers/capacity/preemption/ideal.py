@@ -4,15 +4,12 @@ Works on a round's claims and changes nothing else (Hadoop: PreemptableResourceC
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
 from fairshare.schedulers.capacity.calculators import larger, smaller, truncate
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.rounding import single
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
 NO_GUARANTEE = float(2**31 - 1)
 
@@ -27,7 +24,7 @@ class IdealAssignment:
 
     def __init__(
         self,
-        state: "CapacityState",
+        state: CapacityState,
         root: Claim,
         allowed: Resource,
         underserved: dict[tuple[str, str], None],

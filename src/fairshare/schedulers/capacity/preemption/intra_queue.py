@@ -4,7 +4,6 @@ Only leaves that wanted more in this round are considered (Hadoop: IntraQueueCan
 """
 
 from functools import cmp_to_key
-from typing import TYPE_CHECKING
 
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import limits
@@ -18,9 +17,7 @@ from fairshare.schedulers.capacity.calculators import (
 from fairshare.schedulers.capacity.orders import application_key
 from fairshare.schedulers.capacity.preemption.selection import Selection, victims
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 USER_LIMIT_FIRST = "userlimit_first"
 
@@ -63,7 +60,7 @@ class IntraQueue:
 
     def __init__(
         self,
-        state: "CapacityState",
+        state: CapacityState,
         selection: Selection,
         roots: list[Claim],
         underserved: dict[tuple[str, str], None],

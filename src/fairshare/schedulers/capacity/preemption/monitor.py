@@ -23,9 +23,9 @@ from fairshare.schedulers.capacity.preemption.priority_nodes import take_for_pri
 from fairshare.schedulers.capacity.preemption.reserved import take_for_reservations
 from fairshare.schedulers.capacity.preemption.selection import Selection, take_from_leaf
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
+from fairshare.schedulers.capacity.state import CapacityState
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 PREEMPTED = "Container preempted by scheduler"
@@ -34,7 +34,7 @@ PREEMPTED = "Container preempted by scheduler"
 class Monitor:
     """One round. Each selector sees the selections of those before it; all share one budget."""
 
-    def __init__(self, state: "CapacityState", step: "Step") -> None:
+    def __init__(self, state: CapacityState, step: "Step") -> None:
         self.state = state
         self.step = step
         self.settings = state.settings.monitor

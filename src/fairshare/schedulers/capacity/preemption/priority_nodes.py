@@ -11,9 +11,9 @@ from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity.naming import ambiguous
 from fairshare.schedulers.capacity.preemption.selection import Selection
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 
 if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
     from fairshare.schedulers.protocol import Step
 
 Held = tuple[CapacityQueue, str, int]
@@ -34,7 +34,7 @@ def relative_priority(one: CapacityQueue, other: CapacityQueue) -> int:
 
 
 def take_for_priority(
-    state: "CapacityState", step: "Step", selection: Selection, wait_ms: int
+    state: CapacityState, step: "Step", selection: Selection, wait_ms: int
 ) -> None:
     """Serve reservations that are old enough, of leaves that are below their guarantee and have a
     higher priority than some other leaf: the highest priority first, else the oldest.
@@ -68,7 +68,7 @@ def take_for_priority(
         promised[leaf.name] = add(before, reservation.resource)
 
 
-def _urgent_reservations(state: "CapacityState") -> list[Held]:
+def _urgent_reservations(state: CapacityState) -> list[Held]:
     """Leaf, node and time of the reservations of leaves with a higher priority than some other
     leaf.
 
@@ -95,7 +95,7 @@ def _urgent_reservations(state: "CapacityState") -> list[Held]:
 
 
 def _move(
-    state: "CapacityState",
+    state: CapacityState,
     step: "Step",
     selection: Selection,
     leaf: CapacityQueue,
@@ -124,7 +124,7 @@ def _move(
 
 
 def _victims(
-    state: "CapacityState",
+    state: CapacityState,
     selection: Selection,
     leaf: CapacityQueue,
     node: Node,
@@ -153,7 +153,7 @@ def _victims(
 
 
 def _candidates(
-    state: "CapacityState", selection: Selection, leaf: CapacityQueue, node: Node
+    state: CapacityState, selection: Selection, leaf: CapacityQueue, node: Node
 ) -> list[tuple[int, ContainerAllocated]]:
     """Possible victims on a node, the lowest queue priority first, then the oldest container."""
     found = []

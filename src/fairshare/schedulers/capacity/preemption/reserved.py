@@ -1,24 +1,20 @@
 """Owns the choice of victims on reserved nodes, where applications wait for room
 (Hadoop: ReservedContainerCandidatesSelector)."""
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import containers
 from fairshare.schedulers.capacity.preemption.selection import Selection
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 Targets = dict[tuple[str, str], Resource]
 """What may be taken, by leaf and partition."""
 
 
 def take_for_reservations(
-    state: "CapacityState", selection: Selection, leaves: list[Claim], wait_ms: int
+    state: CapacityState, selection: Selection, leaves: list[Claim], wait_ms: int
 ) -> None:
     """Select containers on reserved nodes until the reservations fit; the cheapest nodes first.
 
@@ -45,7 +41,7 @@ def take_for_reservations(
 
 
 def _on_node(
-    state: "CapacityState", selection: Selection, targets: Targets, node: Node, *, trial: bool
+    state: CapacityState, selection: Selection, targets: Targets, node: Node, *, trial: bool
 ) -> list[ContainerAllocated] | None:
     """The containers that would have to be killed, the newest first; None: they would not suffice.
 

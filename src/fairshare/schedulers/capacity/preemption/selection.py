@@ -3,8 +3,6 @@
 Selects; marks and kills nothing (Hadoop: FifoCandidatesSelector).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ContainerId, application_of, container_id
 from fairshare.model.resources import Resource, add, largest, subtract
@@ -12,9 +10,7 @@ from fairshare.schedulers.capacity import containers, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.capacity.state import CapacityState
 
 
 class Selection:
@@ -25,7 +21,7 @@ class Selection:
     as selected.
     """
 
-    def __init__(self, state: "CapacityState", budget: Resource) -> None:
+    def __init__(self, state: CapacityState, budget: Resource) -> None:
         self.state = state
         self.budget = budget
         self.containers: dict[ContainerId, int] = {}
@@ -122,7 +118,7 @@ def victims(attempt: CapacityAttempt) -> list[ContainerAllocated]:
 
 
 def take_from_leaf(
-    state: "CapacityState", selection: Selection, claims: list[Claim], wait_ms: int
+    state: CapacityState, selection: Selection, claims: list[Claim], wait_ms: int
 ) -> None:
     """Select containers of one leaf (its claims on all partitions) until its targets are met."""
     c = state.calculator
@@ -173,7 +169,7 @@ def take_from_leaf(
 
 
 def _take_strangers(
-    state: "CapacityState",
+    state: CapacityState,
     selection: Selection,
     claims: list[Claim],
     targets: dict[str, Resource],

@@ -4,16 +4,12 @@ Each round creates a new snapshot and discards it at its end
 (Hadoop: ProportionalCapacityPreemptionPolicy.cloneQueues, TempQueuePerPartition).
 """
 
-from typing import TYPE_CHECKING
-
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger, smaller, truncate
 from fairshare.schedulers.capacity.queues import CapacityQueue
+from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.views import pending_after_user_limits
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
-
-if TYPE_CHECKING:
-    from fairshare.schedulers.capacity.state import CapacityState
 
 
 class Claim:
@@ -47,7 +43,7 @@ class Claim:
     )
 
     def __init__(
-        self, state: "CapacityState", queue: CapacityQueue, label: str, parent: "Claim | None"
+        self, state: CapacityState, queue: CapacityQueue, label: str, parent: "Claim | None"
     ) -> None:
         share = queue.shares[label]
         none = state.none

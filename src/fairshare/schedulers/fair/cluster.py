@@ -1,0 +1,49 @@
+"""Owns the data of the Fair Scheduler's state; only events change it (`state.py`)."""
+
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.queues import ROOT
+from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.model.state import ClusterState
+from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.queues import FairQueue
+from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.schedulers.fair.tables import Tables
+from fairshare.schedulers.fair.users import Users
+
+
+class FairCluster(ClusterState[FairQueue, FairAttempt]):
+    """The cluster as the Fair Scheduler sees it.
+
+    `changed` holds the applications whose demand may have changed since the last update;
+    `steady_stale`: the next update computes the steady shares.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.settings = FairSettings(types=types)
+        self.changed: dict[ApplicationId, None] = {}
+        self.stale_demand: dict[str, None] = {}  # queues whose demand must be summed again
+        self.shares_stale = True
+        self.steady_stale = True
+        self.starts = 0
+        self.users = Users()
+        self.reservable: Resource = types.none
+        self.starved: list[ApplicationId] = []  # found by the last check, in order
+        self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
+        self.conversions: dict[str, bool] = {}  # pending ones; whether it shall be a leaf
+        self.started_ms: int | None = None
+        self.tables = Tables()
+
+    @property
+    def root(self) -> FairQueue:
+        """The root queue."""
+        return self.queues[ROOT]
+
+    def new_attempt(self, application: Application, number: int) -> FairAttempt:
+        """An attempt in the leaf of its application."""
+        return FairAttempt(application, number, self.queues[application.queue])
+
+    def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
+        """A queue and its ancestors."""
+        return self.queues[queue].path
