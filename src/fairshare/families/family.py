@@ -24,6 +24,7 @@ from fairshare.families.maximum import with_maximum
 from fairshare.families.store import ConfigurationStore
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
+from fairshare.model.events import Event
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.protocol import Scheduler, State
 from fairshare.schedulers.views import VolatileFieldsOf
@@ -111,6 +112,9 @@ class SchedulerFamily(ABC, Generic[Settings]):
 
     stored_classes: ClassVar[tuple[StoredClass, ...]] = ()
     """The classes of the scheduler, its settings and its state, by which snapshots find them."""
+
+    events: ClassVar[tuple[type[Event], ...]] = ()
+    """The events of this scheduler alone, which journals can contain."""
 
     administrators_field: ClassVar[str] = "administrators"
     """The field of the settings that names the administrators of the cluster."""

@@ -16,6 +16,7 @@ from fairshare.families.fair.family import FairFamily
 from fairshare.families.family import AnyFamily, SchedulerFamily
 from fairshare.families.fifo.family import FifoFamily
 from fairshare.families.pools.family import PoolsFamily
+from fairshare.journal.record import register_events
 
 GROUP: Final = "fairshare.schedulers"
 HADOOP_DEFAULT: Final = CapacityFamily.name
@@ -30,6 +31,9 @@ FAMILIES: dict[str, AnyFamily] = {
 """The families by name, in the order in which messages list them. Those of installed packages join
 them with the first call of a function below."""
 
+
+for _family in FAMILIES.values():
+    register_events(*_family.events)
 
 JOBS: Final = next(family.jobs for family in FAMILIES.values() if family.jobs is not None)
 """The words of MapReduce jobs."""
@@ -72,6 +76,7 @@ def register(family: AnyFamily) -> None:
         if name in taken:
             raise ValueError(f"there is another scheduler called {name!r}")
     FAMILIES[family.name] = family
+    register_events(*family.events)
 
 
 @cache

@@ -1,9 +1,16 @@
 """Owns the record of the journal: one input that changed the state, with its events."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
+from fairshare.model.events import ClusterEvent, Event
 from fairshare.model.inputs import Input
-from fairshare.schedulers.events import AnyEvent
+
+if TYPE_CHECKING:
+    AnyEvent = Event
+else:
+    AnyEvent = ClusterEvent  # and all that `register_events` adds
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -12,4 +19,13 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     sequence: int
     now_ms: int
     input: Input
-    events: tuple[AnyEvent, ...]
+    events: "tuple[AnyEvent, ...]"  # looked up when the first journal is read
+
+
+def register_events(*kinds: type[Event]) -> None:
+    """Let journals contain events of a single scheduler, too.
+
+    Only before this process reads its first journal: the decoder of records is made then.
+    """
+    for kind in kinds:
+        globals()["AnyEvent"] |= kind

@@ -3,7 +3,7 @@ tense, recorded in the journal.
 
 Only `ClusterState.apply` changes state. Events are encoded as arrays, so that a field can be added
 only at the end and with a default, and can never be removed: old journals stay readable.
-Events of a single scheduler are defined with it; `schedulers/events.py` lists them all.
+Events of a single scheduler are defined with it, and its family registers them.
 """
 
 import enum

@@ -20,6 +20,7 @@ from fairshare.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
+    Event,
     TasksAdded,
 )
 from fairshare.model.inputs import (
@@ -31,7 +32,6 @@ from fairshare.model.inputs import (
     SubmitApplication,
 )
 from fairshare.model.work import Command, TaskGroup
-from fairshare.schedulers.events import AnyEvent
 from fairshare.wording import STOPPED
 
 MOST_BYTES: Final = 1024**3
@@ -57,7 +57,7 @@ def thin(record: Record) -> Record | None:
         return None
     change = _INPUTS.get(kind)
     given = record.input if change is None else change(record.input)
-    events: list[AnyEvent] = []
+    events: list[Event] = []
     for event in record.events:
         shorter = _EVENTS.get(type(event))
         if shorter is not None:
@@ -95,7 +95,7 @@ def _only_user(given: SubmitApplication) -> SubmitApplication:
     return SubmitApplication(given.user, tasks=(_NO_GROUP,) * len(given.tasks))
 
 
-_EVENTS: Final[dict[type, Callable[[Any], AnyEvent]]] = {
+_EVENTS: Final[dict[type, Callable[[Any], Event]]] = {
     ApplicationSubmitted: lambda event: ApplicationSubmitted(
         event.application, _only_user(event.submission), "", 0
     ),

@@ -5,7 +5,6 @@ Knows no loop, socket or clock: its caller passes the time. One thread at a time
 
 from collections.abc import Callable, Generator, Sequence
 from itertools import zip_longest
-from typing import cast
 
 import msgspec
 
@@ -38,7 +37,6 @@ from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.tidying import Tidying
 from fairshare.runtime.unused import UnusedContainers
-from fairshare.schedulers.events import AnyEvent
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
@@ -199,9 +197,7 @@ class Runtime:
         events = self.manager.handle(self._now_ms, given, following)
         if events:
             self._sequence += 1
-            # Schedulers emit events of the classes in AnyEvent alone: a test compares both.
-            recorded = cast(tuple[AnyEvent, ...], events)
-            record = Record(self._sequence, self._now_ms, given, recorded)
+            record = Record(self._sequence, self._now_ms, given, events)
             self.journal.append(record)
             self._pending.append(record)
         return events

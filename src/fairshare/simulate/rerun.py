@@ -232,12 +232,11 @@ class Rerun:
         if type(given) is MasterRegistered:
             self._happened((REGISTERED, given.application))
         for event in record.events:
-            kind = type(event)
-            if kind is ContainerAllocated:
+            if type(event) is ContainerAllocated:
                 self._granted = True
-                self._happened((GRANTED, event.container))  # type: ignore[union-attr]
-                self.engine.begin_granted(event.container)  # type: ignore[union-attr]
-            elif kind is ContainerLaunched:
-                self.engine.observe_launch(event)  # type: ignore[arg-type]
-            elif kind is ContainerCompleted:
-                self._happened((ENDED, event.container))  # type: ignore[union-attr]
+                self._happened((GRANTED, event.container))
+                self.engine.begin_granted(event.container)
+            elif type(event) is ContainerLaunched:
+                self.engine.observe_launch(event)
+            elif type(event) is ContainerCompleted:
+                self._happened((ENDED, event.container))

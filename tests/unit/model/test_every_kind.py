@@ -8,15 +8,17 @@ import pytest
 from fairshare.families.registry import FAMILIES
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model import events, inputs
-from fairshare.model.events import BookkeepingEvent, Event
+from fairshare.model.events import BookkeepingEvent, ClusterEvent, Event
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.capacity import events as capacity_events
-from fairshare.schedulers.events import AnyEvent
 from fairshare.schedulers.fair import events as fair_events
 from fairshare.schedulers.pools.settings import TYPES
 
 INPUTS = typing.get_args(inputs.Input)
-EVENTS = typing.get_args(AnyEvent)
+EVENTS = (
+    *typing.get_args(ClusterEvent),
+    *(event for family in FAMILIES.values() for event in family.events),
+)
 STATES = {name: family.create(TYPES).state for name, family in FAMILIES.items()}
 
 

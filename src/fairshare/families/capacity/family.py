@@ -54,6 +54,7 @@ from fairshare.families.store import STORED, ConfigurationStore
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.capacity import views
 from fairshare.schedulers.capacity.checks import refusals
+from fairshare.schedulers.capacity.events import EVENTS
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
@@ -76,6 +77,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     files = (CAPACITY_FILE,)
     demonstration = "capacity: every team has its guarantee"
     stored_classes = STORED_CLASSES
+    events = EVENTS
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"
     grants_minimum = True

@@ -33,6 +33,7 @@ from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, S
 from fairshare.families.lint_rules import apply_rules
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.fair import views
+from fairshare.schedulers.fair.events import EVENTS
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.protocol import Scheduler
@@ -50,6 +51,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     )
     demonstration = "fair: every team gets its share"
     stored_classes = STORED_CLASSES
+    events = EVENTS
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
     tidies_before_load = True

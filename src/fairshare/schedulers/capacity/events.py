@@ -1,5 +1,7 @@
 """Owns the events of the Capacity Scheduler alone. The rules of `model/events.py` hold here too."""
 
+from typing import Final
+
 from fairshare.model.events import BookkeepingEvent, Event
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
@@ -66,13 +68,13 @@ class UserNoted(BookkeepingEvent, frozen=True):
     user: str
 
 
-CapacityEvent = (
-    QueueEntitled
-    | QueueExpiring
-    | QueueLimited
-    | LimitsComputed
-    | UserLimitsComputed
-    | HeadroomComputed
-    | ApplicationsOrdered
-    | UserNoted
+EVENTS: Final = (
+    QueueEntitled,
+    QueueExpiring,
+    QueueLimited,
+    LimitsComputed,
+    UserLimitsComputed,
+    HeadroomComputed,
+    ApplicationsOrdered,
+    UserNoted,
 )

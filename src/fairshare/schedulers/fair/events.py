@@ -1,5 +1,7 @@
 """Owns the events of the Fair Scheduler alone. The rules of `model/events.py` hold here too."""
 
+from typing import Final
+
 from fairshare.model.events import Event
 
 
@@ -14,4 +16,4 @@ class QueueConversionPending(Event, frozen=True):
     pending: bool
 
 
-FairEvent = QueueConversionPending
+EVENTS: Final = (QueueConversionPending,)
