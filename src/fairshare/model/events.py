@@ -11,7 +11,7 @@ import enum
 import msgspec
 
 from fairshare.model.identifiers import ApplicationId, ContainerId
-from fairshare.model.inputs import StartConditions, SubmitApplication
+from fairshare.model.inputs import ContainerEnd, StartConditions, SubmitApplication
 from fairshare.model.resources import Resource
 from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ResourceRequest, TaskGroup
@@ -69,7 +69,7 @@ class ContainerAllocated(Event, frozen=True):
     allocated_ms: int
 
 
-class ContainerCompleted(Event, frozen=True):
+class ContainerCompleted(ContainerEnd, Event, frozen=True):
     """A container ended, by itself or by the scheduler's decision (`exit_code` negative).
 
     `reported`: the container holds its room until its node reports the end (`ContainerRunning`),
@@ -77,11 +77,6 @@ class ContainerCompleted(Event, frozen=True):
     would fail as well.
     """
 
-    container: ContainerId
-    exit_code: int
-    diagnostics: str = ""
-    peak_memory_mb: int = 0
-    cpu_ms: int = 0
     reported: bool = False
     cannot_start: bool = False
 

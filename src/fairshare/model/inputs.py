@@ -418,12 +418,12 @@ class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
     gpus: tuple[str, ...] = ()
 
 
-class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
-    """A container has ended by itself, or could not start.
+class ContainerEnd(msgspec.Struct, frozen=True):
+    """How a container ended: what engines report of it (`ContainerExited`), and what is recorded
+    (`events.ContainerCompleted`).
 
     `exit_code` is the process's, or 128 + signal number; negative codes are Hadoop's (-100 aborted,
-    -103 memory limit). `peak_memory_mb` is 0 if it was not measured. `cannot_start`: its command
-    could not be started for a reason that another attempt would meet too, such as a missing file.
+    -103 memory limit). `peak_memory_mb` is 0 if it was not measured.
     """
 
     container: ContainerId
@@ -431,6 +431,15 @@ class ContainerExited(msgspec.Struct, frozen=True, tag=tag_of):
     diagnostics: str = ""
     peak_memory_mb: int = 0
     cpu_ms: int = 0
+
+
+class ContainerExited(ContainerEnd, frozen=True, tag=tag_of):
+    """A container has ended by itself, or could not start.
+
+    `cannot_start`: its command could not be started for a reason that another attempt would meet
+    too, such as a missing file.
+    """
+
     cannot_start: bool = False
 
 
