@@ -25,6 +25,7 @@ from fairshare.cli.yarn.session import (
     Session,
     arguments_or_usage,
     say,
+    say_report,
     tell,
     wrong_usage,
 )
@@ -182,8 +183,7 @@ def _report(manager: ResourceManager, identifier: str) -> int:
         return FAILED
     attempt = _last_attempt(manager, identifier)
     address = attempt.get("originalTrackingUrl") or found.get("trackingUrl") or NOT_THERE
-    say("Application Report : ")
-    for name, value in (
+    rows = (
         ("Application-Id", found["id"]),
         ("Application-Name", found.get("name", "")),
         ("Application-Type", found.get("applicationType", "")),
@@ -211,8 +211,8 @@ def _report(manager: ResourceManager, identifier: str) -> int:
             "AM container Node Label Expression",
             found.get("amNodeLabelExpression") or "<DEFAULT_PARTITION>",
         ),
-    ):
-        say(f"\t{name} : {value}")
+    )
+    say_report("Application", rows)
     for timeout in items(found, "timeouts", "timeout"):
         say(
             f"\tTimeoutType : {timeout['type']}\tExpiryTime : {timeout['expiryTime']}"
@@ -279,7 +279,7 @@ def _kill(session: Session, identifiers: Sequence[str]) -> int:
 
 
 def _move(manager: ResourceManager, identifier: str, queue: str) -> int:
-    found = _existing(manager, identifier)
+    found = existing(manager, identifier)
     if found["state"] in OVER:
         say(f"Application {identifier} has already finished ")
         return 0
@@ -289,7 +289,8 @@ def _move(manager: ResourceManager, identifier: str, queue: str) -> int:
     return 0
 
 
-def _existing(manager: ResourceManager, identifier: str) -> Fields:
+def existing(manager: ResourceManager, identifier: str) -> Fields:
+    """An application; raises RemoteRefusal if it does not exist."""
     found = find(manager, identifier)
     if found is None:
         raise RemoteRefusal(
@@ -301,7 +302,7 @@ def _existing(manager: ResourceManager, identifier: str) -> Fields:
 
 
 def _prioritize(manager: ResourceManager, identifier: str, priority: int) -> int:
-    _existing(manager, identifier)
+    existing(manager, identifier)
     say(f"Updating priority of an application {identifier}")
     answer = manager.put(f"/apps/{segment(identifier)}/priority", {"priority": priority})
     if whole(answer.json().get("priority"), priority - 1) == priority:
@@ -315,7 +316,7 @@ def _prioritize(manager: ResourceManager, identifier: str, priority: int) -> int
 
 
 def _limit(manager: ResourceManager, identifier: str, seconds: int) -> int:
-    _existing(manager, identifier)
+    existing(manager, identifier)
     wanted_ms = time.time_ns() // 1_000_000 + seconds * 1000
     say(f"Updating timeout for given timeoutType: LIFETIME of an application {identifier}")
     timeout = {"type": "LIFETIME", "expiryTime": iso_date(wanted_ms)}

@@ -5,20 +5,16 @@ from collections.abc import Sequence
 
 from fairshare.cli.yarn import application
 from fairshare.cli.yarn.arguments import Option
-from fairshare.cli.yarn.documents import Fields, items, number_of
-from fairshare.cli.yarn.manager import (
-    NOT_FOUND,
-    Impossible,
-    RemoteRefusal,
-    ResourceManager,
-    segment,
-)
+from fairshare.cli.yarn.documents import items, number_of
+from fairshare.cli.yarn.manager import Impossible, ResourceManager, segment
 from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
     arguments_or_usage,
+    found_or_missing,
     say,
+    say_report,
     wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE, columns
@@ -64,23 +60,16 @@ def application_of(identifier: str) -> str:
     return f"application_{match.group(1)}"
 
 
-def _detail(manager: ResourceManager, identifier: str) -> Fields:
-    path = f"/apps/{segment(application_of(identifier))}/appattempts/{segment(identifier)}"
-    found: Fields = manager.get(path)
-    return found
+def _path(identifier: str) -> str:
+    return f"/apps/{segment(application_of(identifier))}/appattempts/{segment(identifier)}"
 
 
 def _list(manager: ResourceManager, identifier: str) -> int:
-    if application.find(manager, identifier) is None:
-        raise RemoteRefusal(
-            NOT_FOUND,
-            "ApplicationNotFoundException",
-            f"Application with id '{identifier}' doesn't exist in RM.",
-        )
+    application.existing(manager, identifier)
     answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
     known = items(answer, "appAttempts", "appAttempt")
     # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
-    found = [_detail(manager, one["appAttemptId"]) for one in known]
+    found = [manager.get(_path(one["appAttemptId"])) for one in known]
     say(f"Total number of application attempts :{len(found)}")
     say(columns(WIDTHS, HEADERS))
     for one in sorted(found, key=lambda one: number_of(one["appAttemptId"])):
@@ -99,18 +88,16 @@ def _list(manager: ResourceManager, identifier: str) -> int:
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:
-    try:
-        found = _detail(manager, identifier)
-    except RemoteRefusal as refusal:
-        if refusal.status != NOT_FOUND:
-            raise
-        what = "Application Attempt"
-        if "ApplicationNotFound" in refusal.exception:
-            what = "Application for AppAttempt"
-        say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
+    found = found_or_missing(
+        manager,
+        _path(identifier),
+        identifier,
+        "Application Attempt",
+        ApplicationNotFound="Application for AppAttempt",
+    )
+    if found is None:
         return FAILED
-    say("Application Attempt Report : ")
-    for name, value in (
+    rows = (
         ("ApplicationAttempt-Id", found["appAttemptId"]),
         ("State", found.get("appAttemptState", "")),
         ("AMContainer", found.get("amContainerId") or NOT_THERE),
@@ -118,6 +105,5 @@ def _report(manager: ResourceManager, identifier: str) -> int:
         ("RPC Port", found.get("rpcPort", -1)),
         ("AM Host", found.get("host") or NOT_THERE),
         ("Diagnostics", found.get("diagnosticsInfo", "")),
-    ):
-        say(f"\t{name} : {value}")
-    return 0
+    )
+    return say_report("Application Attempt", rows)

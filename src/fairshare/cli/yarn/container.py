@@ -9,19 +9,15 @@ from collections.abc import Sequence
 from fairshare.cli.yarn import attempt
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import items, number_of, whole
-from fairshare.cli.yarn.manager import (
-    NOT_FOUND,
-    Impossible,
-    RemoteRefusal,
-    ResourceManager,
-    segment,
-)
+from fairshare.cli.yarn.manager import Impossible, ResourceManager, segment
 from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
     arguments_or_usage,
+    found_or_missing,
     say,
+    say_report,
     tell,
     wrong_usage,
 )
@@ -112,21 +108,17 @@ def _list(manager: ResourceManager, of_attempt: str) -> int:
 
 def _report(manager: ResourceManager, identifier: str) -> int:
     path = f"{containers_path(attempt_of(identifier))}/{segment(identifier)}"
-    try:
-        found = manager.get(path)
-    except RemoteRefusal as refusal:
-        if refusal.status != NOT_FOUND:
-            raise
-        what = "Container"
-        for exception, words in (
-            ("ApplicationNotFound", "Application for Container"),
-            ("ApplicationAttemptNotFound", "Application Attempt for Container"),
-        ):
-            what = words if exception in refusal.exception else what
-        say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
+    found = found_or_missing(
+        manager,
+        path,
+        identifier,
+        "Container",
+        ApplicationNotFound="Application for Container",
+        ApplicationAttemptNotFound="Application Attempt for Container",
+    )
+    if found is None:
         return FAILED
-    say("Container Report : ")
-    for name, value in (
+    rows = (
         ("Container-Id", found["containerId"]),
         ("Start-Time", found.get("startedTime", 0)),
         ("Finish-Time", found.get("finishedTime", 0)),
@@ -136,9 +128,8 @@ def _report(manager: ResourceManager, identifier: str) -> int:
         ("Host", found.get("assignedNodeId", "")),
         ("NodeHttpAddress", found.get("nodeHttpAddress") or NOT_THERE),
         ("Diagnostics", found.get("diagnosticsInfo") or ""),
-    ):
-        say(f"\t{name} : {value}")
-    return 0
+    )
+    return say_report("Container", rows)
 
 
 def _signal(manager: ResourceManager, identifier: str, command: str = SIGNALS[0]) -> int:

@@ -11,6 +11,7 @@ from fairshare.cli.yarn.session import (
     Session,
     arguments_or_usage,
     say,
+    say_report,
     wrong_usage,
 )
 from fairshare.cli.yarn.writing import columns, health_date, resource_text
@@ -130,18 +131,17 @@ def _report(manager: ResourceManager, identifier: str) -> int:
     every = items(manager.get("/nodes"), "nodes", "node")
     for one in every:
         if one["id"] == identifier:
-            _say_report(one)
+            _say_node(one)
             break
     else:
         say(f"Could not find the node report for node id : {identifier}")
     return 0
 
 
-def _say_report(one: Fields) -> None:
+def _say_node(one: Fields) -> None:
     total, used = _total(one), _used(one)
     attributes = [f"{name}={value}" for name, value in attributes_of(one)]
-    say("Node Report : ")
-    for name, value in (
+    rows = (
         ("Node-Id", one["id"]),
         ("Rack", one.get("rack", "")),
         ("Node-State", one["state"]),
@@ -155,7 +155,7 @@ def _say_report(one: Fields) -> None:
         ("CPU-Capacity", f"{total['vCores']} vcores"),
         ("Node-Labels", _labels(one)),
         ("Node Attributes", "\n\t                  ".join(attributes)),
-    ):
-        say(f"\t{name} : {value}")
+    )
+    say_report("Node", rows)
     _say_utilization(one)
     say()

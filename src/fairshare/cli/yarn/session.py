@@ -4,7 +4,7 @@ Knows no particular command.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import click
@@ -12,7 +12,8 @@ import msgspec
 
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.yarn.arguments import Arguments, Option, WrongUsage, read_arguments, usage
-from fairshare.cli.yarn.manager import ResourceManager
+from fairshare.cli.yarn.documents import Fields
+from fairshare.cli.yarn.manager import NOT_FOUND, RemoteRefusal, ResourceManager
 
 FAILED = 255
 """The exit code for `return -1` in Hadoop's commands: a wrong call, or an unknown name."""
@@ -55,6 +56,33 @@ def say(text: str = "") -> None:
 def tell(text: str) -> None:
     """Print a line on stderr."""
     click.echo(plain_lines(text), err=True)
+
+
+def say_report(title: str, rows: Iterable[tuple[str, object]]) -> int:
+    """Print a report; returns the exit code."""
+    say(f"{title} Report : ")
+    for name, value in rows:
+        say(f"\t{name} : {value}")
+    return 0
+
+
+def found_or_missing(
+    manager: ResourceManager, path: str, identifier: str, what: str, **parents: str
+) -> Fields | None:
+    """The answer of a path; None after printing that what it names does not exist.
+
+    `parents`: what is missing instead, by Hadoop's exception without `Exception`.
+    """
+    try:
+        found: Fields = manager.get(path)
+    except RemoteRefusal as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+        for exception, words in parents.items():
+            what = words if exception in refusal.exception else what
+        say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
+        return None
+    return found
 
 
 def arguments_or_usage(
