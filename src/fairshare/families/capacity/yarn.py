@@ -11,7 +11,7 @@ from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
 from fairshare.families.capacity.yarn_limits import tested_master_limits
 from fairshare.families.capacity.yarn_queue_reports import queue_report
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written, at_once, unwritten
+from fairshare.families.yarn.documents import Document, Steps, Written
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
@@ -43,10 +43,6 @@ class CapacityYarn(YarnInterface):
     def counts_vcores(self, state: State) -> bool:
         """With the DominantResourceCalculator."""
         return _own(state).settings.dominant
-
-    def document(self, context: YarnContext) -> Document:
-        """All queues with their capacities in each partition."""
-        return at_once(self.document_in_steps(context, unwritten))
 
     def document_in_steps(self, context: YarnContext, written: Written) -> Steps[Document]:
         """All queues with their capacities in each partition."""

@@ -8,7 +8,7 @@ from fairshare.families.fair import yarn_diagnostics
 from fairshare.families.fair.yarn_documents import fair_scheduler
 from fairshare.families.fair.yarn_limits import tested_master_limits
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written, at_once, unwritten
+from fairshare.families.yarn.documents import Document, Steps, Written
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.queue_reports import QueueReport, QueueReports, reports_of_views
@@ -30,10 +30,6 @@ class FairYarn(YarnInterface):
     def counts_vcores(self, state: State) -> bool:
         """Whatever the policies (FairScheduler.getSchedulingResourceTypes)."""
         return True
-
-    def document(self, context: YarnContext) -> Document:
-        """All queues with their shares."""
-        return at_once(self.document_in_steps(context, unwritten))
 
     def document_in_steps(self, context: YarnContext, written: Written) -> Steps[Document]:
         """All queues with their shares."""

@@ -47,20 +47,3 @@ Written = Callable[[Document], Document | msgspec.Raw]
 def unwritten(part: Document) -> Document:
     """The part itself, for documents that become XML, or JSON later."""
     return part
-
-
-def at_once(steps: Steps[Made]) -> Made:
-    """What the steps make, without a pause.
-
-    >>> def three():
-    ...     yield
-    ...     return 3
-    >>> at_once(three())
-    3
-    """
-    while True:
-        try:
-            next(steps)
-        except StopIteration as made:
-            value: Made = made.value
-            return value
