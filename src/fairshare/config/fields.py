@@ -6,7 +6,8 @@ names every mistake of a file.
 
 import difflib
 from collections.abc import Collection
-from typing import Final
+from math import isfinite
+from typing import Final, TypeVar
 
 from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
@@ -14,6 +15,8 @@ from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import Unit, parse_duration_ms
 from fairshare.documents.sizes import parse_size
 from fairshare.model.resources import MEMORY
+
+Number = TypeVar("Number", int, float)
 
 LARGEST: Final = 2**53
 """The largest whole number that every JSON reader keeps as it is."""
@@ -61,9 +64,19 @@ class Values:
             return 0
         return self.bounded(node, what, value, minimum, maximum)
 
+    def number_of(
+        self, node: Node, what: str, minimum: float | None = None, maximum: float | None = None
+    ) -> float:
+        """A number within bounds."""
+        value = node.scalar
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            self.wrong(node.place, f"{what} must be a number, found {node.kind}")
+            return 0.0
+        return self.bounded(node, what, float(value), minimum, maximum)
+
     def bounded(
-        self, node: Node, what: str, value: int, minimum: int | None, maximum: int | None
-    ) -> int:
+        self, node: Node, what: str, value: Number, minimum: float | None, maximum: float | None
+    ) -> Number:
         """The value of a node, which is within bounds."""
         if minimum is not None and value < minimum:
             self.wrong(node.place, f"{what} is {value}: it must be at least {minimum}")

@@ -4,7 +4,7 @@ Knows nothing of what a server or an engine does with the values.
 """
 
 import ipaddress
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -26,11 +26,6 @@ from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 FILE: Final = "fairshare.toml"
 RULE: Final = "toml-key"
 _DAY_MS: Final = 86_400_000
-
-
-SectionReader = Callable[[Mapping[str, Any], Callable[[str, str], None]], Any]
-"""Reads a table of its own; the function that it gets reports a key and what is wrong with it. What
-is wrong has its default."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True):
@@ -205,7 +200,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     notify: NotifySettings = NotifySettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}
-    """What the readers of schedulers' own sections have made of them, by name."""
+    """Those of schedulers, by name."""
 
 
 _STRUCTS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -221,25 +216,25 @@ def read_shell(
     file: str,
     problems: Problems,
     default_port: int | None = None,
-    readers: Mapping[str, SectionReader] | None = None,
+    sections: Mapping[str, type[msgspec.Struct]] | None = None,
 ) -> ShellSettings:
     """The settings of a fairshare.toml; None: there is no such file. Else as `read_tree`."""
-    return read_tree(read_toml(document or b"", file, problems), problems, default_port, readers)
+    return read_tree(read_toml(document or b"", file, problems), problems, default_port, sections)
 
 
 def read_tree(
     root: Node,
     problems: Problems,
     default_port: int | None = None,
-    readers: Mapping[str, SectionReader] | None = None,
+    sections: Mapping[str, type[msgspec.Struct]] | None = None,
 ) -> ShellSettings:
     """The settings of a document.
 
-    `default_port` is the port that counts when the file names none. `readers` are those of sections
-    that belong to schedulers, by the section's name.
+    `default_port` is the port that counts when the file names none. `sections` are those
+    that belong to schedulers, by name.
     """
-    readers = readers or {}
-    known = (*_STRUCTS, *readers, *label_tables.SECTIONS)
+    structs = {**_STRUCTS, **(sections or {})}
+    known = (*structs, *label_tables.SECTIONS)
     tables = {name: node for name, node in (root.entries or {}).items() if name in known}
     for name, place in root.keys.items():
         if name not in tables:
@@ -247,30 +242,17 @@ def read_tree(
             problems.error(place, RULE, f"{name!r} is unknown: there are {listed}")
     values = {
         name: read_struct(Fields(tables[name], name, problems, RULE), cls, _READERS)
-        for name, cls in _STRUCTS.items()
+        for name, cls in structs.items()
         if name in tables
     }
     _check_together(values, root, problems)
     if default_port is not None:
         values.setdefault("server", {}).setdefault("port", default_port)
-    sections: dict[str, Any] = {name: _STRUCTS[name](**found) for name, found in values.items()}
+    found: dict[str, Any] = {name: cls(**values.get(name, {})) for name, cls in structs.items()}
     return ShellSettings(
-        **sections,
-        sections={
-            name: _section(tables.get(name), name, read, problems) for name, read in readers.items()
-        },
+        **{name: found[name] for name in _STRUCTS},
+        sections={name: found[name] for name in sections or ()},
         labels=label_tables.read_label_tables(tables, problems, RULE),
-    )
-
-
-def _section(node: Node | None, name: str, read: SectionReader, problems: Problems) -> Any:
-    """What a scheduler makes of its section."""
-    if node is None:
-        return read({}, lambda key, message: None)
-    fields = Fields(node, name, problems, RULE)
-    return read(
-        {key: value.plain for key, value in fields.entries.items()},
-        lambda key, message: fields.wrong(fields.node.find(key), message),
     )
 
 
@@ -327,7 +309,9 @@ def _gpus(fields: Fields, node: Node, what: str) -> GpuSetting:
 
 
 def _resources(fields: Fields, node: Node, what: str) -> dict[str, int]:
-    amounts = read_numbers(fields, node, what, 0, 2**53)
+    amounts = read_numbers(
+        fields, node, what, lambda value, name: fields.whole_of(value, name, 0, 2**53)
+    )
     for name in (MEMORY, VCORES):
         if amounts.pop(name, None) is not None:
             message = f"{name} belongs to [engine], as memory_mb or vcores"

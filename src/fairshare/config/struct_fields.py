@@ -5,8 +5,9 @@ of numbers is read by its type; `Annotated` with `msgspec.Meta` gives bounds. Kn
 name.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -15,6 +16,8 @@ from fairshare.config.fields import Fields
 from fairshare.config.located import Node
 from fairshare.documents.durations import parse_duration
 from fairshare.documents.sizes import parse_size
+
+Number = TypeVar("Number", int, float)
 
 Reader = Callable[[Fields, Node, str], Any]
 """Reads the node of one field; the text is how messages name it."""
@@ -69,9 +72,10 @@ def _read(fields: Fields, node: Node, what: str, kind: inspect.Type) -> Any:
         case inspect.VarTupleType():
             return read_words(fields, node, what)
         case inspect.DictType():
-            number = kind.value_type
-            assert isinstance(number, inspect.IntType)
-            return read_numbers(fields, node, what, number.ge, number.le)
+            names = kind.key_type
+            known = names.values if isinstance(names, inspect.LiteralType) else ()
+            read = partial(_number, fields, kind.value_type)
+            return read_numbers(fields, node, what, read, list(map(str, known)))
         case _:
             return _text(fields, node, what)
 
@@ -83,6 +87,13 @@ def _text(fields: Fields, node: Node, what: str) -> str:
     elif node.is_scalar and not text.strip():
         fields.wrong(node.place, f"{what} must not be empty")
     return text
+
+
+def _number(fields: Fields, kind: inspect.Type, node: Node, what: str) -> float:
+    if isinstance(kind, inspect.IntType):
+        return fields.whole_of(node, what, kind.ge, kind.le)
+    assert isinstance(kind, inspect.FloatType)
+    return fields.number_of(node, what, kind.ge, kind.le)
 
 
 def _whole(fields: Fields, node: Node, what: str, kind: inspect.IntType) -> int:
@@ -105,22 +116,29 @@ def read_words(fields: Fields, node: Node, what: str) -> tuple[str, ...]:
 
 
 def read_numbers(
-    fields: Fields, node: Node, what: str, minimum: int | None, maximum: int | None
-) -> dict[str, int]:
-    """Whole numbers by name; what is wrong is reported and left out, not the others."""
+    fields: Fields,
+    node: Node,
+    what: str,
+    read: Callable[[Node, str], Number],
+    names: Collection[str] = (),
+) -> dict[str, Number]:
+    """Numbers by name, which are any names or one of `names`; what is wrong is reported and left
+    out, not the others."""
     before, found = fields.mistakes, {}
     if node.entries is None:
         fields.wrong(node.place, f"{what} must be a table of numbers by name, found {node.kind}")
         return {}
     for name, value in node.entries.items():
         wrong = fields.mistakes
-        number = 0
-        if value.entries is not None:
+        if names and name not in names:
+            message = f"{what}: there is no {name!r} (there are {', '.join(names)})"
+            fields.wrong(node.keys[name], message)
+        elif value.entries is not None:
             message = f"{what}: {name}: write a name with a period in quotation marks"
             fields.wrong(node.keys[name], message)
         else:
-            number = fields.whole_of(value, f"{what}.{name}", minimum, maximum)
-        if fields.mistakes == wrong:
-            found[name] = number
+            number = read(value, f"{what}.{name}")
+            if fields.mistakes == wrong:
+                found[name] = number
     fields.mistakes = before  # those were reported, and the rest can be used
     return found

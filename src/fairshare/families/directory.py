@@ -26,7 +26,7 @@ from fairshare.documents.gpus import GpuSetting
 from fairshare.families.choice import choose_family
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import Source
-from fairshare.families.registry import all_families, family_of, section_readers
+from fairshare.families.registry import all_families, family_of, section_types
 from fairshare.families.store import ConfigurationStore
 
 SITE_FILES: Final = ("core-site.xml", "yarn-site.xml", "mapred-site.xml", "resource-types.xml")
@@ -89,7 +89,7 @@ def collect_directory(
     store = ConfigurationStore()
     if family is not None:
         site, store = family.read_properties(directory, documents, site, stored, problems)
-    shell_settings = shell.read_tree(root, problems, _web_port(site, problems), section_readers())
+    shell_settings = shell.read_tree(root, problems, _web_port(site, problems), section_types())
     shell_settings = _with_gpus(shell_settings, gpus)
     manager = read_manager(site, problems)
     types = manager.types if family is None else family.resource_types(manager.types)

@@ -5,7 +5,7 @@ scheduler, its state or its settings. Knows no particular scheduler.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -160,7 +160,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
     """Whether applications can be moved to another queue."""
 
     section: ClassVar[str] = ""
-    """The section of fairshare.toml that `read_section` reads; empty: it has none."""
+    """The name of its own section of fairshare.toml; empty: it has none."""
+
+    section_type: ClassVar[type[msgspec.Struct]]
+    """The keys of that section, with their types, bounds and defaults; `ShellSettings.sections` has
+    its values."""
 
     draft: ClassVar[DraftForm | None] = None
     """How its file of queues is edited as a draft; None: it has no such file."""
@@ -196,11 +200,6 @@ class SchedulerFamily(ABC, Generic[Settings]):
         return settings  # type: ignore[return-value]
 
     # Reading a directory.
-
-    def read_section(self, table: Mapping[str, Any], report: Callable[[str, str], None]) -> Any:
-        """The settings of its section, a structure, for `ShellSettings.sections`; `report(key,
-        message)` takes what cannot be used. Only called if `section` is there."""
-        raise NotImplementedError
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """Whether a directory in which no property names a scheduler is meant for this one."""

@@ -20,7 +20,7 @@ from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
 from fairshare.families.dialects import family_of_elements
 from fairshare.families.directory import collect_directory
-from fairshare.families.registry import FILE_DEFAULT, all_families, family_of, section_readers
+from fairshare.families.registry import FILE_DEFAULT, all_families, family_of, section_types
 from fairshare.model.resources import MEMORY, VCORES, Resource
 
 SHELL_SUFFIX: Final = PurePath(SHELL_FILE).suffix
@@ -58,7 +58,7 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
     if document is None:
         return
     if path.suffix == SHELL_SUFFIX:
-        read_shell(document, str(path), problems, readers=section_readers())
+        read_shell(document, str(path), problems, sections=section_types())
         return
     top = parse(document, str(path), problems)
     if top is None:

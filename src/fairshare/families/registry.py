@@ -9,7 +9,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final
 
-from fairshare.config.shell import SectionReader
+import msgspec
+
 from fairshare.errors import InputError
 from fairshare.families.capacity.family import CapacityFamily
 from fairshare.families.fair.family import FairFamily
@@ -63,10 +64,10 @@ def all_families() -> dict[str, AnyFamily]:
     return FAMILIES
 
 
-def section_readers() -> dict[str, SectionReader]:
-    """The readers of schedulers' own sections of fairshare.toml, by name."""
+def section_types() -> dict[str, type[msgspec.Struct]]:
+    """The keys of schedulers' own sections of fairshare.toml, by the section's name."""
     families = all_families().values()
-    return {family.section: family.read_section for family in families if family.section}
+    return {family.section: family.section_type for family in families if family.section}
 
 
 def register(family: AnyFamily) -> None:

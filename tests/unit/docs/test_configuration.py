@@ -10,7 +10,7 @@ from fairshare.config import shell
 from fairshare.config.problems import Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.families.pools.switches import PoolSwitches
-from fairshare.families.registry import section_readers
+from fairshare.families.registry import section_types
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 TABLES = {
@@ -53,10 +53,10 @@ def test_every_key_stands_on_the_page_with_its_default(name):
 def test_the_page_has_the_sections_that_are_read():
     named = set(re.findall(r"^## \[(\w+)\]$", PAGE, re.MULTILINE))
     problems = Problems()
-    shell.read_shell(b"[nothing]\n", "t.toml", problems, readers=section_readers())
+    shell.read_shell(b"[nothing]\n", "t.toml", problems, sections=section_types())
     (problem,) = problems.all
     assert named == set(re.findall(r"\[(\w+)\]", problem.message))
-    assert {"pools"} == section_readers().keys()
+    assert {"pools"} == section_types().keys()
 
 
 def test_the_example_of_the_page_has_no_problem():

@@ -1,8 +1,7 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -31,7 +30,7 @@ from fairshare.families.pools.reading import (
     with_slots,
 )
 from fairshare.families.pools.stored import STORED_CLASSES
-from fairshare.families.pools.switches import SECTION, PoolSwitches, read_switches
+from fairshare.families.pools.switches import SECTION, PoolSwitches
 from fairshare.families.pools.unsupported import PREFIX
 from fairshare.families.pools.yarn import PoolsYarn
 from fairshare.model.resources import Resource, ResourceTypes
@@ -57,18 +56,13 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
     jobs = PoolJobs()
     section = SECTION
+    section_type = PoolSwitches
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     draft = DRAFT
 
     def create(self, types: ResourceTypes) -> PoolsScheduler:
         """As `SchedulerFamily.create`."""
         return PoolsScheduler(types)
-
-    def read_section(
-        self, table: Mapping[str, Any], report: Callable[[str, str], None]
-    ) -> PoolSwitches:
-        """As `SchedulerFamily.read_section`."""
-        return read_switches(table, report)
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """Properties of its own."""

@@ -4,7 +4,7 @@ Times are in milliseconds, even where the file uses seconds. Slots of a kind are
 always (map slots, reduce slots).
 """
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -26,7 +26,8 @@ NO_ADJUSTER: Final = ""
 Generation = Literal["0.19", "0.20", "1.2"]
 Mode = Literal["fair", "fifo"]
 
-PRIORITIES: Final = ("VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH")
+Priority = Literal["VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"]
+PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 """Names of priorities, the least urgent first. As a number the first is 1, as in Hadoop 3."""
 
 NORMAL: Final = 3

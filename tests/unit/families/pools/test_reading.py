@@ -270,11 +270,11 @@ def test_a_changed_file_is_taken_over_and_a_broken_one_is_not(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
-        ('generation = "2.0"', 'generation must be one of "0.19", "0.20", "1.2"'),
-        ("strict = 1", "strict must be true or false"),
-        ("colour = 1", "'colour' is unknown in \\[pools\\]"),
-        ("priority_factors = {SOON = 1}", "there is no priority 'SOON'"),
-        ("priority_factors = {LOW = -1}", "LOW must be a number of at least 0"),
+        ('generation = "2.0"', "pools.generation must be '0.19' or '0.20' or '1.2'"),
+        ("strict = 2", "pools.strict: "),
+        ("colour = 1", "unknown key 'colour' in pools"),
+        ("priority_factors = {SOON = 1}", "there is no 'SOON'"),
+        ("priority_factors = {LOW = -1}", "LOW is -1.0: it must be at least 0"),
     ],
 )
 def test_a_switch_that_cannot_be_is_refused(tmp_path: Path, toml: str, words: str) -> None:
