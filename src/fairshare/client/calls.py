@@ -54,7 +54,6 @@ from fairshare.client.answers import (
     Stopping,
     Task,
 )
-from fairshare.client.connection import segment
 from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import Reply
@@ -62,6 +61,7 @@ from fairshare.client.interpreter import Interpreter
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Conversation as Conversation
 from fairshare.client.methods import Returned, method
+from fairshare.client.paths import segment
 
 Answer = TypeVar("Answer")
 

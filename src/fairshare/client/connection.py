@@ -6,7 +6,6 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
 import msgspec
 
@@ -22,7 +21,7 @@ from fairshare.client.exchange import (
     Request,
 )
 from fairshare.client.local_exchange import LocalExchange, is_local
-from fairshare.errors import FairshareError, InputError
+from fairshare.errors import FairshareError
 
 if TYPE_CHECKING:
     import httpx
@@ -214,16 +213,3 @@ def _strange(url: str, what: str) -> AnswerNotUnderstood:
         f"what answers at {url} speaks otherwise ({what}): see whether it is a fairshare server,"
         " and of the same version as this client"
     )
-
-
-def segment(text: str) -> str:
-    """One part of a path, so that an odd name cannot become another path.
-
-    Raises InputError (`no-name`) for what would be another path however it is written.
-
-    >>> segment("a/../b")
-    'a%2F..%2Fb'
-    """
-    if text in ("", ".", ".."):
-        raise InputError("no-name", f"{text!r} names nothing: write an id, a number or a name")
-    return quote(text, safe="")

@@ -3,9 +3,9 @@
 from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody, Overlap
 from fairshare.api.work import Submission
 from fairshare.client.answers import Decoded
-from fairshare.client.connection import segment
 from fairshare.client.discovery import Server
 from fairshare.client.methods import Call, method
+from fairshare.client.paths import segment
 
 
 def _same(job: CronJob) -> CronJob:

@@ -13,7 +13,7 @@ from fairshare.api.applications import Containers
 from fairshare.api.values import NothingBody
 from fairshare.api.work import FinishBody, ReleaseBody, RequestsBody, TasksBody
 from fairshare.client.answers import Application, Container, understood
-from fairshare.client.connection import Connection, segment
+from fairshare.client.connection import Connection
 from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
     TOKEN_VARIABLE,
@@ -22,6 +22,7 @@ from fairshare.client.discovery import (
     published_url,
 )
 from fairshare.client.errors import ServerUnreachable
+from fairshare.client.paths import segment
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
 
 if TYPE_CHECKING:

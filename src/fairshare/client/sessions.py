@@ -17,10 +17,10 @@ import msgspec
 from fairshare.api import frames
 from fairshare.api.cluster import Refusal
 from fairshare.api.frames import Decoder, Malformed, Message
-from fairshare.client.connection import segment
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
 from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address
+from fairshare.client.paths import segment
 from fairshare.wording import cause
 
 _MOST_HEADER_BYTES = 64 * 1024
