@@ -57,7 +57,7 @@ class LiveConfiguration:
     ) -> None:
         self.error: ConfigurationFailure | None = None
         self.on_loaded: Callable[[], None] = lambda: None  # called after each load
-        self._started = started
+        self.started = started
         self._loaded = loaded
         self._service = service
         self._epoch_ms = epoch_ms
@@ -88,7 +88,7 @@ class LiveConfiguration:
 
     def view(self) -> ConfigurationView:
         """Its present state."""
-        started, watch = self._started, self._watch
+        started, watch = self.started, self._watch
         pace = started.shell.configuration if started is not None and watch is not None else None
         finding = watch.look(self._service.now_ms()) if watch is not None else Finding.SAME
         interval_ms = started.auto_refresh_ms if started is not None else None
@@ -108,10 +108,10 @@ class LiveConfiguration:
 
     async def watch(self) -> None:
         """Poll the watched file forever; returns at once without one."""
-        if self._watch is None or self._started is None:
+        if self._watch is None or self.started is None:
             return
-        pace = self._started.shell.configuration.check_interval_ms
-        interval_s = (self._started.auto_refresh_ms or pace) / 1_000
+        pace = self.started.shell.configuration.check_interval_ms
+        interval_s = (self.started.auto_refresh_ms or pace) / 1_000
         while True:
             await asyncio.sleep(interval_s)
             try:
@@ -156,7 +156,7 @@ class LiveConfiguration:
         Raises ConfigurationError with all problems, or InputError if the scheduler refuses the
         settings. Then nothing has changed.
         """
-        if self._started is None or self._in_force is None:
+        if self.started is None or self._in_force is None:
             raise InputError(
                 "no-configuration", "this server was started without a configuration directory"
             )
@@ -198,12 +198,12 @@ class LiveConfiguration:
 
     async def reread(self) -> Refreshed:
         """As `refresh`, for callers that hold `loading` and report the failure themselves."""
-        assert self._started is not None
+        assert self.started is not None
         assert self._in_force is not None
         began_ms = self._service.now_ms()
         stamp = stamp_of(self._watch.path) if self._watch is not None else None
         stored = self._kept.properties if self._kept is not None else None
-        found = await asyncio.to_thread(refresh, self._started, self._in_force, None, stored)
+        found = await asyncio.to_thread(refresh, self.started, self._in_force, None, stored)
         await self._load(found.settings)
         # Only a restart changes the kind of store, and the permission to change it.
         self._store = msgspec.structs.replace(self._store, base=found.store.base)
@@ -223,8 +223,8 @@ class LiveConfiguration:
 
     @property
     def _family(self) -> AnyFamily:
-        assert self._started is not None
-        return family_of(self._started.scheduler)
+        assert self.started is not None
+        return family_of(self.started.scheduler)
 
     # Changes by document; `live.mutation` defines their meaning.
 
@@ -288,13 +288,13 @@ class LiveConfiguration:
 
     async def format_store(self) -> tuple[int, tuple[Problem, ...]]:
         """Return to the present content of the scheduler's file; raises as `mutate`."""
-        assert self._started is not None
-        written = await asyncio.to_thread(self._family.written_properties, self._started.directory)
+        assert self.started is not None
+        written = await asyncio.to_thread(self._family.written_properties, self.started.directory)
         return await self.mutate(lambda _: dict(written))
 
     def _mutated(self, properties: Mapping[str, str]) -> Refreshed:
-        assert self._started is not None
-        read_file = file_reader(self._started.directory)
+        assert self.started is not None
+        read_file = file_reader(self.started.directory)
         return self._family.with_properties(self._store, self._in_force, properties, read_file)
 
     def _reread(

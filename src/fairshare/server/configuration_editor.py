@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,39 +18,21 @@ from fairshare.config.problems import Problem, Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.families.configuration import Configuration
-from fairshare.families.draft import DraftForm, Edit, Entry, Field, Part, properties_text
+from fairshare.families.draft import DraftForm, Edit, Field, properties_text
 from fairshare.families.drafts import judge_draft
 from fairshare.families.family import AnyFamily
 from fairshare.families.registry import family_of
 from fairshare.projections.loaded_versions import LoadedVersion
+from fairshare.schedulers.protocol import State
+from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
-from fairshare.server.draft_trial import DraftTrial
+from fairshare.server.draft_trial import DraftTrial, Judgement, QueueProblem
 from fairshare.server.file_swap import swap_file
 from fairshare.wording import cause
-
-if TYPE_CHECKING:
-    from fairshare.server.server import LiveServer
 
 STORE = "scheduler-conf"
 
 _log = logging.getLogger("fairshare.configuration")
-
-
-class QueueProblem(msgspec.Struct, frozen=True):
-    """A problem of a draft, and the queue of the element that has it."""
-
-    queue: str
-    problem: Problem
-
-
-class Judgement(msgspec.Struct, frozen=True):
-    """The settings of a draft. `usable`: it could be put in force."""
-
-    text: str
-    entries: tuple[Entry, ...]
-    parts: tuple[Part, ...]
-    problems: tuple[QueueProblem, ...]
-    usable: bool
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -76,26 +57,26 @@ class Document(msgspec.Struct, frozen=True):
 class ConfigurationEditor:
     """The editor of one server's configuration."""
 
-    def __init__(self, server: "LiveServer") -> None:
-        self._server = server
-        self.texts = ConfigurationTexts(server.directory.path)
+    def __init__(self, live: LiveConfiguration, state_directory: Path, state: State) -> None:
+        self._live = live
+        self._state = state
+        self.texts = ConfigurationTexts(state_directory)
         self._author = ("", "")
         self._restoring: LoadedVersion | None = None
         self._restored: int | None = None  # the version rolled back to, which differs from the file
         self._known = True
         self._judging = asyncio.Lock()
-        self.trial = DraftTrial(server)
-        server.configuration.on_loaded = self.remember
+        self.trial = DraftTrial(self, state_directory)
+        live.on_loaded = self.remember
 
     @property
     def started(self) -> Configuration:
         """The server's configuration; raises InputError if it has no file to edit."""
-        started = self._server.settings.configuration
-        if started is None:
+        if self._live.started is None:
             raise InputError(
                 "no-configuration", "this server was started without a configuration directory"
             )
-        return started
+        return self._live.started
 
     @property
     def family(self) -> AnyFamily:
@@ -137,7 +118,7 @@ class ConfigurationEditor:
                 found = self.texts.of_version(back.version)
                 text = None if found is None else found.text
             if text is not None:
-                view = self._server.configuration.view()
+                view = self._live.view()
                 self.texts.add(view.version, view.loaded_ms, text, *self._author)
                 self._known = True
         except InputError:
@@ -152,7 +133,7 @@ class ConfigurationEditor:
         """
         path = self.path
         if path is None:
-            return properties_text(self._server.configuration.properties())
+            return properties_text(self._live.properties())
         try:
             return path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -165,7 +146,7 @@ class ConfigurationEditor:
         read."""
         form = self.form
         written = await asyncio.to_thread(self._written)
-        view = self._server.configuration.view()
+        view = self._live.view()
         newest = self.texts.newest
         another = newest is None or newest.digest != digest_of(written)
         if self._restored is None and another and (newest is None or not view.changed):
@@ -192,7 +173,7 @@ class ConfigurationEditor:
 
         Raises InputError (`bad-edit`) for a change that cannot be made.
         """
-        cluster = self._server.service.state.types.mapping(self._server.service.state.total)
+        cluster = self._state.types.mapping(self._state.total)
         async with self._judging:  # one at a time: a large text keeps a processor busy
             return await asyncio.to_thread(self._judged, text, edits, cluster)
 
@@ -205,7 +186,7 @@ class ConfigurationEditor:
         if settings is not None:
             found += [
                 Problem(file, 0, 0, "refused", "error", message)
-                for message in family.refusals(settings, self._server.service.state)
+                for message in family.refusals(settings, self._state)
                 if all(message != problem.message for problem in problems)
             ]
         reading = form.read(text)
@@ -228,7 +209,7 @@ class ConfigurationEditor:
         judged = await self.judge(text)
         if not judged.usable:
             raise ConfigurationError([one.problem for one in judged.problems])
-        configuration = self._server.configuration
+        configuration = self._live
         self._author = (user, note)
         try:
             path = self.path
@@ -253,13 +234,13 @@ class ConfigurationEditor:
         self._restoring = found
         self._author = (user, f"back to version {found.version}, in memory only")
         try:
-            await self._server.configuration.roll_back(found.settings)
+            await self._live.roll_back(found.settings)
         finally:
             self._restoring, self._author = None, ("", "")
 
     async def _replace(self, path: Path, text: str, digest: str) -> None:
         """Write the file and load it, or leave it unchanged."""
-        configuration = self._server.configuration
+        configuration = self._live
         async with configuration.loading:
             self._check(digest)
             before = await asyncio.to_thread(swap_file, path, text.encode())

@@ -13,15 +13,15 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
+from fairshare.config.problems import Problem
 from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.families.configuration import Configuration
+from fairshare.families.draft import Entry, Part
 from fairshare.wording import cause
-
-if TYPE_CHECKING:
-    from fairshare.server.server import LiveServer
 
 MOST_S: Final = 120
 MOST_BYTES: Final = 4 * 1024**3
@@ -31,11 +31,48 @@ MOST_MOVED: Final = 20
 LOWER_PRIORITY: Final = 10
 
 
-class DraftTrial:
-    """The trials of one server's drafts."""
+class QueueProblem(msgspec.Struct, frozen=True):
+    """A problem of a draft, and the queue of the element that has it."""
 
-    def __init__(self, server: "LiveServer") -> None:
-        self._server = server
+    queue: str
+    problem: Problem
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The settings of a draft. `usable`: it could be put in force."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    parts: tuple[Part, ...]
+    problems: tuple[QueueProblem, ...]
+    usable: bool
+
+
+class Editor(Protocol):
+    """What a trial needs of the editor of a configuration."""
+
+    @property
+    def started(self) -> Configuration:
+        """The server's configuration."""
+
+    @property
+    def path(self) -> Path | None:
+        """The edited file."""
+
+    @property
+    def file(self) -> str:
+        """Its name in problems."""
+
+    async def judge(self, text: str) -> Judgement:
+        """The problems of a draft."""
+
+
+class DraftTrial:
+    """The trials of one server's drafts, on the history of its state directory."""
+
+    def __init__(self, editor: Editor, state_directory: Path) -> None:
+        self._editor = editor
+        self._state_directory = state_directory
         self._busy = False
 
     async def run(self, text: str, last: str) -> dict[str, Any]:
@@ -51,7 +88,7 @@ class DraftTrial:
             )
         self._busy = True
         try:
-            judged = await self._server.editor.judge(text)
+            judged = await self._editor.judge(text)
             if not judged.usable:
                 raise ConfigurationError([one.problem for one in judged.problems])
             with tempfile.TemporaryDirectory(prefix="fairshare-trial-") as folder:
@@ -62,11 +99,11 @@ class DraftTrial:
 
     def _write(self, folder: Path, text: str) -> None:
         """Make a configuration directory that has the draft instead of the file."""
-        started, path = self._server.editor.started, self._server.editor.path
+        started, path = self._editor.started, self._editor.path
         if path is None or path.parent.resolve() != started.directory.resolve():
             raise InputError(
                 "cannot-try",
-                f"{self._server.editor.file} is not a file of the configuration directory: write a"
+                f"{self._editor.file} is not a file of the configuration directory: write a"
                 " directory with the change, and use `fairshare plan`",
             )
         try:
@@ -80,7 +117,7 @@ class DraftTrial:
     async def _plan(self, folder: str, last: str) -> dict[str, Any]:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "fairshare", "plan", folder, "--json", "--last", last),
-            *("--against", str(self._server.directory.path)),
+            *("--against", str(self._state_directory)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -138,16 +138,15 @@ class LiveServer:
                 loaded_ms=settings.read_ms or self.started_ms,
                 kept=self.directory.path / KEPT_FILE,
             )
-            self.editor = ConfigurationEditor(self)
+            state = self.service.state
+            self.editor = ConfigurationEditor(self.configuration, self.directory.path, state)
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
             )
             self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)
             self.list_rows = ListRows(self.service)
-            self.event_feed = EventFeed(
-                self.service.state, self.directory.path, self.service.version
-            )
+            self.event_feed = EventFeed(state, self.directory.path, self.service.version)
             self._connect()
             self._opened = opened.pop_all()
 

@@ -9,8 +9,9 @@ from starlette.responses import Response
 from fairshare.api.configuration import TextVersion, TextVersionDetails, TextVersions
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.server.configuration_editor import ConfigurationEditor, Judgement
+from fairshare.server.configuration_editor import ConfigurationEditor
 from fairshare.server.configuration_texts import ConfigurationText
+from fairshare.server.draft_trial import Judgement
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.draft_bodies import ApplyBody, DraftBody, TrialBody
