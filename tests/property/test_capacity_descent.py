@@ -23,6 +23,7 @@ from fairshare.model.inputs import (
     SetPriority,
     SubmitApplication,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.capacity import fast_path
@@ -105,7 +106,7 @@ class Pair:
             expected = self.whole.handle(self.now_ms, given)
         assert decisions(found) == decisions(expected)
         assert picture(self.straight) == picture(self.whole)
-        self.straight.state.check()
+        check(self.straight.state)
         self.granted += sum(type(event) is ContainerAllocated for event in found)
 
     def go_on(self) -> None:

@@ -21,6 +21,7 @@ from fairshare.hadoop.wire.messages import (
     NodeHeartbeatRequestProto,
     RegisterNodeManagerRequestProto,
 )
+from fairshare.model.invariants import check
 
 small = st.integers(-1, 4)
 containers = st.lists(
@@ -116,7 +117,7 @@ async def run(given_steps) -> None:
                     await act(cluster, kind, tuple(arguments))
                 await cluster.settled()
                 assert cluster.server.service.failure is None
-                cluster.state.check()
+                check(cluster.state)
             for node in cluster.nodes:
                 assert len(node.statuses) <= 6
                 assert len(node.running) <= 12

@@ -16,6 +16,7 @@ from fairshare.families.linting import lint
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import RequestRefused
 from fairshare.model.inputs import LoadConfiguration, NodeJoined
+from fairshare.model.invariants import check
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 
 P: Final = "yarn.scheduler.capacity."
@@ -85,4 +86,4 @@ def test_what_is_read_without_an_error_can_be_loaded(properties: dict[str, str])
     if not problems.errors:
         assert not refused
         manager.handle(1, NodeJoined("n1", (8192, 8)))
-        manager.state.check()
+        check(manager.state)

@@ -26,6 +26,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze, thaw
@@ -236,7 +237,7 @@ class Pools(RuleBasedStateMachine):
 
     @invariant()
     def nothing_contradicts_itself(self) -> None:
-        self.manager.state.check()
+        check(self.manager.state)
 
     @invariant()
     def everybody_stands_where_a_new_line_would_have_him(self) -> None:

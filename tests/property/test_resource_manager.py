@@ -50,7 +50,7 @@ from fairshare.model.inputs import (
     UndrainNode,
     UpdateShares,
 )
-from fairshare.model.invariants import over_committed
+from fairshare.model.invariants import check, over_committed
 from fairshare.model.resources import ResourceTypes, fits
 from fairshare.model.work import ContainerRequest, TaskGroup
 from fairshare.runtime.snapshot import freeze, thaw
@@ -362,7 +362,7 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def nothing_contradicts_itself(self) -> None:
         state = self.manager.state
-        state.check()
+        check(state)
         assert set(over_committed(state)) <= self.shrunk
         lived = {c for a in state.applications.values() for c in a.containers}
         assert lived == self.alive.keys()

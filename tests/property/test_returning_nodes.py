@@ -18,6 +18,7 @@ from fairshare.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
 from fairshare.runtime.reconciliation import reconcile_node
@@ -91,7 +92,7 @@ def test_a_node_and_the_state_agree_after_it_returned(scheduler, sizes, data, ma
     findings = reconcile_node(state, "n1:1", reported, may_start=may_start)
     for given_input in findings.inputs:
         manager.handle(2, given_input)
-        state.check()
+        check(state)
 
     runs = {container for container, ended in reported.items() if ended is None}
     assert set(findings.stops) <= runs

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.property.effort import in_haste
 
+from fairshare.model.invariants import check
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.report import check_file
@@ -44,7 +45,7 @@ def decides_on_copies_too(monkeypatch):
         copy = thaw(freeze(0, self.now_ms, {"manager": self.manager}))["manager"]
         events = feed(self, wish)
         assert copy.handle(self.now_ms, wish) == events, wish
-        copy.state.check()
+        check(copy.state)
         return events
 
     monkeypatch.setattr(Cluster, "feed", compare)

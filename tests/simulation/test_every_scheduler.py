@@ -27,6 +27,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import fits, total
 from fairshare.model.work import TaskGroup
 from fairshare.runtime.recovery import recover, replay
@@ -67,7 +68,7 @@ class Cluster:
         for event in events:
             if type(event) is ContainerLaunched:
                 self.running[event.container] = None
-        self.state.check()
+        check(self.state)
         return events
 
     def join(self, *names: str) -> None:
@@ -234,7 +235,7 @@ def test_a_state_from_a_snapshot_decides_on_as_before(cluster):
 
 
 def goes_on_alike(cluster: Cluster, other: ResourceManager) -> None:
-    other.state.check()
+    check(other.state)
     following: list[Input] = [NodeJoined("n3", cluster.node_size), UpdateShares()]
     for given in [*following, *[NodeBeat("n3")] * (ROOM + 1), NodeBeat("n1")]:
         cluster.now_ms += 1_000

@@ -4,6 +4,7 @@ from tests.manual_engine import ManualEngine
 
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.events import ContainerLaunched
+from fairshare.model.invariants import check
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import Runtime
 
@@ -31,7 +32,7 @@ def test_a_server_with_another_journal_and_engine_decides_the_same(
     again.close()
     assert position.sequence == len(records)
     assert shown(restarted) == shown(manager)
-    restarted.state.check()
+    check(restarted.state)
 
 
 def test_a_replay_finds_no_difference(simulation, manager):

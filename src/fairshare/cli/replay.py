@@ -13,6 +13,7 @@ from fairshare.families.registry import family_of
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.invariants import check
 from fairshare.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
@@ -70,7 +71,7 @@ def _read(reader: SqliteJournal, directory: Path, verify: bool, since: int | Non
             raise Failure(f"decided otherwise: {difference}")
     else:
         recover(records(), manager.state, position)
-    manager.state.check()
+    check(manager.state)
     took_s = time.monotonic() - begun
     what = "decided again, all identical" if verify else "applied"
     applications = len(manager.state.applications)

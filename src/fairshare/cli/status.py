@@ -43,7 +43,7 @@ from fairshare.client import (
     Refused,
 )
 from fairshare.client.answers import Reason
-from fairshare.client.connection import segment
+from fairshare.client.paths import segment
 from fairshare.client.refusals import in_plain_words
 from fairshare.documents.notice_targets import shown_target
 from fairshare.wording import counted

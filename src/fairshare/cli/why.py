@@ -10,7 +10,7 @@ from fairshare.cli.options import json_option, with_client
 from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.client import Client
 from fairshare.client.answers import Reason
-from fairshare.client.connection import segment
+from fairshare.client.paths import segment
 from fairshare.client.refusals import in_plain_words
 from fairshare.wording import counted
 

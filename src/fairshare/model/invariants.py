@@ -1,15 +1,13 @@
 """Owns the invariants of the state. Called by tests after each step, and on demand."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairshare.errors import InvariantViolation
 from fairshare.model.resources import add, fits, total
-
-if TYPE_CHECKING:
-    from fairshare.model.state import ClusterState
+from fairshare.model.state import ClusterState
 
 
-def check(state: "ClusterState[Any, Any]") -> None:
+def check(state: ClusterState[Any, Any]) -> None:
     """Raise InvariantViolation for the first invariant that does not hold."""
     _check_nodes(state)
     _check_applications(state)
@@ -21,7 +19,7 @@ def _claim(claim: bool, *parts: object) -> None:
         raise InvariantViolation(" ".join(str(part) for part in parts))
 
 
-def _check_nodes(state: "ClusterState[Any, Any]") -> None:
+def _check_nodes(state: ClusterState[Any, Any]) -> None:
     size = len(state.none)
     for node in state.nodes.values():
         here = (*node.containers.values(), *node.ending.values())
@@ -47,7 +45,7 @@ def _check_nodes(state: "ClusterState[Any, Any]") -> None:
     _claim(used == add(state.used, over), "cluster used", state.used, "but nodes use", used)
 
 
-def _check_applications(state: "ClusterState[Any, Any]") -> None:
+def _check_applications(state: ClusterState[Any, Any]) -> None:
     size = len(state.none)
     places = {
         container: node.name for node in state.nodes.values() for container in node.containers
@@ -71,7 +69,7 @@ def _check_applications(state: "ClusterState[Any, Any]") -> None:
     _claim(seen == len(places), "some container belongs to no application")
 
 
-def _check_queues(state: "ClusterState[Any, Any]") -> None:
+def _check_queues(state: ClusterState[Any, Any]) -> None:
     size = len(state.none)
     sums = dict.fromkeys(state.queues.values(), state.none)
     for application in state.applications.values():
@@ -90,7 +88,7 @@ def _check_queues(state: "ClusterState[Any, Any]") -> None:
         _claim(used == queue.used, "queue", queue.name, "uses", used, "says", queue.used)
 
 
-def over_committed(state: "ClusterState[Any, Any]") -> list[str]:
+def over_committed(state: ClusterState[Any, Any]) -> list[str]:
     """Nodes whose containers use more than their total: only after a node became smaller.
 
     Containers that are ending do not count: lazy preemption allocates their room before the node

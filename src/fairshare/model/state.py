@@ -394,9 +394,3 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
 
     def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
         self.applications[event.application].tasks.add(event.tasks)
-
-    def check(self) -> None:
-        """Raise InvariantViolation if the state is inconsistent (see `invariants.py`)."""
-        from fairshare.model.invariants import check
-
-        check(self)

@@ -17,7 +17,6 @@ import httpx
 import msgspec
 
 from fairshare.api.ray_programs import Job
-from fairshare.client.connection import segment
 from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
     TOKEN_VARIABLE,
@@ -25,6 +24,7 @@ from fairshare.client.discovery import (
     published_url,
 )
 from fairshare.client.httpx_exchange import manners
+from fairshare.client.paths import segment
 from fairshare.errors import FairshareError
 from fairshare.server.archives import unpack
 from fairshare.wording import failed_call

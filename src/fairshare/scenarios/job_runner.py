@@ -13,6 +13,7 @@ from fairshare.families.registry import JOBS
 from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
+from fairshare.model.invariants import check
 from fairshare.scenarios import job_steps, steps
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
@@ -60,7 +61,7 @@ class JobRunner:
             error = str(refusal)
         self._repeat_tasks()
         if self._verify:
-            self._cluster.state.check()
+            check(self._cluster.state)
         events = [
             *(
                 {"event": "allocated", "app": self._names[job], "task": task, "node": node}

@@ -10,6 +10,7 @@ from fairshare.model import inputs
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, RequestRefused
 from fairshare.model.identifiers import ContainerId
+from fairshare.model.invariants import check
 from fairshare.scenarios import steps
 from fairshare.scenarios.ages import Ages
 from fairshare.scenarios.applications import Applications
@@ -60,7 +61,7 @@ class Runner:
             error = str(refusal)
         self._settle()
         if self._verify:
-            self._cluster.state.check()
+            check(self._cluster.state)
         return Outcome(self._recorder.take(), error)
 
     def describe(self, *, why: bool = False) -> Description:

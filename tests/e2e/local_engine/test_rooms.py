@@ -17,6 +17,7 @@ from fairshare.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.runtime import Runtime
@@ -48,7 +49,7 @@ class Server:
 
     def turn(self, *inputs: Input) -> list[Event]:
         steps = self.runtime.turn(time.monotonic_ns() // 1_000_000, inputs)
-        self.state.check()
+        check(self.state)
         return [event for _, events in steps for event in events]
 
     def hear(self) -> list[Event]:

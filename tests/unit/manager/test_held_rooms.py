@@ -21,6 +21,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
@@ -51,7 +52,7 @@ class Cluster:
     def feed(self, given):
         self.now_ms += 20_000
         events = self.manager.handle(self.now_ms, given)
-        self.state.check()
+        check(self.state)
         return events
 
     def beat(self) -> None:

@@ -23,6 +23,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
@@ -63,7 +64,7 @@ class Cluster:
 
     def feed(self, given):
         events = self.manager.handle(0, given)
-        self.manager.state.check()
+        check(self.manager.state)
         return events
 
     def settle(self, *nodes: str) -> None:

@@ -18,6 +18,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 
@@ -40,7 +41,7 @@ class Cluster:
 
     def feed(self, given):
         events = self.manager.handle(0, given)
-        self.manager.state.check()
+        check(self.manager.state)
         return events
 
     def beat(self, *names: str) -> None:

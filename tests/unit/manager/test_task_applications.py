@@ -33,6 +33,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.tasks import TaskBoard, TaskState
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
@@ -52,7 +53,7 @@ class Cluster:
     def feed(self, given: Input) -> tuple[Event, ...]:
         self.now_ms += 10
         events = self.manager.handle(self.now_ms, given)
-        self.manager.state.check()
+        check(self.manager.state)
         return events
 
     def settle(self) -> list[ContainerLaunched]:

@@ -24,6 +24,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.pools.scheduler import PoolsScheduler
 from fairshare.schedulers.pools.settings import (
@@ -92,7 +93,7 @@ class Cluster:
     def tell(self, wish: Input, after_ms: int = 0) -> tuple[Event, ...]:
         self.now_ms += after_ms
         events = self.manager.handle(self.now_ms, wish)
-        self.manager.state.check()
+        check(self.manager.state)
         return events
 
     def submit(self, pool: str, *groups: TaskGroup, user: str = "ann", **fields: Any) -> int:

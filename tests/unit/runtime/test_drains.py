@@ -19,6 +19,7 @@ from fairshare.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.snapshot import freeze, thaw
@@ -121,7 +122,7 @@ def test_a_reservation_of_a_drained_node_is_dropped(make_bench, submit):
     assert bench.state.nodes["n1"].reservation is not None
     bench.runtime.turn(12_000, [DrainNode("n1")])
     assert bench.state.nodes["n1"].reservation is None
-    bench.state.check()
+    check(bench.state)
 
 
 def test_unknown_nodes_and_strangers_are_refused(busy):
@@ -201,5 +202,5 @@ def test_a_snapshot_from_before_there_were_drains_is_read(kind, rewritten):
         copy.handle(80, NodeJoined("n1", (8, 8)))
         assert copy.handle(90, DrainNode("n1"))
         assert copy.handle(90, SetSafeMode(True))
-        copy.state.check()
+        check(copy.state)
     assert copies[0].state.drains is not copies[1].state.drains

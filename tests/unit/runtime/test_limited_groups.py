@@ -6,6 +6,7 @@ from fairshare.manager.groups import check_groups
 from fairshare.model.arrays import TaskArray
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import ContainerExited, NodeLost, SubmitApplication
+from fairshare.model.invariants import check
 from fairshare.model.work import Command, TaskGroup
 from fairshare.schedulers.protocol import Refusal
 from fairshare.schedulers.reasons import reasons
@@ -31,7 +32,7 @@ def test_at_most_so_many_tasks_run_at_once_until_all_have_run(bench, submit):
         end(bench, now_ms, 0)
     assert seen == [3, 3, 3, 3, 3, 2, 1]
     assert bench.state.applications[1].state == ApplicationState.FINISHED
-    bench.state.check()
+    check(bench.state)
 
 
 def test_a_lost_node_does_not_let_more_tasks_run_than_allowed(bench, submit):
@@ -43,7 +44,7 @@ def test_a_lost_node_does_not_let_more_tasks_run_than_allowed(bench, submit):
     assert running(bench) == [5]
     end(bench, 3_000, 0, 1, 0)
     assert running(bench) == [5]
-    bench.state.check()
+    check(bench.state)
 
 
 def test_a_group_that_waits_for_another_has_a_limit_of_its_own(bench):
@@ -76,7 +77,7 @@ def test_tasks_that_fail_do_not_end_the_others_of_a_group_that_keeps_going(bench
     end(bench, 2_000, 0, 7)
     assert application.state == ApplicationState.FAILED
     assert application.diagnostics == "3 of 6 tasks of group t failed: 1,2,5."
-    bench.state.check()
+    check(bench.state)
 
 
 def test_a_task_of_such_a_group_has_all_its_attempts(bench, submit):

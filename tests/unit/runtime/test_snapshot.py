@@ -21,6 +21,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import ResourceTypes
@@ -57,7 +58,7 @@ def test_the_copy_decides_as_the_original_does_from_then_on(busy):
     decided = [busy.manager.handle(2_000, given) for given in inputs]
     assert all(decided[:2])
     assert [copy.handle(2_000, given) for given in inputs] == decided
-    copy.state.check()
+    check(copy.state)
 
 
 def rich(scheduler: str) -> ResourceManager:
@@ -110,7 +111,7 @@ def test_a_rich_state_of_each_scheduler_goes_on_equally(scheduler):
             one.handle(100, KillApplication(number))
         assert turn(copy, 5_000 + number) == turn(manager, 5_000 + number)
     assert any(one.containers for one in copy.state.applications.values())
-    copy.state.check()
+    check(copy.state)
     assert freeze(1, 1, {"manager": copy}).body == freeze(1, 1, {"manager": manager}).body
 
 

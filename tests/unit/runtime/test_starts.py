@@ -21,6 +21,7 @@ from fairshare.model.inputs import (
     StartConditions,
     SubmitApplication,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.runtime import Runtime
@@ -71,7 +72,7 @@ def test_an_application_starts_when_those_before_it_have_succeeded(nodes, submit
     end(nodes, 22_000, number=2)
     assert state(nodes, 3) == RUNNING
     assert nodes.state.deferred == nodes.state.dependents == {}
-    nodes.state.check()
+    check(nodes.state)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_holding_what_runs_lets_it_end_and_starts_no_more_of_it(nodes, submit):
     assert len(nodes.state.applications[1].containers) == 4
     end(nodes, 24_000)
     assert state(nodes, 1) == FINISHED
-    nodes.state.check()
+    check(nodes.state)
 
 
 def test_a_driver_is_held_before_it_starts_and_not_after(nodes):
@@ -246,7 +247,7 @@ def test_what_is_requeued_begins_anew_with_its_next_attempt(nodes, submit):
     assert len(application.tasks.groups[0].running) == 3
     end(nodes, 23_000)
     assert state(nodes, 1) == FINISHED
-    nodes.state.check()
+    check(nodes.state)
 
 
 def test_what_waits_to_start_can_be_killed(nodes, submit):
@@ -303,10 +304,10 @@ def test_every_scheduler_starts_holds_and_requeues(kind, settings):
         assert len(applications[1].containers) == (0 if step == 0 else 4)
         assert not any(applications[number].attempt.active for number in (2, 3, 4))
         manager.scheduler.application_view(2)
-        manager.state.check()
+        check(manager.state)
     runtime.turn(10_000, [ContainerExited(one, 0) for one in tuple(applications[1].containers)])
     runtime.settle(12_000)
     assert len(applications[2].containers) == 4
     runtime.turn(13_000, [KillApplication(number) for number in (2, 3, 4)])
     assert all(one.over for one in applications.values())
-    manager.state.check()
+    check(manager.state)

@@ -14,6 +14,7 @@ from fairshare.model.inputs import (
     NodeLost,
     SetSafeMode,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
 from fairshare.schedulers.fair.settings import FairSettings
@@ -100,7 +101,7 @@ def test_a_node_that_is_lost_or_drained_in_between_is_granted_nothing(make_bench
     bench.runtime.turn(1, [NodeLost("n2"), DrainNode("n3", None)])
     settle_until(bench, 100)
     assert {event.node for event in grants(bench.records)} == {"n0", "n1", "n4", "n5"}
-    bench.state.check()
+    check(bench.state)
 
 
 def test_nothing_is_granted_once_the_safe_mode_has_begun(make_bench, submit):
@@ -132,7 +133,7 @@ def test_after_a_crash_in_the_middle_the_next_server_grants_the_rest(make_bench,
     bench.runtime.settle(1)
     assert len(grants(bench.records)) == 80
     assert replayed(bench) is None
-    bench.state.check()
+    check(bench.state)
 
 
 def random_settings(chance):
@@ -174,7 +175,7 @@ def test_nothing_that_fits_is_left_lying_when_inputs_come_between_slices(make_be
         now_ms += chance.choice([0, 1, 10, 500])
         inputs = [random_input(chance, bench) for _ in range(3)]
         bench.runtime.turn(now_ms, inputs, after(chance.randrange(1, 4)))
-        bench.state.check()
+        check(bench.state)
         left_open += bench.runtime.unsettled
         if step % 6:
             continue
@@ -182,6 +183,6 @@ def test_nothing_that_fits_is_left_lying_when_inputs_come_between_slices(make_be
         steps = bench.runtime.feed(now_ms, [NodeBeat(node) for node in bench.state.nodes])
         left = [e for _, events in steps for e in events if isinstance(e, ContainerAllocated)]
         assert left == [], f"step {step}"
-        bench.state.check()
+        check(bench.state)
     assert left_open > 5
     assert replayed(bench) is None

@@ -16,6 +16,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.fair.settings import (
@@ -118,7 +119,7 @@ def test_shares_and_limits_hold_on_a_thousand_nodes() -> None:
     manager.handle(0, UpdateShares())
     for number in range(1000):
         manager.handle(0, NodeBeat(f"n{number}"))
-    manager.state.check()
+    check(manager.state)
     used_mb = {name: queue.used[0] for name, queue in manager.state.queues.items()}
     assert used_mb["root"] == 4096000
     assert used_mb["root.bounded"] == 102400

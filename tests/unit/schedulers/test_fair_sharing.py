@@ -17,6 +17,7 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.model.invariants import check
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.runtime.graph import Writer
@@ -49,7 +50,7 @@ class Cluster:
 
     def feed(self, given: Input) -> tuple[Event, ...]:
         events = self.manager.handle(0, given)
-        self.manager.state.check()
+        check(self.manager.state)
         return events
 
     def load(self, settings: FairSettings) -> tuple[Event, ...]:

@@ -19,6 +19,7 @@ from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.invariants import check
 from fairshare.model.state import ClusterState
 from fairshare.projections.container_history import ContainerHistory
 from fairshare.projections.projections import Projections
@@ -89,7 +90,7 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(release):
         recover([record], manager.state, position)
         projections.observe(record, manager.scheduler)
     assert told(manager.state, projections.history) == facts(release, "sequence", "snapshots")
-    manager.state.check()
+    check(manager.state)
     journal.close()
 
 
@@ -134,7 +135,7 @@ async def test_a_server_goes_on_from_there(release, engine):
         state = server.service.state
         queue = state.applications[max(state.applications)].queue
         await server.service.ask(SubmitApplication("ann", queue))
-        server.service.state.check()
+        check(server.service.state)
         server._retention.save()
     finally:
         await server.close()

@@ -8,6 +8,7 @@ import pytest
 from fairshare.config.shell import RetentionSettings
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.invariants import check
 from fairshare.model.work import Command, TaskGroup
 from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications
@@ -129,7 +130,7 @@ async def test_a_server_goes_on_from_a_snapshot_and_the_records_behind_it(server
     assert not applications[2].over
     (view,) = following.service.views.containers(applications[1])
     assert (view.state, view.peak_memory_mb) == ("COMPLETE", 7)
-    following.service.state.check()
+    check(following.service.state)
     await following.close()
 
 

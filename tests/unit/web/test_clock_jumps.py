@@ -9,6 +9,7 @@ import pytest
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.runtime import clock
@@ -54,7 +55,7 @@ async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(
                 engine.end(container)
             version = await server.service.changed(version, 1.0)
     assert server.service.failure is None, f"seed {seed}"
-    server.service.state.check()
+    check(server.service.state)
     records = list(server._journal.records())
     times = [record.now_ms for record in records]
     assert times == sorted(times), f"seed {seed}"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from fairshare.model import invariants
 from fairshare.model.identifiers import container_name
 from fairshare.web.openapi.document import words_of
 from fairshare.web.openapi.operation import ApiRoute
@@ -199,4 +200,4 @@ async def test_no_call_finds_a_defect(page, document):
             except Exception as error:
                 raise AssertionError(f"POST {url} with {json.dumps(body)}: {error}") from error
     assert page.server.service.failure is None
-    page.server.service.state.check()
+    invariants.check(page.server.service.state)

@@ -15,6 +15,7 @@ from tests.unit.schedulers.capacity.playground import (
 from tests.unit.schedulers.capacity.test_capacity_recovery import summary
 
 from fairshare.model.events import Event
+from fairshare.model.invariants import check
 from fairshare.scenarios.runner import Runner
 
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -154,7 +155,7 @@ def test_a_state_with_partitions_rebuilt_from_events_is_the_same():
     state = again._cluster.scheduler.state
     for now_ms, event in history:
         state.apply(now_ms, event)
-    state.check()
+    check(state)
     assert summary(state) == summary(game.state)
     assert state.partition_of == game.state.partition_of
 
