@@ -4,31 +4,31 @@ import asyncio
 from typing import Any
 
 import msgspec
-from tests.hadoop.compare.answers import plain
+from tests.hadoop.compare.calls import (
+    ABSENT,
+    BOSS,
+    ELSEWHERE_MS,
+    KNOWN_TO_ONE,
+    NEIGHBOUR,
+    OVER,
+    OWNER,
+    STRANGER,
+    ask,
+    attempt_of,
+    container_of,
+    context,
+    in_state,
+    killed,
+    look,
+    number_of,
+    size,
+    submitted,
+    timeout,
+)
+from tests.hadoop.compare.masters import unmanaged
 from tests.hadoop.compare.side import Side
 
 from fairshare.hadoop.wire.messages import YarnApplicationStateProto
-
-OWNER, NEIGHBOUR, STRANGER, BOSS = "ann", "bob", "mallory", "boss"
-OVER = ("FINISHED", "FAILED", "KILLED")
-KNOWN_TO_ONE = frozenset(
-    (
-        "to a parent",
-        "by a stranger",
-        "with an empty queue",
-        "with an unknown label",
-        "with an unknown label of the master",
-        "with a master on an unknown host",
-        "with a reservation",
-        "for another cluster",
-        "of number 0",
-    )
-)
-"""Applications that one of the two keeps and the other does not; lists are compared without."""
-ABSENT = 999
-"""The number of an application that nobody submits."""
-ELSEWHERE_MS = 1_400_000_000_000
-"""The timestamp of another cluster."""
 
 
 async def live(side: Side) -> None:
@@ -51,21 +51,6 @@ async def live(side: Side) -> None:
         await quiet(side, "at the end")
     finally:
         await side.close()
-
-
-def number_of(side: Side, number: int) -> dict[str, int]:
-    """An ApplicationIdProto."""
-    return {"id": number, "cluster_timestamp": side.names.epoch_ms}
-
-
-def attempt_of(side: Side, number: int, attempt: int = 1) -> dict[str, Any]:
-    """An ApplicationAttemptIdProto."""
-    return {"application_id": number_of(side, number), "attemptId": attempt}
-
-
-def container_of(side: Side, number: int, container: int, attempt: int = 1) -> dict[str, Any]:
-    """A ContainerIdProto."""
-    return {"app_attempt_id": attempt_of(side, number, attempt), "id": container}
 
 
 async def quiet(side: Side, when: str) -> None:
@@ -121,11 +106,6 @@ async def absent(side: Side) -> None:
         await side.record(f"no id at all: {method}", OWNER, method)
 
 
-def timeout(instant: str) -> dict[str, Any]:
-    """An ApplicationUpdateTimeoutMapProto."""
-    return {"application_timeout_type": "APP_TIMEOUT_LIFETIME", "expire_time": instant}
-
-
 async def refused_features(side: Side) -> None:
     """Methods of features that a simple cluster has not switched on."""
     reservation = {"id": 1, "cluster_timestamp": 1}
@@ -168,73 +148,6 @@ async def refused_features(side: Side) -> None:
     }
     for method, fields in calls.items():
         await side.record(f"feature: {method}", OWNER, method, **fields)
-
-
-def context(side: Side, number: int, **fields: Any) -> dict[str, Any]:
-    """An ApplicationSubmissionContextProto for a master that sleeps."""
-    return {
-        "application_id": number_of(side, number),
-        "application_name": "sleeper",
-        "queue": "default",
-        "applicationType": "TEST",
-        "maxAppAttempts": 1,
-        "am_container_spec": {
-            "command": ["sleep 300"],
-            "application_ACLs": [
-                {"accessType": "APPACCESS_VIEW_APP", "acl": "carol"},
-                {"accessType": "APPACCESS_MODIFY_APP", "acl": "dave"},
-            ],
-        },
-        "am_container_resource_request": [ask()],
-        **fields,
-    }
-
-
-def ask(**fields: Any) -> dict[str, Any]:
-    """A ResourceRequestProto for one container."""
-    return {
-        "priority": {"priority": 0},
-        "resource_name": "*",
-        "capability": size(256),
-        "num_containers": 1,
-        "relax_locality": True,
-        **fields,
-    }
-
-
-def size(memory_mb: int, vcores: int = 1) -> dict[str, int]:
-    """A ResourceProto."""
-    return {"memory": memory_mb, "virtual_cores": vcores}
-
-
-async def submitted(side: Side, name: str, user: str = OWNER, **fields: Any) -> int:
-    """Submit an application, and record the answer; its number."""
-    number: int = (await side.ask(user, "getNewApplication")).application_id.id
-    fields.setdefault("application_name", name)
-    wanted = context(side, number, **fields)
-    wanted = {field: value for field, value in wanted.items() if value is not None}
-    await side.record(
-        f"submit {name}", user, "submitApplication", application_submission_context=wanted
-    )
-    return number
-
-
-def state_of(answer: Any) -> str:
-    """The state in an answer of getApplicationReport."""
-    name: str = YarnApplicationStateProto.Name(answer.application_report.yarn_application_state)
-    return name
-
-
-async def in_state(side: Side, number: int, *states: str) -> Any:
-    """Wait until an application is in one of the states; its report."""
-    wanted = number_of(side, number)
-    found = await side.until(
-        lambda answer: state_of(answer) in states,
-        BOSS,
-        "getApplicationReport",
-        application_id=wanted,
-    )
-    return found.application_report
 
 
 async def submissions(side: Side) -> None:
@@ -326,13 +239,6 @@ async def refused_or_running(side: Side, words: str, user: str, fields: dict[str
     await side.record(f"report of one {words}", OWNER, "getApplicationReport", **wanted)
 
 
-async def killed(side: Side, application: Any) -> None:
-    """Kill an application, and wait until it and its containers are gone."""
-    wanted = {"application_id": application}
-    await side.until(lambda one: one.is_kill_completed, BOSS, "forceKillApplication", **wanted)
-    await side.until(lambda one: state_of(one) in OVER, BOSS, "getApplicationReport", **wanted)
-
-
 async def idle(side: Side) -> None:
     """Wait until no node has a container."""
     await side.until(
@@ -340,22 +246,6 @@ async def idle(side: Side) -> None:
         BOSS,
         "getClusterNodes",
     )
-
-
-async def look(side: Side, when: str, number: int, *users: str, attempt: int = 1) -> None:
-    """All reports of an application, as several users."""
-    one, first = number_of(side, number), attempt_of(side, number, attempt)
-    master = container_of(side, number, 1, attempt)
-    calls: dict[str, dict[str, Any]] = {
-        "getApplicationReport": {"application_id": one},
-        "getApplicationAttempts": {"application_id": one},
-        "getApplicationAttemptReport": {"application_attempt_id": first},
-        "getContainers": {"application_attempt_id": first},
-        "getContainerReport": {"container_id": master},
-    }
-    for user in users:
-        for method, fields in calls.items():
-            await side.record(f"{when}: {method} as {user}", user, method, **fields)
 
 
 async def running(side: Side) -> None:
@@ -483,108 +373,6 @@ async def ended(side: Side) -> None:
     number = await submitted(side, "one with a short life", application_timeouts=[lifetime])
     await in_state(side, number, *OVER)
     await look(side, "past its lifetime", number, OWNER)
-
-
-async def unmanaged(side: Side) -> None:
-    """An application whose master is this process: registers, allocates, finishes."""
-    number = await submitted(side, "one that is unmanaged", unmanaged_am=True)
-    one = {"application_id": number_of(side, number)}
-    found = await side.until(
-        lambda answer: answer.application_report.HasField("am_rm_token"),
-        OWNER,
-        "getApplicationReport",
-        **one,
-    )
-    token = found.application_report.am_rm_token
-    await look(side, "unmanaged", number, OWNER, STRANGER)
-
-    async def call(name: str, method: str, **fields: Any) -> Any:
-        return await side.keep(f"master: {name}", side.ask_as_master(token, method, **fields))
-
-    await call("allocate before it registers", "allocate", response_id=0, progress=0.0)
-    status = {"final_application_status": "APP_SUCCEEDED"}
-    await call("finish before it registers", "finishApplicationMaster", **status)
-    register = {"host": "here", "rpc_port": 77, "tracking_url": ""}
-    await call("register", "registerApplicationMaster", **register)
-    await call("register twice", "registerApplicationMaster", **register)
-    await look(side, "registered", number, OWNER)
-    await asks(side, call)
-    await finish(side, call, number)
-
-
-async def asks(side: Side, call: Any) -> None:
-    """What a master asks for, gives back and asks wrongly."""
-    response_id = 0
-
-    async def beat(name: str, **fields: Any) -> Any:
-        nonlocal response_id
-        fields.setdefault("response_id", response_id)
-        answer = await call(name, "allocate", progress=0.5, **fields)
-        response_id = response_id if answer is None else answer.response_id
-        return answer
-
-    await beat("allocate nothing")
-    await beat("the same again", response_id=0)
-    await beat("a wrong response id", response_id=77)
-    wrong: dict[str, dict[str, Any]] = {
-        "too much memory": {"ask": [ask(capability=size(100_000))]},
-        "negative memory": {"ask": [ask(capability=size(-1))]},
-        "an unknown label": {"ask": [ask(node_label_expression="nolabel")]},
-        "another's container": {"release": [container_of(side, ABSENT, 5)]},
-        "everything on the blacklist": {
-            "blacklist_request": {"blacklist_additions": ["*"]},
-        },
-    }
-    for words, fields in wrong.items():
-        await beat(f"ask for {words}", **fields)
-    wanted = ask(priority={"priority": 7}, allocation_request_id=5)
-    answer = await beat("ask for one", ask=[wanted])
-    granted = list(answer.allocated_containers)
-    for _ in range(100):
-        if granted:
-            break
-        await asyncio.sleep(0.2)
-        side.answers.pop("master: until it comes", None)
-        answer = await beat("until it comes")
-        granted += answer.allocated_containers
-    await look_at_container(side, "allocated", granted[0].id)
-    answer = await beat("release", release=[granted[0].id])
-    ends = list(answer.completed_container_statuses)
-    for _ in range(50):
-        side.answers.pop("master: after the release", None)
-        answer = await beat("after the release")
-        ends += answer.completed_container_statuses
-        if ends:
-            break
-        await asyncio.sleep(0.2)
-    for times in ("release", "after the release"):  # whichever of them brings it
-        side.answers[f"master: {times}"].pop("completed_container_statuses", None)
-    side.answers["master: what was released"] = {"ends": [plain(one, side.names) for one in ends]}
-    await beat("ask for a negative number", ask=[ask(num_containers=-1)])
-
-
-async def look_at_container(side: Side, when: str, container: Any) -> None:
-    """The report of a container that its application's master does not start."""
-    await side.record(f"{when}: its report", OWNER, "getContainerReport", container_id=container)
-
-
-async def finish(side: Side, call: Any, number: int) -> None:
-    """The end of a master, and what it calls afterwards."""
-    for times in range(100):
-        side.answers.pop("master: finish", None)
-        status = {"final_application_status": "APP_SUCCEEDED", "diagnostics": "all is done"}
-        status["tracking_url"] = "http://127.0.0.1:1/history"
-        answer = await call("finish", "finishApplicationMaster", **status)
-        if answer is None or answer.isUnregistered:
-            break
-        await asyncio.sleep(0.1 * (times < 50))
-    await in_state(side, number, *OVER)
-    await look(side, "finished", number, OWNER, STRANGER)
-    await call("allocate after its end", "allocate", response_id=5, progress=1.0)
-    await call("register after its end", "registerApplicationMaster", host="", rpc_port=0)
-    await call(
-        "finish after its end", "finishApplicationMaster", final_application_status="APP_FAILED"
-    )
 
 
 async def filters(side: Side) -> None:
