@@ -79,7 +79,7 @@ def _check_queues(state: ClusterState[Any, Any]) -> None:
             except KeyError:
                 raise InvariantViolation(f"queue {application.queue} is not there") from None
             _claim(
-                application.id in path[0].applications,
+                application.id in path[0].attempts,
                 "application", application.id, "is not in", application.queue,
             )  # fmt: skip
             for queue in path:

@@ -53,12 +53,11 @@ def parents_of(name: str) -> list[str]:
 class Queue(Generic[AttemptType]):
     """One queue: a parent of queues, or a leaf with applications.
 
-    `used` is the sum of the live containers of the queue and of its descendants. `applications` (of
-    leaves) has the attempts that are in the queue, by application, including those held back by a
-    limit.
+    `used` is the sum of the live containers of the queue and of its descendants. `attempts` (of
+    leaves) are those that are in the queue, by application, including those held back by a limit.
     """
 
-    __slots__ = ("applications", "children", "dynamic", "leaf", "name", "parent", "used")
+    __slots__ = ("attempts", "children", "dynamic", "leaf", "name", "parent", "used")
 
     # Only `state.py` and a scheduler's own state change these.
     name: str
@@ -71,4 +70,4 @@ class Queue(Generic[AttemptType]):
         self.leaf = leaf
         self.dynamic = dynamic
         self.used = (0,) * types
-        self.applications: dict[ApplicationId, AttemptType] = {}
+        self.attempts: dict[ApplicationId, AttemptType] = {}

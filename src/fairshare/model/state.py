@@ -321,7 +321,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         attempt.runnable = event.runnable
         attempt.started_ms = now_ms
         application.attempt = self.attempts[application.id] = attempt
-        self.ancestry(application.queue)[0].applications[application.id] = attempt
+        self.ancestry(application.queue)[0].attempts[application.id] = attempt
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
         self.attempts[event.application].runnable = True
@@ -349,7 +349,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         attempt.active = False
         attempt.runnable = False
         attempt.registered = False
-        self.ancestry(application.queue)[0].applications.pop(application.id, None)
+        self.ancestry(application.queue)[0].attempts.pop(application.id, None)
         del self.attempts[event.application]
         application.attempt = attempt.outside()
 
@@ -364,12 +364,12 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         attempt = self.attempts[event.application]
         application = attempt.application
-        self.ancestry(application.queue)[0].applications.pop(application.id, None)
+        self.ancestry(application.queue)[0].attempts.pop(application.id, None)
         for queue in self.ancestry(application.queue):
             queue.used = subtract(queue.used, attempt.used)
         application.queue = event.queue
         attempt.runnable = event.runnable
-        self.queues[event.queue].applications[application.id] = attempt
+        self.queues[event.queue].attempts[application.id] = attempt
         for queue in self.ancestry(event.queue):
             queue.used = add(queue.used, attempt.used)
 

@@ -84,6 +84,8 @@ _OF_ATTEMPTS: Final[dict[str, Any]] = {
     ),
 }
 """The changes of each scheduler's attempts, which were applications up to 0.1.0."""
+_OF_QUEUES: Final = Changes(renamed={"applications": "attempts"})
+"""The change of each scheduler's queues."""
 _CLUSTER: Final = (
     "drains",
     "overcommits",
@@ -131,7 +133,7 @@ add("start-conditions", StartConditions)
 add("node", Node, changes=Changes(added={"ending": {}, "host": lambda node: node.name}))
 add("reservation", Reservation)
 add("drain", Drain)
-add("queue", Queue)
+add("queue", Queue, changes=_OF_QUEUES)
 add("application", Attempt, changes=Changes(**_OF_ATTEMPTS))
 add("application-of-attempts", Application)
 add("resource-types", ResourceTypes)
@@ -182,8 +184,9 @@ def _changes(one: StoredClass) -> Changes:
     if one.attempt:
         added = {**_OF_ATTEMPTS["added"], **one.added}
         return Changes(**{**_OF_ATTEMPTS, "added": added, "removed": one.removed})
+    renamed = _OF_QUEUES.renamed if issubclass(one.cls, Queue) else {}
     later = {**_LATER, "attempts": _attempts} if one.state else {}
-    return Changes(added={**later, **one.added}, removed=one.removed)
+    return Changes(renamed, added={**later, **one.added}, removed=one.removed)
 
 
 def all_stored() -> Kinds:

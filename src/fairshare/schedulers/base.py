@@ -293,7 +293,7 @@ class BaseScheduler:
 
     def _queue_view(self, queue: Queue[Attempt]) -> QueueView:
         state = self._state
-        active = list(state.queues[DEFAULT].applications.values())
+        active = list(state.queues[DEFAULT].attempts.values())
         pending = total((a.asks.pending for a in active), len(state.none))
         demand = total((queue.used, pending), len(state.none))
         return QueueView(

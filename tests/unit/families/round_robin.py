@@ -44,7 +44,7 @@ class RoundRobinState(BaseState[Attempt]):
         super()._container_allocated(now_ms, event)
         attempt = self.attempts[event.application]
         if (attempt.next_container - 1) % self.settings.containers_per_turn == 0:
-            turns = self.queues[DEFAULT].applications
+            turns = self.queues[DEFAULT].attempts
             turns[attempt.id] = turns.pop(attempt.id)
 
 
@@ -53,7 +53,7 @@ class RoundRobinLimits(BaseLimits):
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Those that wait for containers, too."""
-        turns = list(self._state.queues[DEFAULT].applications.values())
+        turns = list(self._state.queues[DEFAULT].attempts.values())
         before = turns[: turns.index(self._attempt)]
         waiting = [other.id for other in before if other.asks.wanting]
         return len(waiting), tuple(waiting[:FEW])
@@ -72,7 +72,7 @@ class RoundRobinScheduler(BaseScheduler):
         found = self.state.nodes.get(node)
         if found is None:
             return
-        turns = self.state.queues[DEFAULT].applications
+        turns = self.state.queues[DEFAULT].attempts
         while any(self.serve(step, attempt, found) for attempt in list(turns.values())):
             pass
 

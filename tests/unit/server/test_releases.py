@@ -45,7 +45,7 @@ def release(request, tmp_path) -> Path:
     return place
 
 
-def told(state: ClusterState, history: ContainerHistory | None = None) -> dict[str, object]:
+def reported(state: ClusterState, history: ContainerHistory | None = None) -> dict[str, object]:
     """What `facts.json` has."""
     return {
         "applications": {
@@ -89,7 +89,7 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(release):
     for record in journal.records(position.sequence):
         recover([record], manager.state, position)
         projections.observe(record, manager.scheduler)
-    assert told(manager.state, projections.history) == facts(release, "sequence", "snapshots")
+    assert reported(manager.state, projections.history) == facts(release, "sequence", "snapshots")
     check(manager.state)
     journal.close()
 
@@ -100,7 +100,7 @@ def test_the_records_alone_say_the_same(release):
     manager = ResourceManager(family_of(release_scheduler(release)).create(types))
     position = recover(journal.records(), manager.state)
     assert position.sequence == facts(release)["sequence"]
-    assert told(manager.state) == facts(release, "sequence", "snapshots", "history")
+    assert reported(manager.state) == facts(release, "sequence", "snapshots", "history")
     journal.close()
 
 
@@ -115,7 +115,7 @@ def test_applications_and_their_attempts_are_apart(release):
         assert state.attempts.get(number) is (attempt if attempt.active else None)
         if attempt.active:
             assert attempt.number >= 1
-            assert state.ancestry(application.queue)[0].applications[number] is attempt
+            assert state.ancestry(application.queue)[0].attempts[number] is attempt
     journal.close()
 
 
@@ -143,5 +143,5 @@ async def test_a_server_goes_on_from_there(release, engine):
     kept = journal.snapshot(journal.snapshots()[-1])
     assert isinstance(kept, Snapshot)
     assert kept.layout == snapshot.FORM
-    assert told(thaw(kept)["manager"].state)
+    assert reported(thaw(kept)["manager"].state)
     journal.close()

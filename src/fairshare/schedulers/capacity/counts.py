@@ -49,7 +49,7 @@ def counts_with(queue: CapacityQueue, below: Sequence[Counts]) -> Counts:
 def _counts_of(queue: CapacityQueue) -> Counts:
     """The counts of a queue's own applications."""
     active = waiting = for_masters = held = containers = reserved = pending = 0
-    for attempt in queue.applications.values():
+    for attempt in queue.attempts.values():
         if attempt.stage == Stage.ACTIVE:
             active += 1
         elif attempt.stage == Stage.WAITING:

@@ -308,7 +308,7 @@ def _balance(
     waiting = [
         (attempt.application.submitted_ms, leaf.name)
         for leaf in parent.children.values()
-        for attempt in leaf.applications.values()
+        for attempt in leaf.attempts.values()
         if attempt.stage in (Stage.WAITING, Stage.ACTIVE)
     ]
     waiting.sort(key=itemgetter(0))  # at the same time, the one of the older leaf is first

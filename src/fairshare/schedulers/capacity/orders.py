@@ -205,7 +205,7 @@ def sort_applications(leaf: CapacityQueue) -> None:
     """Rebuild the order of a leaf's active applications: its policy may have changed."""
     leaf.order, leaf.resting, leaf.fresh = [], [], []
     for number, before in leaf.unsorted.items():
-        attempt = leaf.applications[number]
+        attempt = leaf.attempts[number]
         attempt.size, attempt.demand = before
     leaf.unsorted.clear()
     for attempt in leaf.active.values():

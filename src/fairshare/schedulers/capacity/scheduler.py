@@ -105,7 +105,7 @@ class CapacityScheduler(labels.LabelDoors):
         Without applications and entitled leaves this would change nothing and is skipped.
         """
         state = self._state
-        idle = not any(queue.applications or queue.entitled for queue in state.queues.values())
+        idle = not any(queue.attempts or queue.entitled for queue in state.queues.values())
         if not idle and tree.is_sound(state):
             step.emit(QueuesConfigured(()))
             management.run_after_reload(state, step)

@@ -214,7 +214,7 @@ def may_expire(queue: CapacityQueue) -> bool:
         return False
     if management.is_made(queue):
         return False  # as in Hadoop, leaves of the older auto-creation are kept
-    if queue.number_of_applications or queue.applications:
+    if queue.number_of_applications or queue.attempts:
         return False
     return queue.settings.remove_dynamic is not False
 

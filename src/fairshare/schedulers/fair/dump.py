@@ -52,7 +52,7 @@ def _dump(state: FairState, queue: FairQueue, steady: Mapping[str, Resource]) ->
 def _leaf_fields(state: FairState, leaf: FairQueue) -> dict[str, str]:
     """Pending applications are the runnable ones that had no container yet, and those held back."""
     limit = master_limit(leaf, subtract(state.total, state.used))
-    fresh = sum(a.runnable and not a.peak_containers for a in leaf.applications.values())
+    fresh = sum(a.runnable and not a.peak_containers for a in leaf.attempts.values())
     return {
         "Runnable": str(leaf.running),
         "NumPendingApps": str(fresh + len(leaf.waiting)),

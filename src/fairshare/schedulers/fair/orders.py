@@ -33,7 +33,7 @@ def rank(attempt: FairAttempt) -> None:
     order: Order[FairAttempt] = leaf.order
     last = next((a for a in reversed(order.members) if a is not None), None)
     if last is None or last.start_order < attempt.start_order:
-        if len(order.members) > 2 * len(leaf.applications) + 64:
+        if len(order.members) > 2 * len(leaf.attempts) + 64:
             order.renumber([a for a in order.members if a is not None])
         order.append(attempt)
         return

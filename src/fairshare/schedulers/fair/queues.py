@@ -160,7 +160,7 @@ class FairQueue(Queue[FairAttempt]):
     def empty(self) -> bool:
         """Whether it has no applications, so that it may be removed (Hadoop: FSQueue.isEmpty)."""
         if self.leaf:
-            return not self.applications and not self.assigned
+            return not self.attempts and not self.assigned
         return all(child.empty for child in self.children.values())
 
 

@@ -115,7 +115,7 @@ def _share_below(queue: FairQueue) -> None:
 
 
 def _share_among_applications(leaf: FairQueue) -> None:
-    runnable = [a for a in leaf.applications.values() if a.runnable]
+    runnable = [a for a in leaf.attempts.values() if a.runnable]
     if not runnable:
         return
     if not leaf.policy.shared_types(len(leaf.fair_share)):  # fifo: the others keep what they had

@@ -50,7 +50,7 @@ def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:
     """The applications with unmet demand whose next check is due, in the order of the policy."""
     found = [
         attempt
-        for attempt in leaf.applications.values()
+        for attempt in leaf.attempts.values()
         if attempt.runnable
         and attempt.demand != attempt.used
         and now_ms >= attempt.next_starvation_check_ms

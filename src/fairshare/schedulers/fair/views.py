@@ -50,7 +50,7 @@ def sums_with(queue: FairQueue, below: Sequence[Sums], size: int) -> Sums:
 
 
 def _sums_of(queue: FairQueue, size: int) -> Sums:
-    own = queue.applications.values()
+    own = queue.attempts.values()
     keys = [key.anywhere for a in own for key in a.asks.wanting if key.anywhere is not None]
     reserved = [r.resource for a in own if a.reservations for r in a.reservations.values()]
     return Sums(

@@ -54,7 +54,7 @@ class FifoState(BaseState[FifoAttempt]):
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
-        if len(self.line.members) > 2 * len(self.queues[DEFAULT].applications) + 64:
+        if len(self.line.members) > 2 * len(self.queues[DEFAULT].attempts) + 64:
             self.line.renumber([a for a in self.line.members if a is not None])
         self.line.append(self.attempts[event.application])
 

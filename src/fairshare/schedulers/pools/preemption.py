@@ -45,7 +45,7 @@ def _kill(state: PoolsState, step: Step, kind: int, need: int) -> None:
     found: list[tuple[Pool, ContainerAllocated]] = [
         (pool, record)
         for pool in above
-        for job in pool.applications.values()
+        for job in pool.attempts.values()
         for record in job.containers.values()
         if record.resource[place] and record.container != job.master
     ]

@@ -107,7 +107,7 @@ class IntraQueue:
         queue, label = leaf.queue, leaf.label
         applications = [
             attempt
-            for attempt in queue.applications.values()
+            for attempt in queue.attempts.values()
             if attempt.stage in (Stage.WAITING, Stage.ACTIVE)
         ]
         if len(applications) == 1:

@@ -34,7 +34,7 @@ class Selection:
         if not self.containers and not self.reserved:
             return []
         found = {}
-        for attempt in leaf.queue.applications.values():
+        for attempt in leaf.queue.attempts.values():
             if sizes := self.chosen_of(attempt, leaf.label):
                 found[attempt.id] = sizes
         numbers = list(found)
@@ -183,7 +183,7 @@ def _take_strangers(
             continue
         found = [
             record
-            for attempt in claim.queue.applications.values()
+            for attempt in claim.queue.attempts.values()
             for record in attempt.containers.values()
             if state.label_of(state.nodes[record.node]) == claim.label
             and not attempt.asks.keys[(record.priority, record.request)].label
