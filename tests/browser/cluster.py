@@ -116,7 +116,7 @@ def running(
     engine = ManualEngine(state / "containers", *offered)
     engine.uses = uses
     ready = threading.Event()
-    told: list[Cluster] = []
+    reported: list[Cluster] = []
     failures: list[BaseException] = []
     end: list[Callable[[], None]] = []
 
@@ -128,7 +128,7 @@ def running(
                 web = _web(server)
                 loop = asyncio.get_running_loop()
                 end.append(lambda: loop.call_soon_threadsafe(setattr, web, "should_exit", True))
-                told.append(Cluster(server, engine, server.url))
+                reported.append(Cluster(server, engine, server.url))
                 serving = asyncio.create_task(web.serve([listener]))
                 ready.set()
                 while not web.should_exit:
@@ -152,11 +152,11 @@ def running(
         assert ready.wait(READY_S), "the server did not start"
         if failures:
             raise failures[0]
-        yield told[0]
+        yield reported[0]
     finally:
         for stop in end:
             stop()
-        for cluster in told:
+        for cluster in reported:
             cluster.http.close()
         thread.join(30)
     if failures:

@@ -133,9 +133,11 @@ def test_who_is_held_back_reads_why_with_numbers_and_a_remedy(visit, fair):
     page = open_one(visit, fair, "load again")
     page.locator(".verdict", has_text="Held back for").wait_for()
     first = page.locator(".reasons > .first")
-    told = fair.http.get(f"/applications/{ids(fair)['load again']}/reasons").json()["reasons"][0]
-    assert told["sentence"] in first.inner_text()
-    assert told["remedy"] in first.inner_text()
+    reported = fair.http.get(f"/applications/{ids(fair)['load again']}/reasons").json()["reasons"][
+        0
+    ]
+    assert reported["sentence"] in first.inner_text()
+    assert reported["remedy"] in first.inner_text()
     page.locator(".phase.held").wait_for()
 
 

@@ -74,7 +74,7 @@ def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
 def test_every_field_of_the_fair_schedulers_document_is_shown(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod.serving"))
     assert field(page, "Used Resources") == "Used Resources 6 GiB 6"
-    told = fair.queue("root.prod.serving")
+    reported = fair.queue("root.prod.serving")
     for title, name in (
         ("Min Resources", "min_share"),
         ("Max Resources", "max_share"),
@@ -82,7 +82,7 @@ def test_every_field_of_the_fair_schedulers_document_is_shown(visit, fair):
         ("Steady Fair Share", "steady_fair_share"),
     ):
         most = 32 if name == "max_share" else 2**63
-        assert field(page, title).endswith(f"GiB {min(told[name]['vcores'], most)}"), title
+        assert field(page, title).endswith(f"GiB {min(reported[name]['vcores'], most)}"), title
     assert field(page, "Num Active Applications") == "Num Active Applications 1"
     assert field(page, "Num Pending Applications") == "Num Pending Applications 0"
 
@@ -250,11 +250,11 @@ def test_a_number_explains_itself_and_escape_puts_it_away(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml.training"))
     share = page.locator(".matrix tr", has_text="Instantaneous Fair Share").locator("button").first
     share.click()
-    told = page.get_by_role("dialog")
-    assert "at least the minimum" in told.inner_text()
-    assert "root.ml.tuning, weight 1" in told.inner_text()
+    reported = page.get_by_role("dialog")
+    assert "at least the minimum" in reported.inner_text()
+    assert "root.ml.tuning, weight 1" in reported.inner_text()
     page.keyboard.press("Escape")
-    assert told.count() == 0
+    assert reported.count() == 0
     assert share.evaluate("e => e === document.activeElement")
 
 
@@ -383,10 +383,10 @@ def test_a_thousand_queues_are_a_few_rows_and_the_last_is_reached(visit, tmp_pat
 def test_before_anything_was_submitted_the_page_says_how(visit, tmp_path):
     with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
         page = ready(visit(cluster.url))
-        told = page.get_by_label("First steps")
-        assert "fairshare submit --queue" in told.inner_text()
+        reported = page.get_by_label("First steps")
+        assert "fairshare submit --queue" in reported.inner_text()
         cluster.submit("root.etl")
-        told.wait_for(state="detached")
+        reported.wait_for(state="detached")
 
 
 def with_tokens(given: LiveSettings) -> LiveSettings:
@@ -438,8 +438,8 @@ def test_what_is_owed_is_told_with_its_causes_and_who_waits(visit, tmp_path):
         page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod.serving"))
         part = page.locator(".owed-parts li", has_text="held by others")
         part.wait_for()
-        told = cluster.http.get("/pages/queues/root.prod.serving/owed").json()["parts"]
-        assert told[0]["sentence"] in part.inner_text()
+        reported = cluster.http.get("/pages/queues/root.prod.serving/owed").json()["parts"]
+        assert reported[0]["sentence"] in part.inner_text()
         assert page.locator(".owed-bar .cause.held").count() == 1
         part.get_by_role("button").click()
         page.get_by_role("dialog", name="Owed: held by others").wait_for()

@@ -42,9 +42,9 @@ def judged(
     properties: dict[str, str] | None = None,
 ) -> str | None:
     """What is found at the last of the document's steps."""
-    told = [*steps, {theirs["kind"]: "all"}] if theirs["kind"] != "move" else list(steps)
-    document = {"steps": told, "properties": properties or {}}
-    count = len(told) - 1
+    reported = [*steps, {theirs["kind"]: "all"}] if theirs["kind"] != "move" else list(steps)
+    document = {"steps": reported, "properties": properties or {}}
+    count = len(reported) - 1
     left = [before] * count + [theirs]
     right = [ours_before or before] * count + [ours]
     return found(Both(document, count, left, right))
@@ -72,7 +72,7 @@ def test_an_application_that_stood_in_two_lists_leaves_an_entry_behind() -> None
 
 
 @pytest.mark.parametrize(
-    ("before", "theirs", "ours", "told"),
+    ("before", "theirs", "ours", "reported"),
     [
         (TWICE, (1, 0, 1), (0, 0, 1), {"ask": {"app": "x"}}),  # no priority was given
         (TWICE, (0, 0, 1), (0, 0, 0), PRIORITY),  # we have lost one
@@ -85,10 +85,12 @@ def test_other_numbers_in_a_leaf_are_compared(
     before: dict[str, Any],
     theirs: tuple[int, int, int],
     ours: tuple[int, int, int],
-    told: dict[str, Any],
+    reported: dict[str, Any],
 ) -> None:
     over = app("FINISHED")
-    assert judged(before, step(over, theirs, "finish"), step(over, ours, "finish"), told) is None
+    assert (
+        judged(before, step(over, theirs, "finish"), step(over, ours, "finish"), reported) is None
+    )
 
 
 def test_an_application_with_an_entry_left_that_has_not_left_its_leaf_is_compared() -> None:
@@ -105,7 +107,7 @@ def test_one_that_waits_and_is_served_in_a_fair_leaf_after_a_move() -> None:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "told"),
+    ("theirs", "ours", "reported"),
     [
         (step(app("PENDING"), (0, 1, 1), events=[GRANT]), WAITS, PRIORITY),  # it was not moved
         (step(app("RUNNING"), (1, 0, 1), events=[GRANT]), WAITS, MOVE),  # it waits no longer
@@ -114,9 +116,9 @@ def test_one_that_waits_and_is_served_in_a_fair_leaf_after_a_move() -> None:
     ],
 )
 def test_other_grants_are_compared(
-    theirs: dict[str, Any], ours: dict[str, Any], told: dict[str, Any]
+    theirs: dict[str, Any], ours: dict[str, Any], reported: dict[str, Any]
 ) -> None:
-    assert judged(WAITS, theirs, ours, told) is None
+    assert judged(WAITS, theirs, ours, reported) is None
 
 
 def test_one_that_waits_is_served_though_its_last_container_has_ended_some_steps_before() -> None:
@@ -128,10 +130,10 @@ def test_one_that_waits_is_served_though_its_last_container_has_ended_some_steps
         "release",
         [{"event": "completed", "app": "x", "node": "n1"}],
     )
-    told = [MOVE, {"release": {"app": "x"}}, {"advance": 1}, {"heartbeat": "all"}]
+    reported = [MOVE, {"release": {"app": "x"}}, {"advance": 1}, {"heartbeat": "all"}]
 
     def after(*steps: dict[str, Any]) -> str | None:
-        return found(Both({"steps": told, "properties": {}}, 3, [*steps, theirs], [rests] * 4))
+        return found(Both({"steps": reported, "properties": {}}, 3, [*steps, theirs], [rests] * 4))
 
     assert after(WAITS, released, rests) == "x is served though it waits"
     assert after(WAITS, rests, rests) is None

@@ -118,8 +118,10 @@ def test_a_run_ends_where_hadoop_compares_parts_of_different_queues(ours: dict[s
 
 def comes_back(state: str, *, error: str | None = None) -> dict[str, Any]:
     """A step in which `x` comes back into a queue that is gone, and one that follows."""
-    told = "Application killed on recovery as it was submitted to queue b which no longer exists"
-    apps = {"x": {"state": state, "diagnostics": told if state == "KILLED" else ""}}
+    reported = (
+        "Application killed on recovery as it was submitted to queue b which no longer exists"
+    )
+    apps = {"x": {"state": state, "diagnostics": reported if state == "KILLED" else ""}}
     events = [{"event": "app", "app": "x", "state": state}]
     first = {"step": 0, "kind": "submit", "events": events, "state": {"apps": apps}}
     if error is not None:

@@ -160,17 +160,20 @@ def test_a_user_sees_not_into_the_processes_of_another(cluster):
 
 
 def test_who_has_no_account_or_is_root_submits_nothing(cluster):
-    for user, told in (("who-is-this", "there is no account 'who-is-this'"), ("root", "is root")):
+    for user, reported in (
+        ("who-is-this", "there is no account 'who-is-this'"),
+        ("root", "is root"),
+    ):
         with cluster.client(user) as http:
             body = {"queue": "a", "tasks": [{"command": "id", "resources": SMALL}]}
             answer = http.post("/applications", json=body)
             assert (answer.status_code, answer.json()["code"]) == (409, "no-account")
-            assert told in answer.json()["message"]
+            assert reported in answer.json()["message"]
             yarn = cluster.server.url + "/ws/v1/cluster/apps"
             name = http.post(f"{yarn}/new-application").json()["application-id"]
             answer = http.post(yarn, json={"application-id": name, "queue": "root.a"})
             assert answer.status_code == 400
-            assert told in answer.text
+            assert reported in answer.text
 
 
 def test_nodes_say_so(cluster):
@@ -244,8 +247,8 @@ def test_without_what_it_needs_the_server_refuses_to_start(folder, tmp_path, rea
     (conf / "fairshare.toml").write_text(text)
     done = fairshare("serve", "--conf", conf, "--state", state, "--port", "0")
     assert done.returncode in (1, 2)
-    told = "is closed to others" if reason == "closed" else "needs [authentication]"
-    assert told in done.stderr
+    reported = "is closed to others" if reason == "closed" else "needs [authentication]"
+    assert reported in done.stderr
 
 
 def test_output_in_a_users_file_is_written_and_read_with_that_users_rights(cluster, folder):

@@ -94,30 +94,35 @@ def place(tmp_path: Path, request: pytest.FixtureRequest):
 
 
 def test_a_refresh_takes_the_file_over_or_refuses_it_whole(place: Place) -> None:
-    code, told = place("submit", "--queue", "b", "--memory", "64", "--no-wait", "--", "sleep", "60")
-    assert code == 0, told
+    code, reported = place(
+        "submit", "--queue", "b", "--memory", "64", "--no-wait", "--", "sleep", "60"
+    )
+    assert code == 0, reported
     place.capacity(a=100)
-    code, told = place("admin", "refresh-queues")
+    code, reported = place("admin", "refresh-queues")
     assert code == 1
-    assert "root.b is deleted from the new capacity scheduler configuration, but the queue" in told
+    assert (
+        "root.b is deleted from the new capacity scheduler configuration, but the queue" in reported
+    )
     assert "root.b" in place("queues", "--json")[1]
     place.capacity(a=50, b=30, c=20)
     assert place("admin", "refresh-queues") == (0, "the configuration was read again\n")
     assert "root.c" in place("queues", "--json")[1]
-    code, told = place("admin", "config", "show")
-    assert (code, "MutableConfScheduler" in told) == (1, True)
+    code, reported = place("admin", "config", "show")
+    assert (code, "MutableConfScheduler" in reported) == (1, True)
 
 
 @pytest.mark.parametrize("place", [STORE], indirect=True)
 def test_changes_by_document_outlive_the_server(place: Place) -> None:
     add = ("admin", "config", "add-queue", "root.lab", "capacity=10", "--set")
-    code, told = place(*add, "root.b:capacity=20")
+    code, reported = place(*add, "root.b:capacity=20")
     assert code == 1
     assert (
-        "Failed to re-init queues : Illegal capacity sum of 0.9 for children of queue root" in told
+        "Failed to re-init queues : Illegal capacity sum of 0.9 for children of queue root"
+        in reported
     )
-    code, told = place(*add, "root.b:capacity=30")
-    assert (code, told) == (0, "the configuration was changed: version 2\n")
+    code, reported = place(*add, "root.b:capacity=30")
+    assert (code, reported) == (0, "the configuration was changed: version 2\n")
     place.stop()
     place.start()
     assert "root.lab" in place("queues", "--json")[1]

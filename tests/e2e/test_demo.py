@@ -152,9 +152,9 @@ def test_the_work_goes_on_and_is_right_when_the_server_is_killed_and_started_aga
     start: Start, place: Path
 ) -> None:
     output = run_to_the_end(start, place, "--crash")
-    told = re.search(r"of (\d+) containers (\d+) run on, (\d+) have ended meanwhile", output)
-    assert told is not None, output
-    count, alive, ended = map(int, told.groups())
+    reported = re.search(r"of (\d+) containers (\d+) run on, (\d+) have ended meanwhile", output)
+    assert reported is not None, output
+    count, alive, ended = map(int, reported.groups())
     assert count == alive + ended >= 2
 
 

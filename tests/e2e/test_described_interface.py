@@ -40,9 +40,9 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
             command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
         )
         assert cluster.http.get("/cluster").status_code == 200
-    told = f"{found.stdout}\n{found.stderr}\n{shlex.join(command)}"
-    assert found.returncode == 0, told
+    reported = f"{found.stdout}\n{found.stderr}\n{shlex.join(command)}"
+    assert found.returncode == 0, reported
     selected, tested = (
         int(re.search(rf"{word}: (\d+)", found.stdout)[1]) for word in ("Selected", "Tested")
     )
-    assert selected == tested > 50, told
+    assert selected == tested > 50, reported

@@ -90,10 +90,10 @@ def test_a_full_disk_ends_the_server_with_a_word_and_nothing_acknowledged_is_los
             accepted.append(answer.json()["id"])
         else:
             pytest.fail("the disk was never full")
-        _, told = process.communicate(timeout=60)
+        _, reported = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "the server had to stop" in told
-    assert JOURNAL_FILE in told
+    assert "the server had to stop" in reported
+    assert JOURNAL_FILE in reported
     assert len(accepted) > 10
     with running(start(conf)) as url:
         listed = httpx.get(f"{url}/api/v1/applications", timeout=30).json()["applications"]
@@ -110,11 +110,11 @@ def test_a_truncated_journal_is_refused_with_what_to_do(conf):
     with journal.open("r+b") as file:
         file.truncate(size // 2)
     process = start(conf)
-    _, told = process.communicate(timeout=60)
+    _, reported = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert str(journal) in told
-    assert "restore it from a copy" in told
-    assert "Traceback" not in told
+    assert str(journal) in reported
+    assert "restore it from a copy" in reported
+    assert "Traceback" not in reported
 
 
 def test_some_hundred_clients_at_once_are_all_answered(conf):
@@ -164,8 +164,8 @@ def test_a_stream_over_a_socket_goes_on_where_it_broke_off(conf):
         with httpx.stream("GET", f"{url}/api/v1/events", headers=headers, timeout=30) as stream:
             for line in stream.iter_lines():
                 if line.startswith("data: "):
-                    told = json.loads(line[6:])
-                    if any(one["type"] == "ApplicationSubmitted" for one in told["events"]):
+                    reported = json.loads(line[6:])
+                    if any(one["type"] == "ApplicationSubmitted" for one in reported["events"]):
                         break
                 if line.startswith("id: "):
                     seen.append(int(line[4:]))

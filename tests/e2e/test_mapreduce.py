@@ -367,9 +367,9 @@ def test_an_interrupted_job_is_killed_and_leaves_nothing(url, client, tmp_path):
     )
     until((tmp_path / "began").exists)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=PATIENCE_S)
+    _, reported = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    application = told.split()[0]
-    assert f"{application} is killed" in told
+    application = reported.split()[0]
+    assert f"{application} is killed" in reported
     assert client.application(application).state == "KILLED"
     assert not (tmp_path / "out").exists()

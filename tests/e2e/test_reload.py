@@ -135,9 +135,11 @@ def test_weights_limits_and_policies_change_without_a_restart(start):
     error = server.until(lambda: server.configuration()["error"])
     assert f"{server.file}:3:" in error["message"]
     assert server.queues()["root.a"]["weight"] == 3
-    told = server.verb("status").stdout
-    assert "the file cannot be used, and the last good one is in force" in " ".join(told.split())
-    assert f"{server.file}:3:" in told
+    reported = server.verb("status").stdout
+    assert "the file cannot be used, and the last good one is in force" in " ".join(
+        reported.split()
+    )
+    assert f"{server.file}:3:" in reported
 
     server.file.write_text(LIMITED)
     server.until(lambda: server.configuration()["error"] is None)

@@ -63,7 +63,7 @@ def serving(conf, tmp_path):  # noqa: F811
 def test_tokens_stand_nowhere_but_where_they_belong(serving):
     server, state, token = serving
     secret = token.split("_", 2)[2]
-    told = []
+    reported = []
     with httpx.Client(
         base_url=server.url, headers={"Authorization": f"Bearer {token}"}, trust_env=False
     ) as http:
@@ -86,10 +86,10 @@ def test_tokens_stand_nowhere_but_where_they_belong(serving):
             *("/ws/v1/cluster/apps", f"/ws/v1/cluster/apps/{name}", "/ws/v1/cluster/nothing"),
             *(f"/ws/v1/cluster/apps?user.name={token}", f"/api/v1/applications?state={'x'}"),
         ):
-            told.append(http.get(path).text)
+            reported.append(http.get(path).text)
         wrong = {"Authorization": f"Bearer {token}x", "Cookie": f"hadoop.auth={token}"}
-        told.append(http.get("/api/v1/cluster", headers=wrong).text)
-        told.append(http.post(f"/api/v1/applications/{name}/register", json={"a": 1}).text)
+        reported.append(http.get("/api/v1/cluster", headers=wrong).text)
+        reported.append(http.post(f"/api/v1/applications/{name}/register", json={"a": 1}).text)
     # The driver's own token, as the driver alone has it.
     (pid,) = [
         pid
@@ -106,7 +106,7 @@ def test_tokens_stand_nowhere_but_where_they_belong(serving):
     assert len(of_driver) == len("fsd_1_") + 43
     assert holders_of(secret, state) == []
     assert holders_of(of_driver, state) == []
-    for text in told:
+    for text in reported:
         assert of_driver not in text
         if f"user {token}" not in text and "impersonate" not in text:
             assert secret not in text

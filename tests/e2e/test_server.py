@@ -389,9 +389,9 @@ def test_a_restart_keeps_what_runs(serve, tmp_path, number):
     name = server.run(f"echo started; until [ -e {go} ]; do sleep 0.05; done; echo done")
     server.until(lambda: server.log(server.running(name)["id"]))
     server.process.send_signal(number)
-    told, _ = server.process.communicate(timeout=PATIENCE_S)
+    reported, _ = server.process.communicate(timeout=PATIENCE_S)
     server.http.close()
-    assert told.startswith("1 application with 1 container keeps running.\n")
+    assert reported.startswith("1 application with 1 container keeps running.\n")
     go.touch()
     again = serve()
     assert again.url == server.url

@@ -106,7 +106,7 @@ def plain_text_ends_in_order(url):
 
 
 @pytest.mark.parametrize(
-    ("files", "line", "told"),
+    ("files", "line", "reported"),
     [
         ({"key": None}, 5, "certificate without key"),
         ({"certificate": None}, 5, "key without certificate"),
@@ -122,13 +122,13 @@ def test_what_is_no_certificate_with_its_key_is_told_with_its_place(
     tmp_path,
     files,
     line,
-    told,
+    reported,
 ):
     with_tls(conf, certificates, **files)
     done = fairshare("serve", "--conf", conf, "--state", tmp_path / "state", "--port", "0")
     assert done.returncode == 2
     assert f"{conf / 'fairshare.toml'}:{line}" in done.stderr
-    assert told in done.stderr
+    assert reported in done.stderr
     assert not (tmp_path / "state").exists()
 
 

@@ -180,8 +180,8 @@ def test_an_application_that_runs_is_looked_into_and_killed(client):
         with pytest.raises(APIError, match="not supported"):
             client.cluster_change_application_priority(name, 5)
     expiry = "2099-01-01T00:00:00.000+0000"
-    told = client.cluster_update_application_timeout(name, "LIFETIME", expiry).data["timeout"]
-    assert told["expiryTime"] == expiry
+    reported = client.cluster_update_application_timeout(name, "LIFETIME", expiry).data["timeout"]
+    assert reported["expiryTime"] == expiry
     assert client.cluster_application_timeout(name, "LIFETIME").data["timeout"]["type"] == (
         "LIFETIME"
     )

@@ -178,10 +178,10 @@ def users_table(fact: Fact) -> None:
 def _users_of(fact: Fact) -> dict[str, bool]:
     """The users of a leaf and whether they are active, as a view shows them."""
     manager = _manager(1.0, 2 * sum(user["used"] + user["asks"] for user in fact["users"].values()))
-    for name, told in fact["users"].items():
-        _use(manager, name, told["used"])
-        if told["asks"]:
-            _ask(manager, len(manager.state.applications), told["asks"] // STEP, beats=0)
+    for name, reported in fact["users"].items():
+        _use(manager, name, reported["used"])
+        if reported["asks"]:
+            _ask(manager, len(manager.state.applications), reported["asks"] // STEP, beats=0)
     assert isinstance(manager.scheduler, CapacityScheduler)
     (queue,) = (view for view in queue_views(manager.scheduler.state, 0) if view.name == "root.a")
     assert queue.capacity is not None
@@ -191,15 +191,15 @@ def _users_of(fact: Fact) -> dict[str, bool]:
     return {user.name: user.active for user in users}
 
 
-def _is_served(told: Fact) -> bool:
+def _is_served(reported: Fact) -> bool:
     """Whether a user who uses so much, of a limit as told, gets one more container."""
-    limit = told["max_resource"]
+    limit = reported["max_resource"]
     # A user has at most the guarantee: a larger limit is that of a larger queue.
     guarantee = max(limit, 2048)
     manager = _manager(limit / guarantee, 4 * guarantee, guarantee)
-    _use(manager, "u", told["used"])
-    _ask(manager, 1, told["asks"] // STEP)
-    return bool(_used(manager, "u") > told["used"])
+    _use(manager, "u", reported["used"])
+    _ask(manager, 1, reported["asks"] // STEP)
+    return bool(_used(manager, "u") > reported["used"])
 
 
 def _manager(weight: float, total: int, guarantee: int = 2048) -> ResourceManager:

@@ -19,17 +19,17 @@ from .fact import vector
 NAMES = ("memory-mb", "vcores", "yarn.io/gpu")
 
 
-def amounts(told: Mapping[str, Any], size: int = 2) -> Resource:
+def amounts(reported: Mapping[str, Any], size: int = 2) -> Resource:
     """Amounts in the order of `NAMES`, of which there are `size`."""
-    return vector(told, NAMES[:size])
+    return vector(reported, NAMES[:size])
 
 
 def manager_of(queues: dict[str, QueueSettings], **settings: Any) -> ResourceManager:
     """A manager with a configured Capacity Scheduler; raises ValueError if it is refused."""
     types = ResourceTypes()
     manager = ResourceManager(CapacityScheduler(types))
-    told = CapacitySettings(types=types, queues=queues, **settings)
-    events = manager.handle(0, LoadConfiguration(msgspec.json.encode(told), 1))
+    reported = CapacitySettings(types=types, queues=queues, **settings)
+    events = manager.handle(0, LoadConfiguration(msgspec.json.encode(reported), 1))
     refused = [event for event in events if isinstance(event, RequestRefused)]
     if refused:
         raise ValueError(refused[0].reason)

@@ -68,9 +68,13 @@ def fair_shares(fact: Fact) -> None:
 def guarantee_split(fact: Fact) -> None:
     """A pool's minimum, divided between its jobs."""
     jobs = []
-    for told in fact["jobs"]:
+    for reported in fact["jobs"]:
         slots = Slots()
-        slots.needed, slots.weight, slots.deficit = told["tasks"], told["weight"], told["deficit"]
+        slots.needed, slots.weight, slots.deficit = (
+            reported["tasks"],
+            reported["weight"],
+            reported["deficit"],
+        )
         jobs.append(slots)
     split(fact["guarantee"], jobs)
     expect([slots.min for slots in jobs], fact["min"])
@@ -115,13 +119,13 @@ def order(fact: Fact) -> None:
     items: dict[str, dict[str, Any]] = fact["items"]
 
     def rank(name: str) -> object:
-        told = items[name]
+        reported = items[name]
         return fair_rank(
-            told["running"],
-            told["demand"],
-            told.get("min", 0),
-            told.get("weight", 1.0),
-            told.get("start", 0),
+            reported["running"],
+            reported["demand"],
+            reported.get("min", 0),
+            reported.get("weight", 1.0),
+            reported.get("start", 0),
             name,
         )
 

@@ -34,20 +34,20 @@ def compute_shares(fact: Fact) -> None:
 class Sibling:
     """What a policy compares, from a fact."""
 
-    def __init__(self, told: Fact, names: tuple[str, ...], rank: int) -> None:
-        self.used: Resource = vector(told.get("usage", {}), names)
-        self.demand: Resource = vector(told.get("demand", {}), names)
-        self.min_share: Resource = vector(told.get("min", {}), names)
-        self.weight = float(told.get("weight", 1.0))
+    def __init__(self, reported: Fact, names: tuple[str, ...], rank: int) -> None:
+        self.used: Resource = vector(reported.get("usage", {}), names)
+        self.demand: Resource = vector(reported.get("demand", {}), names)
+        self.min_share: Resource = vector(reported.get("min", {}), names)
+        self.weight = float(reported.get("weight", 1.0))
         self.rank = rank
 
 
 def compare(fact: Fact) -> None:
     """Which of two siblings is served first, whichever stands first."""
     names = tuple(fact["cluster"])
-    told = {letter: {"name": letter, **fact[letter]} for letter in "ab"}
-    by_age = sorted("ab", key=lambda x: (told[x].get("start", 0), str(told[x]["name"])))
-    siblings = {x: Sibling(told[x], names, rank) for rank, x in enumerate(by_age)}
+    reported = {letter: {"name": letter, **fact[letter]} for letter in "ab"}
+    by_age = sorted("ab", key=lambda x: (reported[x].get("start", 0), str(reported[x]["name"])))
+    siblings = {x: Sibling(reported[x], names, rank) for rank, x in enumerate(by_age)}
     key, _ = POLICIES[fact["policy"]].key(vector(fact["cluster"], names))
     for letters in ("ab", "ba"):
         expect(min(letters, key=lambda x: key(siblings[x])), fact["first"], f"of {letters}, first")

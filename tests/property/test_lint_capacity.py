@@ -79,9 +79,9 @@ def test_what_is_read_without_an_error_can_be_loaded(properties: dict[str, str])
     problems = Problems()
     base = {"root.queues": "a,b", "root.a.capacity": "60", "root.b.capacity": "40"}
     site = Site.of({P + name: value for name, value in {**base, **properties}.items()})
-    told = collect_capacity(site, problems)
-    manager = ResourceManager(CapacityScheduler(told.types))
-    events = manager.handle(0, LoadConfiguration(msgspec.json.encode(told), 1))
+    reported = collect_capacity(site, problems)
+    manager = ResourceManager(CapacityScheduler(reported.types))
+    events = manager.handle(0, LoadConfiguration(msgspec.json.encode(reported), 1))
     refused = any(isinstance(event, RequestRefused) for event in events)
     if not problems.errors:
         assert not refused

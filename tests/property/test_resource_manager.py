@@ -371,8 +371,8 @@ class Cluster(RuleBasedStateMachine):
             if application.state == ApplicationState.FINISHED and ended_by_itself:
                 assert application.tasks.complete
             limits = self.manager.scheduler.limits_of(application.id)
-            told = reasons(application, limits)
-            assert bool(told) >= bool(
+            reported = reasons(application, limits)
+            assert bool(reported) >= bool(
                 application.attempt.active and application.attempt.asks.wanting
             )
         if self.loaded:

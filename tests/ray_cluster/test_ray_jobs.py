@@ -141,8 +141,8 @@ def test_rays_token_is_the_users_token(tmp_path):
     server.state.mkdir(mode=0o700)
     server.start()
     try:
-        told = subprocess.check_output([*made, "--state", str(server.state)], text=True)
-        [token] = [word for word in told.split() if word.startswith("fst_")]
+        reported = subprocess.check_output([*made, "--state", str(server.state)], text=True)
+        [token] = [word for word in reported.split() if word.startswith("fst_")]
         printed, code = ray_job(server, command="list")
         assert (code, "Authentication required" in printed) == (1, True), printed
         headers = json.dumps({"Authorization": f"Bearer {token}"})

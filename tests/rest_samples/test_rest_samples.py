@@ -43,8 +43,8 @@ def test_every_difference_is_written_down(outcomes):
     patterns = known_patterns(DOCUMENT.read_text())
     differing = [outcome.name for outcome in outcomes if outcome.differences]
     unknown = unknown_differences(differing, patterns)
-    told = {outcome.name: outcome.differences for outcome in outcomes}
-    assert not unknown, "\n".join(f"{name}: {told[name][0]}" for name in unknown)
+    reported = {outcome.name: outcome.differences for outcome in outcomes}
+    assert not unknown, "\n".join(f"{name}: {reported[name][0]}" for name in unknown)
 
 
 def test_no_difference_is_written_down_that_is_gone(outcomes):

@@ -41,7 +41,7 @@ def test_a_published_file_is_read_or_refused_with_a_place(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "told"),
+    ("name", "line", "reported"),
     [
         (
             "006-zhengxle-hadoop-scheduler-config.xml",
@@ -52,12 +52,12 @@ def test_a_published_file_is_read_or_refused_with_a_place(path: Path) -> None:
         ("036-khaphan-github-data-engineering-bigdata-analysis.xml", 1, "missing child queue"),
     ],
 )
-def test_some_are_refused_for_known_reasons(name: str, line: int, told: str) -> None:
+def test_some_are_refused_for_known_reasons(name: str, line: int, reported: str) -> None:
     problems = Problems()
     path = CONFIGURATIONS / "capacity" / name
     site = read_site([(name, path.read_bytes())], problems)
     collect_capacity(site, problems, name)
-    assert any(p.line == line and told in p.message for p in problems.errors)
+    assert any(p.line == line and reported in p.message for p in problems.errors)
 
 
 def test_a_file_with_three_levels_has_all_its_queues() -> None:

@@ -7,15 +7,19 @@ from .conftest import PROXY
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.3"])
 def test_nobody_becomes_a_proxy_by_saying_so(attacked, address):
-    told = {"X-Forwarded-For": PROXY, "X-Forwarded-User": "postgres", "X-Forwarded-Proto": "https"}
-    with attacked.client(address=address, **told) as http:
+    reported = {
+        "X-Forwarded-For": PROXY,
+        "X-Forwarded-User": "postgres",
+        "X-Forwarded-Proto": "https",
+    }
+    with attacked.client(address=address, **reported) as http:
         answer = http.get("/api/v1/session")
     assert answer.status_code == 401
 
 
 def test_a_named_proxy_that_reports_addresses_is_believed_and_they_are_in_the_audit_log(attacked):
-    told = {"X-Forwarded-For": "198.51.100.9, 192.0.2.7", "X-Forwarded-User": "ann"}
-    with attacked.client(address=PROXY, **told) as http:
+    reported = {"X-Forwarded-For": "198.51.100.9, 192.0.2.7", "X-Forwarded-User": "ann"}
+    with attacked.client(address=PROXY, **reported) as http:
         session = http.get("/api/v1/session").json()
         assert (session["user"], session["proven"]) == ("ann", True)
         refused = http.post("/api/v1/applications/application_1_1/kill", json={})

@@ -17,5 +17,5 @@ def test_who_has_no_token_cannot_fill_the_logs(attacked):
                 assert read_to_end(one).startswith(b"HTTP/1.1 400")
     after = [file.stat().st_size for file in files]
     assert [more - less < 20_000 for less, more in zip(before, after, strict=True)] == [True, True]
-    told = attacked.audited(lambda line: line["address"] == "127.0.0.9")
-    assert told["code"] == "no-token"
+    reported = attacked.audited(lambda line: line["address"] == "127.0.0.9")
+    assert reported["code"] == "no-token"

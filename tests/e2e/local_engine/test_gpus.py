@@ -38,8 +38,8 @@ def test_containers_get_different_gpus_and_those_without_see_none(start):
         local.launch(on_gpus(number, line, amount))
     assert [gpus_of(reports, number) for number in (1, 2, 3)] == [("0",), ("1",), ()]
     until(lambda: all(text(local, shell(number, line)).endswith("\n") for number in (1, 2, 3)))
-    told = [text(local, shell(number, line)).strip() for number in (1, 2, 3)]
-    assert told == ["0/0/0", "1/1/1", "/void/"]
+    reported = [text(local, shell(number, line)).strip() for number in (1, 2, 3)]
+    assert reported == ["0/0/0", "1/1/1", "/void/"]
 
 
 def test_a_container_cannot_choose_another_gpu_by_its_own_variables(start):

@@ -31,9 +31,9 @@ def test_assign_puts_nodes_into_labels_or_into_none(run, cluster):
 def test_assign_says_which_nodes_are_not_there(run, cluster):
     cluster.answers["/admin/labels/assign"] = LABELS
     there = cluster.answers["/nodes"]["nodes"][0]["name"]
-    told = run("admin", "labels", "assign", f"{there}=gpu", "local-9=gpu").stderr
-    assert told.startswith("local-9 is absent")
-    assert told.count("is absent") == 1
+    reported = run("admin", "labels", "assign", f"{there}=gpu", "local-9=gpu").stderr
+    assert reported.startswith("local-9 is absent")
+    assert reported.count("is absent") == 1
 
 
 def test_remove_names_labels(run, cluster):

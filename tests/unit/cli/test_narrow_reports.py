@@ -40,6 +40,6 @@ def test_what_becomes_of_an_element_is_wrapped_below_itself() -> None:
 def test_what_comes_of_it_is_one_line_in_a_pipe() -> None:
     words = [*REPORTS["convert"]]
     done = CliRunner().invoke(fairshare, words, env={"COLUMNS": None})
-    told = [line for line in done.stdout.splitlines() if line.startswith("root.research ")]
-    assert len(told) == 1
-    assert told[0].endswith(".")
+    reported = [line for line in done.stdout.splitlines() if line.startswith("root.research ")]
+    assert len(reported) == 1
+    assert reported[0].endswith(".")

@@ -38,10 +38,10 @@ def test_several_seeds_give_means_and_intervals():
 
 
 def test_the_table_says_how_sure_the_numbers_are():
-    told = simulate(*FAULTS, "--seeds", "2")
-    assert told.exit_code == 0, told.output
-    assert "Runs          2, with the seeds 1 to 2; ± is half of a 95 % interval" in told.stdout
-    assert " ± " in told.stdout
+    reported = simulate(*FAULTS, "--seeds", "2")
+    assert reported.exit_code == 0, reported.output
+    assert "Runs          2, with the seeds 1 to 2; ± is half of a 95 % interval" in reported.stdout
+    assert " ± " in reported.stdout
 
 
 def test_the_report_of_one_seed_says_what_was_lost():
@@ -59,9 +59,9 @@ def test_the_report_of_one_seed_says_what_was_lost():
     ],
 )
 def test_options_without_effect_are_refused(options, words):
-    told = simulate(*options)
-    assert told.exit_code == 2
-    assert words in " ".join(told.stderr.split())
+    reported = simulate(*options)
+    assert reported.exit_code == 2
+    assert words in " ".join(reported.stderr.split())
 
 
 def test_the_same_seeds_give_the_same_bytes_whatever_the_hashes_of_python():

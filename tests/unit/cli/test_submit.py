@@ -327,9 +327,10 @@ def test_a_short_name_that_the_capacity_scheduler_finds_is_no_difference(run, cl
 
 def test_a_priority_without_effect_is_told(run, cluster):
     became(cluster, "root.students")
-    told = run("submit", "--priority", "10", "true").stderr
+    reported = run("submit", "--priority", "10", "true").stderr
     assert (
-        told == "priority 10 has no effect: the fair scheduler has no priorities of applications\n"
+        reported
+        == "priority 10 has no effect: the fair scheduler has no priorities of applications\n"
     )
     became(cluster, "root.students", 5, "capacity")
     assert "its priority is 5, not 10" in run("submit", "--priority", "10", "true").stderr

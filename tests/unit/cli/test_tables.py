@@ -52,8 +52,8 @@ def test_no_figure_is_cut(run, cluster, view, width):
 def test_columns_without_room_are_named_below_the_table(run):
     lines = run("queues", width=40).stdout.splitlines()
     assert lines[0].split() == ["Queue", "Use", "Used", "Fair"]
-    told = " ".join(" ".join(lines[-2:]).split())
-    assert told == "No room for: Steady, Min, Max, Run, Pend"
+    reported = " ".join(" ".join(lines[-2:]).split())
+    assert reported == "No room for: Steady, Min, Max, Run, Pend"
 
 
 def test_titles_are_broken_before_a_column_is_left_out(monkeypatch):

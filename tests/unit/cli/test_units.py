@@ -43,7 +43,7 @@ def test_a_variable_needs_a_name_and_an_equal_sign(text):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "reported"),
     [
         ("--memory", "99999999999999999999999g", "more than can be counted"),
         ("--lifetime", "99999999999999999999d", "longer than can be counted"),
@@ -55,15 +55,15 @@ def test_a_variable_needs_a_name_and_an_equal_sign(text):
         ("--tag", "", "a tag has 1 to 100 characters"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, value, told):
+def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, value, reported):
     done = CliRunner().invoke(fairshare, ["submit", option, value, "--", "true"])
     assert done.exit_code == 2
     assert f"'{option}'" in done.stderr
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "reported"),
     [
         ("--memory", "0", "a container needs at least 1m"),
         ("--vcores", "0", "0 is too small: write 1 or more"),
@@ -80,10 +80,10 @@ def test_what_cannot_be_counted_is_refused_by_the_name_of_its_option(option, val
         ("--lifetime", "0s", "no time at all"),
     ],
 )
-def test_an_amount_of_nothing_or_less_is_refused(option, value, told):
+def test_an_amount_of_nothing_or_less_is_refused(option, value, reported):
     done = CliRunner().invoke(fairshare, ["submit", f"{option}={value}", "--", "true"])
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 def test_the_help_says_what_a_value_is_and_not_how_it_is_parsed():

@@ -11,9 +11,11 @@ def test_a_queue_that_may_have_nothing_is_told_plainly():
     request = ResourceRequest(1, 0, "*", 1, (1024, 1))
     types = ResourceTypes()
     text = zero_amount(types, 7, 1, "root.a", [(request, ("memory-mb", "vcores"))])
-    told = in_plain_words(text)
-    assert told.startswith("queue root.a may have no memory-mb and no vcores (its maximum is 0): ")
-    assert "raised" in told
+    reported = in_plain_words(text)
+    assert reported.startswith(
+        "queue root.a may have no memory-mb and no vcores (its maximum is 0): "
+    )
+    assert "raised" in reported
 
 
 def test_a_container_beyond_all_measure_is_told_plainly():

@@ -23,9 +23,9 @@ def problems(directory: Path, scheduler: str, name: str, value: str) -> list[tup
         f"</property>\n<property><name>{name}</name><value>{value}</value></property>"
         "</configuration>"
     )
-    told = [one for one in lint(directory) if f"{name} has no effect" in one.message]
-    assert all(Path(one.file).name == "yarn-site.xml" for one in told)
-    return [(one.rule, one.line) for one in told]
+    reported = [one for one in lint(directory) if f"{name} has no effect" in one.message]
+    assert all(Path(one.file).name == "yarn-site.xml" for one in reported)
+    return [(one.rule, one.line) for one in reported]
 
 
 @pytest.mark.parametrize("scheduler", CLASSES)

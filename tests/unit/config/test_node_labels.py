@@ -99,14 +99,14 @@ def test_all_mistakes_in_the_tables_are_told_with_their_lines(tmp_path):
     toml = '[labels]\ngpu = "sometimes"\n[node_labels]\nn1 = "typo"\n'
     with pytest.raises(ConfigurationError) as error:
         read_directory(directory_of(tmp_path, toml))
-    told = [
+    reported = [
         (problem.line, problem.message)
         for problem in error.value.problems
         if problem.severity == "error"
     ]
-    assert [line for line, _ in told] == [2, 4]
-    assert "exclusive" in told[0][1]
-    assert "no label 'typo'" in told[1][1]
+    assert [line for line, _ in reported] == [2, 4]
+    assert "exclusive" in reported[0][1]
+    assert "no label 'typo'" in reported[1][1]
 
 
 def test_labels_need_to_be_switched_on(tmp_path):

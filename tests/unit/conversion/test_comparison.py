@@ -107,8 +107,8 @@ def test_applications_that_are_refused_now_are_told() -> None:
         "<queue name='b'/>"
     )
     comparison = compared(queues, arrival(0, "root.a.x", 4), arrival(0, "root.b", 4))
-    told = sentence(queue(comparison, "root.a.x"), ())
-    assert "has 1 application refused that were not" in told
+    reported = sentence(queue(comparison, "root.a.x"), ())
+    assert "has 1 application refused that were not" in reported
 
 
 def test_a_comparison_says_the_same_every_time() -> None:
@@ -181,9 +181,9 @@ def test_a_workload_that_fills_nothing_compares_nothing_and_says_so() -> None:
     assert comparison.used == pytest.approx(0.25, abs=0.1)
     assert "this compares nothing" in verdict(comparison)
     assert f"{comparison.used:.0%} of the cluster" in verdict(comparison)
-    told = sentence(queue(comparison, "root.ml"), ())
-    assert "fares alike" not in told
-    assert told.startswith("root.ml had room for all that it wanted, in both")
+    reported = sentence(queue(comparison, "root.ml"), ())
+    assert "fares alike" not in reported
+    assert reported.startswith("root.ml had room for all that it wanted, in both")
 
 
 def test_a_queue_at_its_own_maximum_is_compared_though_the_cluster_is_not_full() -> None:
@@ -264,8 +264,8 @@ def test_what_another_queue_lost_explains_what_this_one_gains_or_pays() -> None:
 
 
 def test_a_shorter_wait_is_not_explained_by_a_minimum_that_helped() -> None:
-    told = said(figures(42_000), figures(20_000), lost("maximum", "10 GB"))
-    assert told == (
+    reported = said(figures(42_000), figures(20_000), lost("maximum", "10 GB"))
+    assert reported == (
         "root.ml waits 48% of the time (20 s on average, before 42 s):"
         " its maximum of 10 GB does not hold there."
     )

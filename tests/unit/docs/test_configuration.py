@@ -29,7 +29,7 @@ def rows_of(name: str) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", section_of(name), re.MULTILINE))
 
 
-def told(default: object) -> str:
+def reported(default: object) -> str:
     """A default as the page writes it."""
     if default in (None, {}, (), ""):
         return "none"
@@ -47,7 +47,7 @@ def test_every_key_stands_on_the_page_with_its_default(name):
         default = field.default
         if default is msgspec.NODEFAULT:
             default = field.default_factory()
-        assert rows[key].partition(":")[0] == told(default), key
+        assert rows[key].partition(":")[0] == reported(default), key
 
 
 def test_the_page_has_the_sections_that_are_read():

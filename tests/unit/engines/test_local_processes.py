@@ -239,12 +239,12 @@ def watcher(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
 
 
 def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, watcher):
-    told: list[Input] = []
+    reported: list[Input] = []
     changed = threading.Condition()
 
     def report(message: Input) -> None:
         with changed:
-            told.append(message)
+            reported.append(message)
             changed.notify_all()
 
     container = container_id(1, 1, 1)
@@ -258,14 +258,14 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
         directory.exit.write_bytes(verdict(container, 4, "exit code 4", cannot_start=False))
         supervisor.kill()
     with changed:
-        assert changed.wait_for(lambda: len(told) == 2, 20)
+        assert changed.wait_for(lambda: len(reported) == 2, 20)
     started = ContainerStarted(container, holds_room=True)
-    assert told == [started, ContainerExited(container, 4, "exit code 4")]
+    assert reported == [started, ContainerExited(container, 4, "exit code 4")]
 
 
 def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monkeypatch):
     """What the files say must not be taken for nothing because too many files are open."""
-    told: list[Input] = []
+    reported: list[Input] = []
     ended = threading.Event()
     refused = threading.Event()
     read = adoption.read_exit
@@ -277,7 +277,7 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
         return read(of)
 
     def report(message: Input) -> None:
-        told.append(message)
+        reported.append(message)
         if isinstance(message, ContainerExited):
             ended.set()
 
@@ -289,5 +289,5 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
         watched = watcher(report, directory)
         assert ended.wait(20)
     assert refused.is_set()
-    assert told[-1] == ContainerExited(container, 4, "exit code 4")
+    assert reported[-1] == ContainerExited(container, 4, "exit code 4")
     assert watched.failure is None

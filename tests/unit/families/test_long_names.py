@@ -87,8 +87,8 @@ def test_a_draft_with_hostile_names_is_judged_at_once(kind, example, text):
 def test_a_full_name_that_is_too_long_is_told():
     configuration = read_directory(EXAMPLES / FAIR)
     problems, _ = judge_draft(family_of("fair"), nested(3, "q" * 400), "file.xml", configuration)
-    (told,) = [problem.message for problem in problems if "characters" in problem.message]
-    assert "1207 characters: 1000 are the most" in told
+    (reported,) = [problem.message for problem in problems if "characters" in problem.message]
+    assert "1207 characters: 1000 are the most" in reported
 
 
 def test_a_chain_of_queues_ends_where_its_names_are_too_long():

@@ -121,7 +121,7 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
 
 
 @pytest.mark.parametrize(
-    ("attempts", "diagnostics", "told"),
+    ("attempts", "diagnostics", "reported"),
     [
         (4, "exit code 1\nno such file", "4 times, the last time with exit code 1. no such file"),
         (4, "it ran too long", "4 times, the last time with exit code 1. it ran too long"),
@@ -134,10 +134,10 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
     ],
 )
 def test_how_often_a_task_failed_is_told_with_its_exit_code_once(
-    attempts: int, diagnostics: str, told: str
+    attempts: int, diagnostics: str, reported: str
 ) -> None:
     last = ContainerCompleted(7, 1, diagnostics)
-    assert _times_and_last(attempts, last).startswith(told)
+    assert _times_and_last(attempts, last).startswith(reported)
 
 
 def test_a_container_that_was_taken_away_does_not_count_as_a_failure(cluster: Cluster) -> None:

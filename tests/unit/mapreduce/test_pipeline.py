@@ -129,10 +129,10 @@ class Word(NamedTuple):
 def test_values_of_any_kind_come_back_as_they_were(run, parts):
     values = [1.5, None, (1, "a"), {"k": [b"x"]}, {3}, Word("w"), True, 10**40]
 
-    def told(key, found):
+    def reported(key, found):
         yield key, sorted(map(repr, found))
 
-    functions = {"mapper": lambda line: [("k", value) for value in values], "reducer": told}
+    functions = {"mapper": lambda line: [("k", value) for value in values], "reducer": reported}
     layout = run(b"a\n", reduces=1, mapper="m", functions=functions)
     assert parts(layout) == [f"k\t{sorted(map(repr, values))}\n".encode()]
 

@@ -15,7 +15,7 @@ def counters_of(layout, kind=MAP):
 
 
 def test_a_command_counts_and_tells_by_lines_of_stderr(prepare, capfdbinary):
-    told = (
+    reported = (
         "reporter:counter:Animals,black cats, 2",
         "reporter:counter:Animals,black cats,3",
         "reporter:counter:a,b:c,d,1",
@@ -23,7 +23,7 @@ def test_a_command_counts_and_tells_by_lines_of_stderr(prepare, capfdbinary):
         "reporter:counter:none",
         "an error: no",
     )
-    lines = " ".join(f"'{line}'" for line in told)
+    lines = " ".join(f"'{line}'" for line in reported)
     layout = prepare(b"a\n", reduces=0, mapper=f"printf '%s\\n' {lines} >&2; cat")
     task.attempt(layout, MAP, 0)
     assert counters_of(layout).sums["Animals"] == {"black cats": 5}
@@ -36,11 +36,11 @@ def test_a_command_finds_its_place_in_the_environment(prepare):
     layout = prepare(b"a\n", reduces=0, mapper="env | grep ^mapreduce_ | sort")
     task.attempt(layout, MAP, 0)
     text = (layout.task(MAP, 0) / "result").read_text()
-    told = dict(line.split("=", 1) for line in text.splitlines())
-    assert told["mapreduce_map_input_file"] == str(layout.output.parent / "in")
-    assert told["mapreduce_task_ismap"] == "true"
-    assert told["mapreduce_task_partition"] == "0"
-    assert told["mapreduce_job_reduces"] == "0"
+    reported = dict(line.split("=", 1) for line in text.splitlines())
+    assert reported["mapreduce_map_input_file"] == str(layout.output.parent / "in")
+    assert reported["mapreduce_task_ismap"] == "true"
+    assert reported["mapreduce_task_partition"] == "0"
+    assert reported["mapreduce_job_reduces"] == "0"
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_the_program_tells_a_failure_in_one_line(prepare, capfd, monkeypatch):
 
 
 def test_progress_is_written_now_and_then_and_never_above_one(tmp_path):
-    told = reporter.Reporter(tmp_path)
-    told.progress(2.0)
+    reported = reporter.Reporter(tmp_path)
+    reported.progress(2.0)
     first = (tmp_path / "progress.json").read_text()
     assert '"progress": 1.0' in first
-    told.progress(0.5)
+    reported.progress(0.5)
     assert (tmp_path / "progress.json").read_text() == first

@@ -244,10 +244,10 @@ def test_a_rule_that_somebody_may_reach_is_fine(path: str) -> None:
     ],
 )
 def test_a_rule_that_nobody_can_reach_is_told(path: str, message: str) -> None:
-    told = wrong(path)
-    assert told is not None
-    assert told.startswith("Illegal queue mapping ")
-    assert message in told
+    reported = wrong(path)
+    assert reported is not None
+    assert reported.startswith("Illegal queue mapping ")
+    assert message in reported
 
 
 def test_what_places_nobody_is_not_looked_at() -> None:

@@ -94,12 +94,12 @@ def plan(tmp_path, history, weight, *options):
 
 
 def test_the_first_line_says_that_the_history_is_reproduced(tmp_path, history):
-    told = plan(tmp_path, history, 3.0)
-    assert told.exit_code == 0, told.output
-    assert told.stdout.splitlines()[0] == (
+    reported = plan(tmp_path, history, 3.0)
+    assert reported.exit_code == 0, reported.output
+    assert reported.stdout.splitlines()[0] == (
         "the settings in force reproduce the history: 24 of 24 decisions"
     )
-    assert "No application ends at another time." in told.stdout
+    assert "No application ends at another time." in reported.stdout
 
 
 def test_a_lighter_queue_ends_later(tmp_path, history):
@@ -170,11 +170,11 @@ def convert(tmp_path, weight, history, *options):
 
 
 def test_a_conversion_is_compared_on_a_servers_own_history(tmp_path, history):
-    told = convert(tmp_path, 3.0, history)
-    assert told.exit_code == 0, told.output
-    assert "the settings in force reproduce the history: 24 of 24 decisions" in told.stdout
-    assert "fair → capacity" in told.stdout
-    assert "Nothing competed" not in told.stdout
+    reported = convert(tmp_path, 3.0, history)
+    assert reported.exit_code == 0, reported.output
+    assert "the settings in force reproduce the history: 24 of 24 decisions" in reported.stdout
+    assert "fair → capacity" in reported.stdout
+    assert "Nothing competed" not in reported.stdout
     answer = json.loads(convert(tmp_path, 3.0, history, "--json").stdout)
     assert answer["plan"]["scheduler_after"] == "capacity"
     assert answer["plan"]["whole"]["after"]["applications"] == 2
@@ -183,24 +183,24 @@ def test_a_conversion_is_compared_on_a_servers_own_history(tmp_path, history):
 
 def test_where_nothing_competed_a_plan_says_that_and_not_that_queues_fare_alike(tmp_path):
     state = recorded(tmp_path, tasks=1)
-    for told in (plan(tmp_path, state, 1.0), convert(tmp_path, 3.0, state)):
-        assert told.exit_code == 0, told.output
-        said = " ".join(told.stdout.split())
+    for reported in (plan(tmp_path, state, 1.0), convert(tmp_path, 3.0, state)):
+        assert reported.exit_code == 0, reported.output
+        said = " ".join(reported.stdout.split())
         assert "Nothing competed: at most 50% of the cluster was in use, and nothing had" in said
         assert "alike" not in said
 
 
 def test_a_conversion_needs_a_history_from_its_first_record(tmp_path, history, kept):
     kept.trim(0, 0)
-    told = convert(tmp_path, 3.0, history)
-    assert told.exit_code == 1
-    assert "no longer has its first record, and another scheduler cannot take up" in told.stderr
+    reported = convert(tmp_path, 3.0, history)
+    assert reported.exit_code == 1
+    assert "no longer has its first record, and another scheduler cannot take up" in reported.stderr
 
 
 def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):
-    told = plan(tmp_path, history, 1.0, "--fail-if", "a turnaround_mean > +10%")
-    assert told.exit_code == 1
-    assert "this holds: a turnaround_mean > +10%" in told.stderr
+    reported = plan(tmp_path, history, 1.0, "--fail-if", "a turnaround_mean > +10%")
+    assert reported.exit_code == 1
+    assert "this holds: a turnaround_mean > +10%" in reported.stderr
     assert plan(tmp_path, history, 1.0, "--fail-if", "all preempted > 0").exit_code == 0
 
 
@@ -220,11 +220,11 @@ def kept(history):
 def test_the_last_part_of_a_history_begins_with_a_state_that_the_journal_keeps(
     tmp_path, history, kept
 ):
-    told = plan(tmp_path, history, 3.0, "--last", "30s")
-    assert told.stdout.splitlines()[0] == (
+    reported = plan(tmp_path, history, 3.0, "--last", "30s")
+    assert reported.stdout.splitlines()[0] == (
         "the settings in force reproduce the history: 12 of 12 decisions"
     )
-    assert "while 4 containers were running" in told.stdout
+    assert "while 4 containers were running" in reported.stdout
     longer = json.loads(plan(tmp_path, history, 3.0, "--last", "14d", "--json").stdout)
     assert longer["proof"]["grants"] == 24
 
@@ -261,9 +261,9 @@ def test_another_scheduler_cannot_take_up_a_state(tmp_path, history, kept):
     conf = tmp_path / "conf"
     conf.mkdir()
     (conf / "yarn-site.xml").write_text(SITE.replace("fair.Fair", "fifo.Fifo"))
-    told = CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history)])
-    assert told.exit_code == 1
-    assert "another scheduler needs a history from its first record" in told.stderr
+    reported = CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history)])
+    assert reported.exit_code == 1
+    assert "another scheduler needs a history from its first record" in reported.stderr
 
 
 def test_a_trimmed_journal_without_a_state_is_refused(tmp_path, history, kept):
@@ -271,9 +271,9 @@ def test_a_trimmed_journal_without_a_state_is_refused(tmp_path, history, kept):
     kept.close()
     with contextlib.closing(sqlite3.connect(history / JOURNAL_FILE)) as file, file:
         file.execute("DELETE FROM snapshots")
-    told = plan(tmp_path, history, 3.0)
-    assert told.exit_code == 1
-    assert "has no state from which the rest could be simulated: raise" in told.stderr
+    reported = plan(tmp_path, history, 3.0)
+    assert reported.exit_code == 1
+    assert "has no state from which the rest could be simulated: raise" in reported.stderr
 
 
 @pytest.mark.parametrize(
@@ -286,15 +286,15 @@ def test_a_trimmed_journal_without_a_state_is_refused(tmp_path, history, kept):
     ],
 )
 def test_a_wrong_condition_is_refused(tmp_path, history, condition, words):
-    told = plan(tmp_path, history, 1.0, "--fail-if", condition)
-    assert told.exit_code != 0
-    assert words in " ".join(told.stderr.split())
+    reported = plan(tmp_path, history, 1.0, "--fail-if", condition)
+    assert reported.exit_code != 0
+    assert words in " ".join(reported.stderr.split())
 
 
 def test_a_directory_without_a_history_is_refused(tmp_path, history):
-    told = plan(tmp_path, tmp_path, 1.0)
-    assert told.exit_code == 1
-    assert "has no journal.sqlite3: name a server's state directory" in told.stderr
+    reported = plan(tmp_path, tmp_path, 1.0)
+    assert reported.exit_code == 1
+    assert "has no journal.sqlite3: name a server's state directory" in reported.stderr
 
 
 def test_a_condition_compares_with_history_or_an_amount():

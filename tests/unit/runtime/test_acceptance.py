@@ -59,13 +59,13 @@ def content(bench) -> bytes:
 
 
 @pytest.fixture
-def told() -> list[tuple[Any, UndecidedError]]:
+def reported() -> list[tuple[Any, UndecidedError]]:
     return []
 
 
 @pytest.fixture
-def served(make_bench, submit, told):
-    bench = make_bench(on_undecided=lambda given, error: told.append((given, error)))
+def served(make_bench, submit, reported):
+    bench = make_bench(on_undecided=lambda given, error: reported.append((given, error)))
     bench.join("n1")
     bench.runtime.turn(10_000, [submit()])
     return bench
@@ -79,7 +79,7 @@ def refusal(steps) -> RequestRefused:
 
 @pytest.mark.parametrize("kind", FROM_OUTSIDE, ids=lambda kind: kind.__name__)
 def test_a_defect_that_shows_before_anything_has_happened_refuses_one_input(
-    served, submit, told, kind
+    served, submit, reported, kind
 ):
     before, records = content(served), len(served.records)
     method = served.manager._inputs[kind]
@@ -88,7 +88,7 @@ def test_a_defect_that_shows_before_anything_has_happened_refuses_one_input(
     event = refusal(served.runtime.feed(11_000, [given]))
     assert event.code == "internal-error"
     assert "nothing has changed" in event.reason
-    assert [(one, type(error.__cause__)) for one, error in told] == [(given, KeyError)]
+    assert [(one, type(error.__cause__)) for one, error in reported] == [(given, KeyError)]
     served.manager._inputs[kind] = method
     assert content(served) == before
     assert len(served.records) == records
@@ -97,11 +97,11 @@ def test_a_defect_that_shows_before_anything_has_happened_refuses_one_input(
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_defect_that_shows_after_something_has_happened_stops_the_server(served, told, kind):
+def test_a_defect_that_shows_after_something_has_happened_stops_the_server(served, reported, kind):
     served.manager._inputs[kind] = Failing(None, after=True)
     with pytest.raises(KeyError, match="a defect"):
         served.runtime.feed(11_000, [sample(kind)])
-    assert told == []
+    assert reported == []
 
 
 def test_an_event_whose_handler_fails_counts_as_something_that_has_happened(served):
@@ -114,13 +114,13 @@ def test_an_event_whose_handler_fails_counts_as_something_that_has_happened(serv
         served.runtime.feed(11_000, [KillApplication(1)])
 
 
-def test_a_defect_of_the_schedulers_own_work_stops_the_server(served, told):
+def test_a_defect_of_the_schedulers_own_work_stops_the_server(served, reported):
     """A heartbeat keeps notes of its own while it goes on: they cannot be trusted any more."""
     kind = inputs.NodeBeat
     served.manager._inputs[kind] = Failing(None, after=False)
     with pytest.raises(UndecidedError):
         served.runtime.feed(11_000, [sample(kind)])
-    assert told == []
+    assert reported == []
 
 
 def test_a_runtime_that_nobody_watches_raises(bench):

@@ -111,20 +111,20 @@ REFUSED = {
 async def test_what_may_not_change_while_it_runs_is_refused_and_nothing_changes(
     place, server, lines, case
 ):
-    properties, told = REFUSED[case]
+    properties, reported = REFUSED[case]
     await server.service.ask(SubmitApplication("ann", "root.b"))
     settings, version = server.projections.loaded.settings, server.projections.loaded.version
     place.capacity(**{**properties, f"{P}root.a.user-limit-factor": 7})
     with pytest.raises(InputError) as caught:
         await server.configuration.refresh()
     assert "Failed to re-init queues : " in str(caught.value)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert (server.projections.loaded.settings, server.projections.loaded.version) == (
         settings,
         version,
     )
     assert queues(server) == {"root.a", "root.b"}
-    assert told in server.configuration.error.message
+    assert reported in server.configuration.error.message
     assert f"stays in force: {caught.value}" in lines.text
 
 

@@ -97,7 +97,7 @@ class Lines(logging.Handler):
 
 
 @pytest.fixture
-def told():
+def reported():
     logger = logging.getLogger("fairshare.configuration")
     lines = Lines()
     logger.addHandler(lines)
@@ -135,7 +135,7 @@ async def test_an_edited_file_is_in_force_without_a_restart(conf, server):
     assert b'"root.b"' in loads(server)[-1]
 
 
-async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, server, told):
+async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, server, reported):
     conf.write(BROKEN)
     await until(lambda: server.configuration.error is not None)
     error = server.configuration.error
@@ -144,7 +144,7 @@ async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, serve
     for _ in range(3):
         await server.configuration.look()
     assert weights(server) == {"root.a": 1.0}
-    (line,) = told(logging.ERROR)
+    (line,) = reported(logging.ERROR)
     assert f"{conf.file}:2:" in line
     assert server.configuration.error.since_ms == error.since_ms
     assert server.configuration.view().changed
@@ -154,15 +154,15 @@ async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, serve
     await until(lambda: server.configuration.error is None)
     assert weights(server) == {"root.a": 4.0}
     conf.write(BROKEN)
-    await until(lambda: len(told(logging.ERROR)) == 2)
+    await until(lambda: len(reported(logging.ERROR)) == 2)
 
 
-async def test_a_file_that_goes_away_is_told_once_and_stays_in_force(conf, server, told):
+async def test_a_file_that_goes_away_is_told_once_and_stays_in_force(conf, server, reported):
     conf.file.unlink()
-    await until(lambda: told(logging.WARNING))
+    await until(lambda: reported(logging.WARNING))
     for _ in range(3):
         await server.configuration.look()
-    assert len(told(logging.WARNING)) == 1
+    assert len(reported(logging.WARNING)) == 1
     assert weights(server) == {"root.a": 1.0}
     conf.queues(a=2)
     await until(lambda: weights(server) == {"root.a": 2.0})
@@ -175,12 +175,12 @@ async def test_properties_of_yarn_site_do_not_follow_the_file(conf, server):
     assert server.service.state.settings.maximum_allocation == (8192, 4)
 
 
-async def test_warnings_of_a_new_file_are_shown_and_logged(conf, server, told):
+async def test_warnings_of_a_new_file_are_shown_and_logged(conf, server, reported):
     conf.write("<allocations><queue name='a'/><nonsense/></allocations>")
     await until(lambda: server.configuration.view().problems)
     (problem,) = server.configuration.view().problems
     assert "nonsense" in problem.message
-    assert any("nonsense" in line for line in told(logging.WARNING))
+    assert any("nonsense" in line for line in reported(logging.WARNING))
 
 
 async def test_a_refresh_does_not_wait_and_takes_the_maximum_allocation_over(

@@ -16,10 +16,10 @@ def record(message, *arguments, **more):
 def test_json_has_a_line_for_each_entry_whatever_tenants_write():
     line = JsonFormatter().format(record("queue %s", 'a\n"b"'))
     assert "\n" not in line
-    told = json.loads(line)
-    assert told["message"] == 'queue a\n"b"'
-    assert (told["level"], told["logger"]) == ("INFO", "fairshare.x")
-    assert told["at"].endswith("Z")
+    reported = json.loads(line)
+    assert reported["message"] == 'queue a\n"b"'
+    assert (reported["level"], reported["logger"]) == ("INFO", "fairshare.x")
+    assert reported["at"].endswith("Z")
 
 
 def test_json_tells_an_event_by_its_fields():

@@ -97,12 +97,12 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
         'interactive_idle_by_queue_s = {"root.a" = 7}\n'
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
     )
-    told = {}
-    monkeypatch.setattr(engines, "LocalEngine", lambda path, **options: told.update(options))
+    reported = {}
+    monkeypatch.setattr(engines, "LocalEngine", lambda path, **options: reported.update(options))
     engines.local_engine(read_settings(directory, Overrides()), tmp_path)
     none = "image: this server runs no images (image_program in [engine])"
-    assert told.pop("images").problem == none
-    assert told == {
+    assert reported.pop("images").problem == none
+    assert reported == {
         "nodes": 2,
         "memory_mb": 1024,
         "vcores": 2,
@@ -130,15 +130,15 @@ def test_who_runs_the_server_is_an_administrator_under_any_scheduler(tmp_path, s
     assert found["administrators"] == f"{own_user()},root"
 
 
-@pytest.mark.parametrize(("nodes", "told"), [(1, []), (2, ["more-memory-than-the-machine"])])
+@pytest.mark.parametrize(("nodes", "reported"), [(1, []), (2, ["more-memory-than-the-machine"])])
 def test_nodes_that_offer_more_memory_than_the_machine_has_are_a_trap(
-    tmp_path, monkeypatch, nodes, told
+    tmp_path, monkeypatch, nodes, reported
 ):
     monkeypatch.setattr(settings_module, "physical_memory_mb", lambda: 16_000)
     directory = directory_of(tmp_path, "fair.FairScheduler")
     given = read_settings(directory, Overrides(nodes=nodes, memory_mb=9_000))
     traps = [one for one in given.warnings if one.severity == "trap"]
-    assert [one.rule for one in traps] == told
+    assert [one.rule for one in traps] == reported
     for one in traps:
         assert one.file == "--memory-mb"
         assert "18000 MB, and this machine has 16000 MB" in one.message
@@ -148,7 +148,7 @@ def test_nodes_that_offer_more_memory_than_the_machine_has_are_a_trap(
     )
     written = read_settings(directory, Overrides())
     files = [Path(one.file).name for one in written.warnings if one.severity == "trap"]
-    assert files == ["fairshare.toml" for _ in told]
+    assert files == ["fairshare.toml" for _ in reported]
 
 
 @pytest.mark.parametrize(("engine", "reserves"), [("local", False), ("nodemanagers", True)])

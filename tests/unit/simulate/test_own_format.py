@@ -224,7 +224,7 @@ applications:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "w.yaml:1:1: error: the file is empty"),
         ("applications: [1\nb: 2", "w.yaml:2:2: error: "),
@@ -237,12 +237,12 @@ applications:
         (b"applications: []\n\xff\n", "w.yaml:2: error: is not UTF-8 text"),
     ],
 )
-def test_what_cannot_be_read_is_told(tmp_path, text, told):
-    assert any(problem.startswith(told) for problem in problems(tmp_path, text)), told
+def test_what_cannot_be_read_is_told(tmp_path, text, reported):
+    assert any(problem.startswith(reported) for problem in problems(tmp_path, text)), reported
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         (b"{", "w.jsonl:1:2: error: Expecting property name"),
         (b"[1]", "w.jsonl:1: error: a line must be"),
@@ -256,8 +256,8 @@ def test_what_cannot_be_read_is_told(tmp_path, text, told):
         (b"[" * 100_000, "w.jsonl:1: error: values are nested deeper"),
     ],
 )
-def test_a_bad_line_is_told(tmp_path, line, told):
-    assert any(problem.startswith(told) for problem in problems(tmp_path, line, "w.jsonl"))
+def test_a_bad_line_is_told(tmp_path, line, reported):
+    assert any(problem.startswith(reported) for problem in problems(tmp_path, line, "w.jsonl"))
 
 
 @pytest.mark.parametrize("text", [b"[" * 200_000, b"{a: " * 5_000, b"- " * 20_000])
@@ -269,8 +269,8 @@ def test_a_document_that_is_nested_too_deeply_is_told(tmp_path, text, name):
 
 
 def test_an_unknown_suffix_is_refused(tmp_path):
-    (told,) = problems(tmp_path, "", "w.txt")
-    assert "the name must end in one of .yaml, .yml, .json, .jsonl, .swf" in told
+    (reported,) = problems(tmp_path, "", "w.txt")
+    assert "the name must end in one of .yaml, .yml, .json, .jsonl, .swf" in reported
     assert problems(tmp_path, "", "noname")
 
 

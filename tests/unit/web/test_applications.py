@@ -140,21 +140,23 @@ BAD_BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("body", "told"), BAD_BODIES, ids=[body[:60] for body, _ in BAD_BODIES])
-async def test_a_bad_body_is_told_and_leaves_no_trace(page, body, told):
+@pytest.mark.parametrize(
+    ("body", "reported"), BAD_BODIES, ids=[body[:60] for body, _ in BAD_BODIES]
+)
+async def test_a_bad_body_is_told_and_leaves_no_trace(page, body, reported):
     version = page.server.service.version
     answer = await page.post("/applications", content=body)
     assert answer.status_code == 400
     assert answer.json()["code"] == "bad-request"
-    assert told in answer.json()["message"]
+    assert reported in answer.json()["message"]
     assert page.server.service.version == version
 
 
 async def test_all_problems_of_a_body_are_told_at_once(page):
     tasks = [{"count": 2, "resources": {"gpu": 1}}, {"command": "x", "directory": "y"}]
     message = (await page.post("/applications", json={"tasks": tasks})).json()["message"]
-    for told in ("gpu", "none of them", "absolute path", "two groups"):
-        assert told in message
+    for reported in ("gpu", "none of them", "absolute path", "two groups"):
+        assert reported in message
 
 
 async def test_a_body_that_is_too_large_is_refused(page, monkeypatch):

@@ -212,15 +212,15 @@ async def test_what_everybody_runs_is_told_to_administrators_alone(door):
         async with asyncio.timeout(60):  # what is not refused goes on
             answer = await ann.get("/events?kinds=record&since=0")
         assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
-        told = {}
+        reported = {}
         for name, client in (("ann", ann), ("root", root)):
             # The stream goes on until the server stops, which it is about to.
             stopping = client.get("/events?since=0")
             task = asyncio.ensure_future(stopping)
-            told[name] = task
+            reported[name] = task
         await asyncio.sleep(0)
         await door.server.service.stop()
-        texts = {name: (await task).text for name, task in told.items()}
+        texts = {name: (await task).text for name, task in reported.items()}
     assert "event: record" in texts["root"]
     assert "SubmitApplication" in texts["root"]
     assert "event: record" not in texts["ann"]
@@ -260,5 +260,5 @@ async def test_damaged_tokens_are_told_to_the_log_once_and_to_callers_without_th
     for answer in answers:
         assert (answer.status_code, answer.json()["code"]) == (503, "tokens-unreadable")
         assert str(path) not in answer.text
-    told = [one for one in caplog.records if str(path) in one.getMessage()]
-    assert len(told) == 1
+    reported = [one for one in caplog.records if str(path) in one.getMessage()]
+    assert len(reported) == 1

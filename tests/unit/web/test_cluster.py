@@ -73,7 +73,7 @@ async def test_changes_answer_with_the_same_version_when_time_is_up(page):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "reported"),
     [
         ("/changes?since=x", "whole number"),
         ("/changes?timeout=-1", "0 to 300"),
@@ -83,11 +83,11 @@ async def test_changes_answer_with_the_same_version_when_time_is_up(page):
         ("/cluster?verbose=1", "only: at"),
     ],
 )
-async def test_wrong_parameters_are_told(page, path, told):
+async def test_wrong_parameters_are_told(page, path, reported):
     answer = await page.get(path)
     assert answer.status_code == 400
     assert answer.json()["code"] == "bad-request"
-    assert told in answer.json()["message"]
+    assert reported in answer.json()["message"]
 
 
 async def test_an_unknown_path_and_an_unknown_method_are_told(page):

@@ -98,8 +98,8 @@ async def test_a_draft_is_judged_at_its_queue_and_changes_nothing(serving, conf)
     answer = await serving.http.post("/configuration/draft", json={"text": FILE, "edits": edits})
     found = answer.json()
     assert (answer.status_code, found["usable"]) == (200, False)
-    told = {(one["queue"], one["severity"]) for one in found["problems"]}
-    assert {("root.a", "error"), ("root.b", "trap")} <= told
+    reported = {(one["queue"], one["severity"]) for one in found["problems"]}
+    assert {("root.a", "error"), ("root.b", "trap")} <= reported
     assert "<!-- ours -->" in found["text"]
     assert (conf / "fair-scheduler.xml").read_text() == FILE
     assert await serving.weight() == 2.0

@@ -193,8 +193,8 @@ async def test_every_kind_of_event_can_be_told(page):
     @settings(max_examples=100, deadline=None, database=None)
     @given(st.from_type(Event))
     def check(event):
-        told = json.loads(msgspec.json.encode(document(state, event)))
-        assert told["type"] == type(event).__name__
+        reported = json.loads(msgspec.json.encode(document(state, event)))
+        assert reported["type"] == type(event).__name__
 
     check()
 

@@ -137,7 +137,7 @@ class Story:
             version = server.service.version
             lists = ["/applications", "/nodes", f"{yarn}/apps", f"{yarn}/nodes"]
             lists.append(f"{yarn}/apps?deSelects=timeouts,resourceRequests")
-            told = [(await self.http.get(path)).content for path in lists]
+            found = [(await self.http.get(path)).content for path in lists]
             if server.service.version == version:
                 break
         else:
@@ -154,7 +154,7 @@ class Story:
             encoder.encode({"nodes": {"node": all_nodes(gateway)}}),
             _apps(fewer),
         ]
-        for path, here, there in zip(lists, told, wanted, strict=True):
+        for path, here, there in zip(lists, found, wanted, strict=True):
             assert here == there, f"{path} differs at record {server.service.version}"
 
 

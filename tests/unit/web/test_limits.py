@@ -60,7 +60,7 @@ def serving(server_settings, engine, anyio_backend):
     return begin
 
 
-def told(answer):
+def reported(answer):
     assert answer.json()["message"]
     return answer.status_code, answer.json()["code"]
 
@@ -69,14 +69,14 @@ async def test_headers_that_are_too_large_are_refused(serving):
     async with serving(header_kb=1) as (_, client), client() as http:
         assert (await http.get("/cluster", headers={"X": "x" * 100})).status_code == 200
         answer = await http.get("/cluster", headers={"X": "x" * 1100})
-        assert told(answer) == (431, "headers-too-large")
+        assert reported(answer) == (431, "headers-too-large")
 
 
 async def test_a_body_that_is_too_large_is_refused_in_both_interfaces(serving):
     async with serving(body_mb=1) as (_, client), client() as http:
         large = b"[" + b" " * 2**20 + b"]"
         answer = await http.post("/applications", content=large)
-        assert told(answer) == (413, "too-large")
+        assert reported(answer) == (413, "too-large")
         headers = {"Content-Type": "application/json"}
         path = "http://127.0.0.1:8088/ws/v1/cluster/apps"
         answer = await http.post(path, content=large, headers=headers)
@@ -87,7 +87,7 @@ async def test_a_body_that_is_too_large_is_refused_in_both_interfaces(serving):
 async def test_an_application_has_not_more_tasks_than_it_may(serving):
     async with serving(tasks=10) as (server, client), client() as http:
         body = {"queue": "a", "tasks": [{**TASK, "count": 6}, {**TASK, "name": "b", "count": 5}]}
-        assert told(await http.post("/applications", json=body)) == (413, "too-many-tasks")
+        assert reported(await http.post("/applications", json=body)) == (413, "too-many-tasks")
         assert server.service.state.applications == {}
         body["tasks"][1]["count"] = 4
         assert (await http.post("/applications", json=body)).status_code == 201
@@ -101,14 +101,14 @@ async def test_a_driver_asks_for_not_more_than_it_may(serving):
             ask = {"count": 4, "resources": TASK["resources"]}
             path = f"/applications/{name}/requests"
             answer = await driver.post(path, json={"requests": [ask, ask, ask]})
-            assert told(answer) == (413, "too-many-asks")
+            assert reported(answer) == (413, "too-many-asks")
             answer = await driver.post(path, json={"requests": [ask, {**ask, "count": 7}]})
-            assert told(answer) == (413, "too-many-containers")
+            assert reported(answer) == (413, "too-many-containers")
             path = f"/applications/{name}/tasks"
             four = {**TASK, "count": 4}
             assert (await driver.post(path, json={"tasks": [four]})).status_code != 413
             answer = await driver.post(path, json={"tasks": [{**four, "name": "b", "count": 6}]})
-            assert told(answer) == (413, "too-many-tasks")
+            assert reported(answer) == (413, "too-many-tasks")
 
 
 async def test_a_user_has_not_more_live_applications_than_he_may(serving):
@@ -120,7 +120,9 @@ async def test_a_user_has_not_more_live_applications_than_he_may(serving):
 
         answers = await asyncio.gather(*(submit("ann") for _ in range(5)))
         assert sorted(a.status_code for a in answers) == [201, 201, 429, 429, 429]
-        assert told(next(a for a in answers if a.status_code == 429))[1] == "too-many-applications"
+        assert (
+            reported(next(a for a in answers if a.status_code == 429))[1] == "too-many-applications"
+        )
         assert (await submit("bob")).status_code == 201
         first = next(a for a in answers if a.status_code == 201).json()["id"]
         await http.post(f"/applications/{first}/kill", json={"user": "ann"})
@@ -140,7 +142,7 @@ async def test_what_was_recovered_counts(serving, server_settings, engine):
         await http.post("/applications", json={"user": "ann", "queue": "a", "tasks": [TASK]})
     async with serving(applications_per_user=1) as (_, client), client() as http:
         answer = await http.post("/applications", json={"user": "ann", "tasks": [TASK]})
-        assert told(answer) == (429, "too-many-applications")
+        assert reported(answer) == (429, "too-many-applications")
 
 
 async def test_who_asks_too_often_is_told_when_to_come_again(serving):
@@ -150,7 +152,7 @@ async def test_who_asks_too_often_is_told_when_to_come_again(serving):
         async with client(kept.create("ann", 0)) as ann, client(kept.create("bob", 0)) as bob:
             answers = [await ann.get("/cluster") for _ in range(4)]
             assert [a.status_code for a in answers] == [200, 200, 429, 429]
-            assert told(answers[3]) == (429, "too-many-requests")
+            assert reported(answers[3]) == (429, "too-many-requests")
             assert int(answers[3].headers["Retry-After"]) >= 1
             # Another user of the same address is another caller.
             assert (await bob.get("/cluster")).status_code == 200
@@ -180,7 +182,7 @@ async def test_only_so_many_wait_for_a_change(serving):
             async with asyncio.timeout(10):
                 answer = await http.get(waits)
                 answers.append(answer)
-        assert [told(a) for a in answers] == [(429, "too-many-streams")] * 2
+        assert [reported(a) for a in answers] == [(429, "too-many-streams")] * 2
         assert "you have 2" in answers[0].text
         assert "there are 3" in answers[1].text
         await one.post("/applications", json={"queue": "a", "tasks": [TASK]})

@@ -51,24 +51,24 @@ async def test_parameters_are_those_that_are_read(page, document):
     for path, operations in document["paths"].items():
         if "get" not in operations or "{" in path or path.endswith("/events"):
             continue
-        told = {p["name"] for p in operations["get"]["parameters"] if p["in"] == "query"}
+        reported = {p["name"] for p in operations["get"]["parameters"] if p["in"] == "query"}
         answer = await page.get(f"http://127.0.0.1:1{path}?no-such=1")
         if answer.status_code == 409:  # nothing of the kind here
             continue
         assert answer.status_code == 400, path
         known = answer.json()["message"].rpartition("only: ")[2]
-        assert {name for name in re.split(", ", known) if name != "none"} == told, path
+        assert {name for name in re.split(", ", known) if name != "none"} == reported, path
 
 
 def check(document, method, path, answer):
     """The answer has a status and a form that the description knows."""
     responses = document["paths"][path][method]["responses"]
-    told = responses.get(str(answer.status_code))
-    if told is None:
+    reported = responses.get(str(answer.status_code))
+    if reported is None:
         assert answer.status_code >= 400, (path, answer.status_code)
         assert answer.status_code < 500 or answer.status_code == 503, answer.text
-        told = responses["default"]
-    schema = told["content"].get("application/json", {}).get("schema")
+        reported = responses["default"]
+    schema = reported["content"].get("application/json", {}).get("schema")
     if schema is not None:
         whole = {**schema, "components": document["components"]}
         jsonschema.Draft202012Validator(whole).validate(answer.json())

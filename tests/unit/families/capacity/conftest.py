@@ -33,7 +33,7 @@ def queue(suffixes: dict[str, object], path: str = "root.a") -> QueueSettings:
     return read({f"{P}{path}.{suffix}": value for suffix, value in suffixes.items()}).queues[path]
 
 
-def told(values: dict[str, object]) -> list[str]:
+def reported(values: dict[str, object]) -> list[str]:
     """Warnings and traps of settings that can be read."""
     _, problems = read_capacity(site_of(values))
     return [f"{problem.severity}: {problem.message}" for problem in problems]

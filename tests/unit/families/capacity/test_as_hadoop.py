@@ -70,6 +70,6 @@ def test_hadoop_takes_it(case: str) -> None:
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_hadoop_refuses_it(case: str) -> None:
-    values, told = REFUSED[case]
-    with pytest.raises(ConfigurationError, match=told):
+    values, reported = REFUSED[case]
+    with pytest.raises(ConfigurationError, match=reported):
         read_capacity(site(values))

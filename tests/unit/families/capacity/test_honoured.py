@@ -45,8 +45,8 @@ def test_each_setting_is_used_or_reported() -> None:
 def test_what_is_not_honoured_is_reported_by_name(written: dict[str, str]) -> None:
     (name,) = written
     _, problems = read_capacity(Site.of({**QUEUES, **written}, "capacity-scheduler.xml"))
-    told = [p for p in problems if p.rule == "unsupported" and name in p.message]
-    assert [problem.severity for problem in told] == ["warning"]
+    reported = [p for p in problems if p.rule == "unsupported" and name in p.message]
+    assert [problem.severity for problem in reported] == ["warning"]
     if written[name] == "true":
         _, problems = read_capacity(Site.of({**QUEUES, name: "false"}))
         assert problems == ()

@@ -35,7 +35,7 @@ def read(values: dict[str, object]) -> tuple[MappingRule, ...]:
     return rules
 
 
-def told(values: dict[str, object]) -> list[str]:
+def reported(values: dict[str, object]) -> list[str]:
     problems = Problems()
     read_mappings(Site.of(values), problems, no_file)
     return [f"{problem.severity}: {problem.message}" for problem in problems.all]
@@ -50,7 +50,7 @@ def read_json(*rules: object) -> tuple[MappingRule, ...]:
 
 
 def json_problems(*rules: object) -> list[str]:
-    return told({FORMAT: "json", JSON: json.dumps({"rules": rules})})
+    return reported({FORMAT: "json", JSON: json.dumps({"rules": rules})})
 
 
 def test_legacy_mappings_are_of_users_and_groups_and_then_of_applications() -> None:
@@ -91,7 +91,7 @@ def test_legacy_mappings_are_of_users_and_groups_and_then_of_applications() -> N
     ],
 )
 def test_a_bad_mapping_is_refused_in_hadoops_words(values: dict[str, object], message: str) -> None:
-    (only,) = told(values)
+    (only,) = reported(values)
     assert only.startswith("error: ")
     assert message in only
 
@@ -105,10 +105,10 @@ def test_all_bad_mappings_are_told_and_the_others_read() -> None:
 
 
 def test_the_other_forms_rules_have_no_effect() -> None:
-    assert told({JSON: "{}", MAPPINGS: "u:a:b"}) == [
+    assert reported({JSON: "{}", MAPPINGS: "u:a:b"}) == [
         f"warning: {JSON} has no effect: {FORMAT} is legacy"
     ]
-    messages = told({FORMAT: "json", JSON: "{}", MAPPINGS: "u:a:b"})
+    messages = reported({FORMAT: "json", JSON: "{}", MAPPINGS: "u:a:b"})
     assert messages == [f"warning: {MAPPINGS} has no effect: {FORMAT} is json"]
 
 
@@ -202,7 +202,7 @@ def test_what_is_not_json_is_refused_at_its_line() -> None:
 
 @pytest.mark.parametrize("text", ["[]", '{"rules": {}}', "3", "[" * 100_000])
 def test_json_of_another_shape_is_refused(text: str) -> None:
-    (only,) = told({FORMAT: "json", JSON: text})
+    (only,) = reported({FORMAT: "json", JSON: text})
     assert only.startswith("error: the mapping rules ")
 
 
@@ -215,10 +215,10 @@ def test_rules_come_from_a_file_when_none_are_inline() -> None:
     site = Site.of({FORMAT: "json", JSON_FILE: " rules.json "})
     assert [r.path for r in read_mappings(site, problems, read_file)] == ["%user"]
     assert problems.all == ()
-    (message,) = told({FORMAT: "json", JSON_FILE: "rules.json"})
+    (message,) = reported({FORMAT: "json", JSON_FILE: "rules.json"})
     assert message == f"error: {JSON_FILE}: rules.json cannot be read: nothing there"
 
 
 def test_json_without_rules_is_only_warned_of() -> None:
-    (message,) = told({FORMAT: "json"})
+    (message,) = reported({FORMAT: "json"})
     assert message.startswith("warning: there are no mapping rules")

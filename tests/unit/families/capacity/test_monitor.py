@@ -4,7 +4,7 @@ from fairshare.schedulers.capacity.settings import (
     CapacitySettings,
 )
 
-from .conftest import P, read, refused, told
+from .conftest import P, read, refused, reported
 
 MONITOR = "yarn.resourcemanager.scheduler.monitor."
 PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
@@ -20,7 +20,7 @@ def test_the_monitor_needs_its_switch_and_its_policy() -> None:
     assert (monitor.enabled, monitor.monitor_on, monitor.auto_removal) == (False, True, True)
     (only,) = refused(on | {MONITOR + "policies": "com.example.Policy"})
     assert "there is no policy 'com.example.Policy'" in only
-    (warning,) = told({MONITOR + "policies": removal})
+    (warning,) = reported({MONITOR + "policies": removal})
     assert f"has no effect: {MONITOR}enable is not true" in warning
 
 

@@ -84,7 +84,7 @@ def test_removal_comes_first_and_globals_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "reported"),
     [
         ('{"remove-queue":"root"}', "Can't remove queue root"),
         ('{"remove-queue":"a"}', "Can't remove queue a"),
@@ -101,11 +101,11 @@ def test_removal_comes_first_and_globals_last() -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_a_document_that_makes_no_sense_is_refused_by_name(document: str, told: str) -> None:
+def test_a_document_that_makes_no_sense_is_refused_by_name(document: str, reported: str) -> None:
     with pytest.raises(InputError) as caught:
         apply_update(OLD, read_json(document))
     assert caught.value.code == "bad-update"
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 def test_xml_says_the_same_as_json() -> None:
@@ -124,11 +124,11 @@ def test_xml_says_the_same_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "reported"),
     [("<conf/>", "<sched-conf>"), ("<sched-conf>", "the update:1"), ("", "no element")],
 )
-def test_other_xml_is_refused(document: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_other_xml_is_refused(document: str, reported: str) -> None:
+    with pytest.raises(InputError, match=reported):
         read_xml(document)
 
 

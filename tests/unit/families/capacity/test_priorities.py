@@ -36,7 +36,7 @@ def test_a_text_without_groups_restricts_nobody(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("[max_priority=3]", "names no users"),
         ("[user=ann]", "has no max_priority="),
@@ -44,8 +44,8 @@ def test_a_text_without_groups_restricts_nobody(text: str) -> None:
         ("[user=ann maximum=3]", "there is no key 'maximum'"),
     ],
 )
-def test_a_bad_group_is_refused(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_a_bad_group_is_refused(text: str, reported: str) -> None:
+    with pytest.raises(ValueError, match=reported):
         read_priority_rules(text, 9)
 
 

@@ -19,7 +19,7 @@ from fairshare.schedulers.capacity.settings import (
     Weight,
 )
 
-from .conftest import P, queue, read, refused, site_of, told
+from .conftest import P, queue, read, refused, reported, site_of
 
 DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
@@ -250,7 +250,7 @@ def test_the_older_template_is_one_of_a_kind() -> None:
 
 def test_a_bad_value_in_a_template_is_only_told_unless_hadoop_reads_it_at_its_start() -> None:
     on: dict[str, object] = {P + "root.a.auto-queue-creation-v2.enabled": True}
-    (trap,) = told(on | {P + "root.a.auto-queue-creation-v2.template.capacity": "much"})
+    (trap,) = reported(on | {P + "root.a.auto-queue-creation-v2.template.capacity": "much"})
     assert trap.startswith("trap: ")
     assert "'much' is not a number" in trap
     (only,) = refused({P + "root.a.leaf-queue-template.capacity": "much"})
@@ -267,7 +267,7 @@ def test_a_bad_value_in_a_template_is_only_told_unless_hadoop_reads_it_at_its_st
     ],
 )
 def test_a_bad_value_that_hadoop_does_not_look_at_is_only_told(name: str) -> None:
-    (trap,) = told({P + name: "x"})
+    (trap,) = reported({P + name: "x"})
     assert trap.startswith(f"trap: {P}{name}: 'x' is not a")
     (only,) = refused({P + "root.a.user-limit-factor": "x"})
     assert "'x' is not a number" in only
@@ -311,12 +311,12 @@ def test_a_queue_that_no_list_names_is_told_once() -> None:
 )
 def test_an_unknown_property_is_told_with_what_may_be_meant(name: str, meant: str | None) -> None:
     hint = f": is {P}{meant} meant?" if meant else ""
-    assert told({P + name: 1}) == [f"warning: {P}{name} is unknown and has no effect{hint}"]
+    assert reported({P + name: 1}) == [f"warning: {P}{name} is unknown and has no effect{hint}"]
 
 
 def test_an_unknown_property_is_compared_with_those_that_are_there() -> None:
     values: dict[str, object] = {P + "node-locality-delay": 1, P + "node-locality-dely": 2}
-    (message,) = told(values)
+    (message,) = reported(values)
     assert message.endswith(f"is {P}node-locality-delay meant?")
 
 
@@ -336,19 +336,19 @@ def test_an_unknown_property_is_compared_with_those_that_are_there() -> None:
     ],
 )
 def test_what_is_not_honoured_is_told_by_name(name: str, value: object) -> None:
-    (message,) = told({name: value})
+    (message,) = reported({name: value})
     assert message.startswith(f"warning: {name} ")
 
 
 @pytest.mark.parametrize("name", ["schedule-asynchronously.enable", "multi-node-placement-enabled"])
 def test_what_is_not_honoured_may_be_off(name: str) -> None:
-    assert told({P + name: False}) == []
+    assert reported({P + name: False}) == []
 
 
 def test_a_capacity_of_root_has_no_effect() -> None:
-    (message,) = told({P + "root.capacity": "90"})
+    (message,) = reported({P + "root.capacity": "90"})
     assert "root always has 100 percent" in message
-    assert told({P + "root.capacity": "100"}) == []
+    assert reported({P + "root.capacity": "100"}) == []
 
 
 def test_an_assignment_limit_below_one_counts_as_one() -> None:

@@ -35,7 +35,7 @@ def test_by_default_the_file_alone_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("store", "kind", "told"),
+    ("store", "kind", "reported"),
     [
         ("memory", "memory", None),
         ("leveldb", "persistent", "not in LevelDB"),
@@ -44,13 +44,13 @@ def test_by_default_the_file_alone_counts(tmp_path: Path) -> None:
     ],
 )
 def test_other_stores_take_changes_and_say_where(
-    tmp_path: Path, store: str, kind: str, told: str | None
+    tmp_path: Path, store: str, kind: str, reported: str | None
 ) -> None:
     found = read(tmp_path, **{STORE: store})
     assert (found.store.kind, found.store.mutable) == (kind, True)
     problems = [(problem.line, problem.rule) for problem in found.problems]
-    assert problems == ([] if told is None else [(3, "unsupported")])
-    assert told is None or told in found.problems[0].message
+    assert problems == ([] if reported is None else [(3, "unsupported")])
+    assert reported is None or reported in found.problems[0].message
 
 
 def test_what_is_written_is_kept_as_it_is_written(tmp_path: Path) -> None:

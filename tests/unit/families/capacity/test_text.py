@@ -85,19 +85,21 @@ def test_an_absolute_amount_is_a_bare_whole_number(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "amounts", "told"),
+    ("text", "amounts", "reported"),
     [
         ("[memory=1024,disk=5]", (1024, 0, 0), "there is no resource type 'disk'"),
         ("[memory=1024MB,vcores=2]", (0, 2, 0), "'1024MB' has the unknown unit 'MB'"),
         ("[vcores=2]", (0, 2, 0), "'[vcores=2]' has no memory"),
     ],
 )
-def test_what_hadoop_passes_over_is_told(text: str, amounts: tuple[int, ...], told: str) -> None:
+def test_what_hadoop_passes_over_is_told(
+    text: str, amounts: tuple[int, ...], reported: str
+) -> None:
     messages: list[str] = []
     found = read_capacity_text(text, TYPES, messages.append)
     assert isinstance(found, Vector)
     assert found.absolute == amounts
-    assert messages[0].startswith(told)
+    assert messages[0].startswith(reported)
 
 
 def test_percentages_in_brackets_need_the_newer_mode() -> None:
@@ -150,7 +152,7 @@ def test_memory_without_a_unit_counts_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("4096", "not of the form type=amount"),
         ("memory-mb=4Ti", "the units are M and G"),
@@ -158,6 +160,6 @@ def test_memory_without_a_unit_counts_bytes() -> None:
         ("memory-mb=-1", "not of the form type=amount"),
     ],
 )
-def test_a_bad_largest_container_is_refused(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_a_bad_largest_container_is_refused(text: str, reported: str) -> None:
+    with pytest.raises(ValueError, match=reported):
         read_largest_container(text, TYPES, nothing_skipped)

@@ -47,16 +47,16 @@ def test_weights_beyond_the_largest_are_scaled_down_together() -> None:
 @pytest.mark.parametrize("mode", ["percentage", "absolute"])
 def test_a_minimum_is_in_the_capacity_where_the_cluster_is_known(mode: str) -> None:
     conversion = converted(MINIMUM + "<queue name='b'/>", mode)  # type: ignore[arg-type]
-    told = finding(conversion, "minimum", "root.a")
-    assert told.outcome == "kept"
+    reported = finding(conversion, "minimum", "root.a")
+    assert reported.outcome == "kept"
     assert conversion.guarantees["root.a"][0] >= 90_000
 
 
 def test_a_minimum_above_the_share_by_weight_is_lost_and_the_reason_says_what_to_do() -> None:
-    told = finding(converted(MINIMUM + "<queue name='b'/>"), "minimum", "root.a")
-    assert told.outcome == "lost"
-    assert "50 GB, 50 vcores" in told.why
-    assert "--mode percentage" in told.why
+    reported = finding(converted(MINIMUM + "<queue name='b'/>"), "minimum", "root.a")
+    assert reported.outcome == "lost"
+    assert "50 GB, 50 vcores" in reported.why
+    assert "--mode percentage" in reported.why
 
 
 def test_a_minimum_that_the_weight_covers_is_kept() -> None:
@@ -67,8 +67,8 @@ def test_a_minimum_that_the_weight_covers_is_kept() -> None:
 
 
 def test_a_minimum_is_lost_when_nobody_says_how_large_the_cluster_is() -> None:
-    told = finding(converted(MINIMUM, known=False), "minimum", "root.a")
-    assert (told.outcome, "--cluster" in told.why) == ("lost", True)
+    reported = finding(converted(MINIMUM, known=False), "minimum", "root.a")
+    assert (reported.outcome, "--cluster" in reported.why) == ("lost", True)
 
 
 def test_queues_without_weight_may_sum_to_nothing() -> None:

@@ -40,11 +40,11 @@ def test_an_amount_is_a_part_of_the_known_cluster() -> None:
 
 def test_an_amount_is_lost_without_the_cluster_and_the_reason_names_both_ways_out() -> None:
     conversion = converted(AMOUNT, known=False)
-    told = finding(conversion, "maximum", "root.a")
+    reported = finding(conversion, "maximum", "root.a")
     assert "root.a.maximum-capacity" not in written(conversion)
-    assert told.outcome == "lost"
-    assert "--cluster" in told.why
-    assert "--mode vectors" in told.why
+    assert reported.outcome == "lost"
+    assert "--cluster" in reported.why
+    assert "--mode vectors" in reported.why
 
 
 def test_of_two_percentages_memory_counts_or_the_larger_where_all_types_do() -> None:
@@ -104,8 +104,8 @@ def test_roots_maximum_bounds_each_queue_below_it() -> None:
         "50",
         "60",
     )
-    told = finding(conversion, "maximum", "root")
-    assert (told.outcome, "not their sum" in told.why) == ("changed", True)
+    reported = finding(conversion, "maximum", "root")
+    assert (reported.outcome, "not their sum" in reported.why) == ("changed", True)
 
 
 @pytest.mark.parametrize("mode", ["weights", "percentage", "absolute", "vectors"])

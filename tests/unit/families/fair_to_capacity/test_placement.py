@@ -112,9 +112,9 @@ def test_a_rule_below_a_leaf_never_placed_and_is_left_out() -> None:
 def test_flags_that_differ_in_nested_rules_are_told() -> None:
     rules = policy(NESTED.format("<rule name='primaryGroup' create='false'/>"), SPECIFIED,
                    "<rule name='reject'/>")  # fmt: skip
-    told = [one for one in converted(rules).findings if one.rule == "placement"]
-    assert told[0].outcome == "changed"
-    assert "one flag" in told[0].why
+    reported = [one for one in converted(rules).findings if one.rule == "placement"]
+    assert reported[0].outcome == "changed"
+    assert "one flag" in reported[0].why
 
 
 def test_only_parents_that_a_rule_needs_make_queues() -> None:
@@ -139,8 +139,8 @@ def test_queues_on_demand_have_what_the_file_gives_to_all() -> None:
 @pytest.mark.parametrize("mode", ["percentage", "absolute"])
 def test_beside_percentages_and_amounts_no_queue_is_made_on_demand(mode: Mode) -> None:
     conversion = converted(policy("<rule name='user'/>"), mode)
-    told = finding(conversion, "creation")
-    assert (told.outcome, "--mode weights" in told.why) == ("lost", True)
+    reported = finding(conversion, "creation")
+    assert (reported.outcome, "--mode weights" in reported.why) == ("lost", True)
     assert mappings(policy("<rule name='user'/>"), mode)[0]["create"] is False
 
 
@@ -160,5 +160,5 @@ def test_who_names_a_parent_is_refused_or_comes_to_the_next_rule_which_is_told()
     ]
     passed_on = policy(SPECIFIED, "<rule name='default' queue='a'/>")
     assert placed(passed_on, "ann", queue="root.users") == "root.a"
-    told = next(one for one in converted(passed_on).findings if one.rule == "placement")
-    assert (told.outcome, "names a parent queue" in told.why) == ("changed", True)
+    reported = next(one for one in converted(passed_on).findings if one.rule == "placement")
+    assert (reported.outcome, "names a parent queue" in reported.why) == ("changed", True)

@@ -25,7 +25,7 @@ def of(values: dict[str, object], switches: PoolSwitches = LATER) -> PoolsSettin
     return read_pools(Site.of(values), None, switches=switches)[0]
 
 
-def told(values: dict[str, object], switches: PoolSwitches = LATER) -> list[str]:
+def reported(values: dict[str, object], switches: PoolSwitches = LATER) -> list[str]:
     return [str(problem) for problem in read_pools(Site.of(values), None, switches=switches)[1]]
 
 
@@ -98,7 +98,7 @@ def test_every_property_is_read() -> None:
     ],
 )
 def test_what_has_no_effect_is_told(values: dict[str, object], words: str) -> None:
-    (problem,) = told(values)
+    (problem,) = reported(values)
     assert words in problem
 
 
@@ -107,13 +107,13 @@ def test_what_has_no_effect_is_told(values: dict[str, object], words: str) -> No
     ["mapred.acls.enabled", "net.topology.nodegroup.aware", "webinterface.private.actions"],
 )
 def test_a_switch_of_the_master_that_is_off_is_not_told(name: str) -> None:
-    assert told({name: False}) == []
+    assert reported({name: False}) == []
 
 
 def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> None:
     old = PoolSwitches(generation="0.20")
     values: dict[str, object] = {P + "preemption": True, P + "allow.undeclared.pools": False}
-    assert len(told(values, old)) == 2
+    assert len(reported(values, old)) == 2
     assert of(values, old).allow_undeclared_pools
 
 
@@ -126,7 +126,7 @@ def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> 
     ],
 )
 def test_a_switch_of_another_generation_is_told(switches: PoolSwitches) -> None:
-    (problem,) = told({}, switches)
+    (problem,) = reported({}, switches)
     assert "has no effect in the generation" in problem
 
 

@@ -35,7 +35,7 @@ def shown(*steps: dict[str, Any]) -> dict[str, Any]:
     return queues
 
 
-def told(sample: str) -> dict[tuple[str, str], dict[str, Any]]:
+def reported(sample: str) -> dict[tuple[str, str], dict[str, Any]]:
     """The answer's values of each queue and partition."""
     answer = json.loads((SAMPLES / sample).read_text())["response"]["body"]
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -65,7 +65,7 @@ def test_each_queue_has_hadoops_values_on_each_partition(sample, steps):
     queues = shown(*steps)
     differences = []
     compared = 0
-    for (path, label), part in told(sample).items():
+    for (path, label), part in reported(sample).items():
         seen = queues[path]["partitions"][label]
         pairs = [
             (seen["absolute_capacity"], part["absoluteCapacity"]),

@@ -23,7 +23,7 @@ MAPPED = (WorkflowPriority("nightly", "root.p", 5), WorkflowPriority("nightly", 
 
 def priority(tags: tuple[str, ...], queue: str = "root.p.y", **settings: Any) -> int:
     rules = (PriorityRule("bea", 9), PriorityRule("ann", 2))
-    told = CapacitySettings(
+    reported = CapacitySettings(
         queues={
             "root": QueueSettings(children=("p",)),
             "root.p": QueueSettings(children=("x", "y"), capacity=ALL),
@@ -35,7 +35,7 @@ def priority(tags: tuple[str, ...], queue: str = "root.p.y", **settings: Any) ->
         **{"workflow_priorities_override": True, **settings},
     )
     manager = ResourceManager(CapacityScheduler(ResourceTypes()))
-    manager.handle(0, LoadConfiguration(msgspec.json.encode(told), 1))
+    manager.handle(0, LoadConfiguration(msgspec.json.encode(reported), 1))
     manager.handle(1, NodeJoined("n1", (8192, 8)))
     manager.handle(2, SubmitApplication("ann", queue, tags=tags, priority=1))
     (application,) = manager.state.applications.values()

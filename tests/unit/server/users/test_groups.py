@@ -116,8 +116,8 @@ def test_a_fixed_group_that_is_written_wrongly_is_an_error(tmp_path):
 
 def test_a_class_that_is_not_here_is_a_warning_unless_the_source_is_chosen(tmp_path):
     ldap = {"hadoop.security.group.mapping": "org.apache.hadoop.security.LdapGroupsMapping"}
-    told = [problem.rule for problem in read(tmp_path, "", **ldap).problems]
-    assert "unsupported" in told
+    reported = [problem.rule for problem in read(tmp_path, "", **ldap).problems]
+    assert "unsupported" in reported
     toml = '[users]\ngroups_command = ["id", "{user}"]'
     assert "unsupported" not in [p.rule for p in read(tmp_path, toml, **ldap).problems]
     shell = {

@@ -13,8 +13,10 @@ async def test_a_kill_says_who_and_why(yarn):
     assert answer.headers["location"].endswith(f"/apps/{name}/state")
     again = await yarn.call("PUT", f"/apps/{name}/state?user.name=alice", json=body)
     assert (again.status_code, again.json()) == (200, {"state": "KILLED"})
-    told = (await yarn.app(name))["diagnostics"]
-    assert told == f"Application {name} was killed by user alice with diagnostic message: enough"
+    reported = (await yarn.app(name))["diagnostics"]
+    assert (
+        reported == f"Application {name} was killed by user alice with diagnostic message: enough"
+    )
 
 
 @pytest.mark.parametrize("body", [{}, {"app": {"state": "KILLED"}}, {"state": "RUNNING AWAY"}])

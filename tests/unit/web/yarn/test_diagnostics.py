@@ -18,7 +18,7 @@ SMALL = {"resource": {"memory": 1024, "vCores": 1}}
 NOT_YET = "Application is added to the scheduler and is not yet activated."
 
 
-async def told(yarn, name):
+async def reported(yarn, name):
     return (await yarn.app(name))["diagnostics"]
 
 
@@ -39,7 +39,7 @@ async def test_the_capacity_scheduler_names_the_refused_application_and_its_queu
 ):
     yarn = await start(**CAPACITY)
     name = await yarn.submit(queue=queue, **SMALL)
-    assert await told(yarn, name) == words.format(name=name)
+    assert await reported(yarn, name) == words.format(name=name)
 
 
 async def test_the_capacity_scheduler_tells_the_limits_for_masters(start):
@@ -47,7 +47,7 @@ async def test_the_capacity_scheduler_tells_the_limits_for_masters(start):
     yarn = await start(**CAPACITY, **share)
     await yarn.submit(queue="root.a", **SMALL)
     name = await yarn.submit(queue="root.a", **SMALL)
-    words = await told(yarn, name)
+    words = await reported(yarn, name)
     assert f"{NOT_YET} Queue's AM resource limit exceeded.  Details : AM Partition =" in words
     assert "AM Resource Request = <memory:1024, vCores:1>; Queue Resource Limit for AM =" in words
 
@@ -64,6 +64,6 @@ async def test_the_fair_scheduler_names_the_limit_on_running_applications(start,
     await yarn.submit(**SMALL)
     name = await yarn.submit(**SMALL)
     reached = f"The {holder} has reached the maximum limit of runnable applications."
-    assert (await told(yarn, name)).partition("] ")[2] == f"{NOT_YET} {reached}"
+    assert (await reported(yarn, name)).partition("] ")[2] == f"{NOT_YET} {reached}"
     await yarn.server.live.service.ask(KillApplication(1))
-    assert await told(yarn, name) == ""
+    assert await reported(yarn, name) == ""

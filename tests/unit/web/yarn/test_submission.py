@@ -50,7 +50,7 @@ async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reported"),
     [
         (
             {"am-container-spec": {"local-resources": {"entry": {"key": "a", "value": {}}}}},
@@ -61,12 +61,12 @@ async def test_a_command_that_fails_is_tried_as_often_as_it_says(yarn):
         ({"application-tags": {"tag": ["t" * 101]}}, "is too long"),
     ],
 )
-async def test_what_cannot_run_is_refused_and_leaves_no_trace(yarn, body, told):
+async def test_what_cannot_run_is_refused_and_leaves_no_trace(yarn, body, reported):
     name = await yarn.reserve()
     wanted = {"application-id": name, "queue": "root.a", **body}
     answer = await yarn.call("POST", "/apps?user.name=alice", json=wanted)
     assert answer.status_code == 400
-    assert told in answer.json()["RemoteException"]["message"]
+    assert reported in answer.json()["RemoteException"]["message"]
     assert (await yarn.get(f"/apps/{name}")).status_code == 404
 
 

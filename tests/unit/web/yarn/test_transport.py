@@ -62,8 +62,8 @@ async def test_a_body_that_is_no_plain_xml_is_refused(yarn, content):
 
 
 async def test_a_name_is_remembered_by_a_cookie_that_only_we_can_make(yarn):
-    told = await yarn.get("/userinfo?user.name=alice")
-    cookie = told.headers["set-cookie"].partition(";")[0]
+    reported = await yarn.get("/userinfo?user.name=alice")
+    cookie = reported.headers["set-cookie"].partition(";")[0]
     again = await yarn.get("/userinfo", headers={"Cookie": cookie})
     assert again.json()["requestedUser"] == "alice"
     forged = cookie.replace("alice", "admin")

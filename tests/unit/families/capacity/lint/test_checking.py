@@ -47,7 +47,7 @@ FOUND = [
 ]
 
 
-def told(problems: tuple[Problem, ...]) -> list[tuple[int, str, str]]:
+def reported(problems: tuple[Problem, ...]) -> list[tuple[int, str, str]]:
     return [(problem.line, problem.severity, problem.rule) for problem in problems]
 
 
@@ -61,7 +61,7 @@ def test_planted_mistakes_are_all_found_at_their_lines(tmp_path: Path, alone: bo
             f"<value>{CLASS}</value></property></configuration>"
         )
     found = [p for p in lint(file if alone else tmp_path) if p.rule != "no-default-queue"]
-    assert told(tuple(found)) == [expected[:3] for expected in FOUND]
+    assert reported(tuple(found)) == [expected[:3] for expected in FOUND]
     for problem, expected in zip(found, FOUND, strict=True):
         assert expected[3] in problem.message
         assert problem.hadoop
@@ -100,7 +100,7 @@ def capacities(tmp_path: Path, **settings: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "told"),
+    ("a", "b", "reported"),
     [
         ("40", "30", "root.a 40, root.b 30, together 70 percent: 30 are missing."),
         ("60", "60", "root.a 60, root.b 60, together 120 percent: 20 are too many."),
@@ -108,25 +108,25 @@ def capacities(tmp_path: Path, **settings: str) -> list[str]:
     ],
 )
 def test_a_wrong_sum_names_the_children_and_what_is_missing(
-    tmp_path: Path, a: str, b: str, told: str
+    tmp_path: Path, a: str, b: str, reported: str
 ) -> None:
     found = [one for one in capacities(tmp_path, a_capacity=a, b_capacity=b) if "Illegal" in one]
     assert len(found) == 1
     assert "It should be either 0 or 1.0" in found[0]
-    assert told in found[0]
+    assert reported in found[0]
 
 
 def test_a_capacity_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
-    told = capacities(tmp_path, a_capacity="50%", b_capacity="50")
-    assert [one for one in told if "root.a" in one] == [
+    reported = capacities(tmp_path, a_capacity="50%", b_capacity="50")
+    assert [one for one in reported if "root.a" in one] == [
         "yarn.scheduler.capacity.root.a.capacity: '50%' is not a number"
     ]
 
 
 def test_a_trap_quotes_the_value_of_the_file(tmp_path: Path) -> None:
     key = "a_maximum-am-resource-percent"
-    told = capacities(tmp_path, a_capacity="50", b_capacity="50", **{key: "-1.0"})
-    assert any("maximum-am-resource-percent of root.a is -1:" in one for one in told)
+    reported = capacities(tmp_path, a_capacity="50", b_capacity="50", **{key: "-1.0"})
+    assert any("maximum-am-resource-percent of root.a is -1:" in one for one in reported)
 
 
 def test_a_lone_yarn_site_is_judged_by_its_own_properties(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_a_lone_yarn_site_is_judged_by_its_own_properties(tmp_path: Path) -> Non
         for name, value in rows.items()
     )
     file.write_text(f"<configuration>\n{text}</configuration>")
-    assert (3, "error", "property-value") in told(lint(file))
-    assert (4, "warning", "unknown-property") in told(lint(file))
-    assert (5, "error", "allocation-limits") in told(lint(file))
+    assert (3, "error", "property-value") in reported(lint(file))
+    assert (4, "warning", "unknown-property") in reported(lint(file))
+    assert (5, "error", "allocation-limits") in reported(lint(file))
 
 
 def test_properties_of_the_fair_scheduler_have_no_effect_here(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_properties_of_the_fair_scheduler_have_no_effect_here(tmp_path: Path) ->
         "<property><name>yarn.scheduler.fair.assignmultiple</name><value>true</value></property>"
         "</configuration>"
     )
-    assert (2, "warning", "property-of-other-scheduler") in told(lint(tmp_path))
+    assert (2, "warning", "property-of-other-scheduler") in reported(lint(tmp_path))
 
 
 def test_every_published_file_is_linted_and_each_problem_has_its_place() -> None:
