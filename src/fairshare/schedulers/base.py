@@ -39,7 +39,7 @@ from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.reasons import Limits, NotInQueue, Reason
-from fairshare.schedulers.views import ApplicationView, QueueView
+from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, application_view
 
 DEFAULT: Final = "root.default"
 
@@ -340,26 +340,15 @@ class BaseScheduler:
         """One application; raises KeyError."""
         state = self._state
         found = state.applications[application]
-        return ApplicationView(
-            id=found.id,
-            name=found.submission.name,
-            user=found.user,
-            queue=found.queue,
-            state=found.shown_state,
-            priority=found.priority,
-            attempt=found.attempt.number,
-            runnable=found.attempt.runnable,
-            submitted_ms=found.submitted_ms,
-            started_ms=found.attempt.started_ms,
-            finished_ms=found.finished_ms,
-            containers=len(found.containers),
+        return application_view(
+            found,
+            found.attempt,
+            VolatileFields(
+                total((found.used, found.attempt.asks.pending), len(state.none)),
+                state.none,
+                positive(subtract(state.total, state.used)),
+                found.diagnostics,
+            ),
             used=found.used,
             reserved=state.none,
-            pending=found.attempt.asks.pending,
-            demand=total((found.used, found.attempt.asks.pending), len(state.none)),
-            fair_share=state.none,
-            headroom=positive(subtract(state.total, state.used)),
-            to_preempt=0,
-            preempted=found.preempted,
-            diagnostics=found.diagnostics,
         )

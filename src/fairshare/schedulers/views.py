@@ -8,9 +8,10 @@ read these and compute nothing themselves.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fairshare.api.applications import ApplicationFields
+from fairshare.api.applications import ApplicationFields, JobFigures
 from fairshare.api.queues import CapacityFields, PartitionFields, QueueFields, UserFields
 from fairshare.model.applications import Application
+from fairshare.model.attempts import Attempt
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
@@ -55,3 +56,41 @@ class VolatileFields(NamedTuple):
 
 VolatileFieldsOf = Callable[[Application], VolatileFields]
 """Reads the volatile fields of an application; valid until the state changes."""
+
+
+def application_view(
+    application: Application,
+    attempt: Attempt,
+    fields: VolatileFields,
+    *,
+    used: Resource,
+    reserved: Resource,
+    missed: dict[int, int] | None = None,
+    job: JobFigures | None = None,
+) -> ApplicationView:
+    """An application with what its scheduler says of it."""
+    return ApplicationView(
+        id=application.id,
+        name=application.submission.name,
+        user=application.user,
+        queue=application.queue,
+        state=application.shown_state,
+        priority=application.priority,
+        attempt=attempt.number,
+        runnable=attempt.runnable,
+        submitted_ms=application.submitted_ms,
+        started_ms=attempt.started_ms,
+        finished_ms=application.finished_ms,
+        containers=len(attempt.containers),
+        used=used,
+        reserved=reserved,
+        pending=attempt.asks.pending,
+        demand=fields.demand,
+        fair_share=fields.fair_share,
+        headroom=fields.headroom,
+        to_preempt=len(attempt.to_preempt),
+        preempted=application.preempted,
+        diagnostics=fields.diagnostics,
+        missed=missed,
+        job=job,
+    )

@@ -2,6 +2,7 @@
 
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, largest, smallest, subtract, total
+from fairshare.schedulers import views
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
@@ -176,31 +177,13 @@ def pending_after_user_limits(
 
 def application_view(state: CapacityState, application: Application) -> ApplicationView:
     """One application in its current state."""
-    submission = application.submission
     attempt, competing = application.attempt, state.attempts.get(application.id)
-    pending = attempt.asks.pending
-    return ApplicationView(
-        id=application.id,
-        name=submission.name,
-        user=application.user,
-        queue=application.queue,
-        state=application.shown_state,
-        priority=application.priority,
-        attempt=attempt.number,
-        runnable=attempt.runnable,
-        submitted_ms=application.submitted_ms,
-        started_ms=attempt.started_ms,
-        finished_ms=application.finished_ms,
-        containers=len(attempt.containers),
+    return views.application_view(
+        application,
+        attempt,
+        volatile_fields(state)(application),
         used=attempt.used if competing is None else add(attempt.used, competing.drift),
         reserved=state.none if competing is None else competing.reserved,
-        pending=pending,
-        demand=add(attempt.used, pending),
-        fair_share=state.none,
-        headroom=state.none if competing is None else limits.headroom(state, competing),
-        to_preempt=len(attempt.to_preempt),
-        preempted=application.preempted,
-        diagnostics=application.diagnostics or _waits_for(state, competing),
         missed={priority: key.opportunities for (priority, _), key in attempt.asks.keys.items()},
     )
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, positive, scale, subtract, total
+from fairshare.schedulers import views
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.headroom import headroom
 from fairshare.schedulers.fair.limits import master_fits, master_limit
@@ -143,31 +144,13 @@ def _shown_reserved(amount: Resource) -> Resource:
 
 def application_view(state: FairState, application: Application) -> ApplicationView:
     """One application in its current state."""
-    size = len(state.none)
-    submission = application.submission
-    attempt, competing = application.attempt, state.attempts.get(application.id)
-    return ApplicationView(
-        id=application.id,
-        name=submission.name,
-        user=application.user,
-        queue=application.queue,
-        state=application.shown_state,
-        priority=application.priority,
-        attempt=attempt.number,
-        runnable=attempt.runnable,
-        submitted_ms=application.submitted_ms,
-        started_ms=attempt.started_ms,
-        finished_ms=application.finished_ms,
-        containers=len(attempt.containers),
+    attempt = application.attempt
+    return views.application_view(
+        application,
+        attempt,
+        volatile_fields(state)(application),
         used=attempt.used,
-        reserved=total((r.resource for r in attempt.reservations.values()), size),
-        pending=attempt.asks.pending,
-        demand=state.none if competing is None else competing.demand,
-        fair_share=state.none if competing is None else competing.fair_share,
-        headroom=state.none if competing is None else _headroom(state, competing),
-        to_preempt=len(attempt.to_preempt),
-        preempted=application.preempted,
-        diagnostics=application.diagnostics or waits_for(state, application),
+        reserved=total((r.resource for r in attempt.reservations.values()), len(state.none)),
     )
 
 

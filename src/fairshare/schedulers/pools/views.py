@@ -6,6 +6,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, positive, subtract, total
+from fairshare.schedulers import views
 from fairshare.schedulers.pools import sharing, starvation
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import pool_limit
@@ -13,7 +14,7 @@ from fairshare.schedulers.pools.settings import MAP, NO_LIMIT, REDUCE
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.pools.weights import priority_name
-from fairshare.schedulers.views import ApplicationView, QueueView
+from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields
 
 LEVELS = ("node", "rack", "any")
 
@@ -108,28 +109,17 @@ def application_view(state: PoolsState, application: Application) -> Application
     job = attempt if isinstance(attempt, Job) else Job(application, 0, len(state.none))
     live = application.state not in (ApplicationState.REJECTED,) and not application.over
     kinds = tuple(_job_slots(state, job, kind) for kind in (MAP, REDUCE))
-    return ApplicationView(
-        id=job.id,
-        name=job.submission.name,
-        user=job.user,
-        queue=job.queue,
-        state=application.shown_state,
-        priority=job.priority,
-        attempt=job.number,
-        runnable=job.runnable,
-        submitted_ms=job.submitted_ms,
-        started_ms=job.started_ms,
-        finished_ms=application.finished_ms,
-        containers=len(job.containers),
+    return views.application_view(
+        application,
+        job,
+        VolatileFields(
+            total((job.used, job.asks.pending), len(state.none)),
+            _vector(state, [int(slots.fair_share) for slots in kinds] if live else [0, 0]),
+            positive(subtract(state.total, state.used)),
+            application.diagnostics,
+        ),
         used=job.used,
         reserved=state.none,
-        pending=job.asks.pending,
-        demand=total((job.used, job.asks.pending), len(state.none)),
-        fair_share=_vector(state, [int(slots.fair_share) for slots in kinds] if live else [0, 0]),
-        headroom=positive(subtract(state.total, state.used)),
-        to_preempt=0,
-        preempted=application.preempted,
-        diagnostics=application.diagnostics,
         job=JobFigures(
             priority=priority_name(job.priority),
             initialized=job.initialized,
