@@ -27,6 +27,14 @@ MOST_MOMENTS = 12
 MOST_QUEUES = 6
 """The maximum of queues in the tables; `--json` has them all."""
 
+TIME_COLUMNS = (
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+    Column("Turnaround p50", right=True),
+    Column("p95", right=True),
+    Column("max", right=True, extra=True),
+)
 QUEUE_COLUMNS = (
     Column("Queue"),
     Column("Share", whole=True),
@@ -35,34 +43,23 @@ QUEUE_COLUMNS = (
     Column("Apps", right=True, whole=True),
     Column("Containers", right=True, extra=True),
     Column("Preempted", right=True, extra=True),
-    Column("Wait p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-    Column("Turnaround p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
+    *TIME_COLUMNS,
 )
 USER_COLUMNS = (
     Column("User"),
     Column("Apps", right=True, whole=True),
     Column("Containers", right=True, whole=True),
-    Column("Wait p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-    Column("Turnaround p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
+    *TIME_COLUMNS,
 )
-SIZE_COLUMNS = (
-    Column("Size", whole=True),
+WAIT_COLUMNS = (
     Column("Apps", right=True, whole=True),
     Column("Wait p50", right=True),
     Column("p95", right=True),
     Column("p99", right=True),
     Column("Slowdown p50", right=True),
     Column("p95", right=True),
-    Column("p99", right=True),
 )
+SIZE_COLUMNS = (Column("Size", whole=True), *WAIT_COLUMNS, Column("p99", right=True))
 APPLICATION_COLUMNS = (
     Column("Application"),
     Column("User"),
