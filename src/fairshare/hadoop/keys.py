@@ -18,6 +18,7 @@ import msgspec
 from fairshare.errors import FairshareError
 from fairshare.hadoop.settings import KeySettings
 from fairshare.hadoop.wire.messages import MasterKeyProto
+from fairshare.server.json_files import read_json_file
 from fairshare.server.state_directory import write_file
 
 FILE = "hadoop-keys"
@@ -175,17 +176,10 @@ def _new_key(before: MasterKey | None) -> MasterKey:
 
 def _read(path: Path) -> _Rings | None:
     """The keys in a file; None: there is no file."""
-    try:
-        rings = msgspec.json.decode(path.read_bytes(), type=_Rings)
-    except FileNotFoundError:
+    remedy = "Delete it: nodes take new keys, and masters that run now are started again"
+    rings = read_json_file(path, _Rings, remedy)
+    if rings is None:
         return None
-    except OSError as error:
-        raise FairshareError(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
-        raise FairshareError(
-            f"{path} is damaged ({error}). Delete it: nodes take new keys, and masters that run"
-            " now are started again"
-        ) from error
     missing = [kind for kind in Kind if kind not in rings]
     if missing:
         raise FairshareError(f"{path} has no keys of the kind {missing[0]}: delete it")

@@ -23,6 +23,7 @@ import msgspec
 
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.model.resources import ResourceTypes
+from fairshare.server.json_files import read_json_file
 from fairshare.server.tokens import SECRET_BYTES
 
 PASSABLE = 0o711
@@ -87,18 +88,12 @@ class StateDirectory:
 
     def identity(self) -> ClusterIdentity | None:
         """The identity of this state; None in a new folder."""
-        path = self.path / "cluster.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=ClusterIdentity)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise FairshareError(f"cannot read {path}: {error.strerror}") from error
-        except msgspec.DecodeError as error:
-            raise FairshareError(
-                f"{path} is damaged ({error}). Choose another folder with --state, or mend the "
-                "file: it says scheduler, resource_types and epoch_ms"
-            ) from error
+        return read_json_file(
+            self.path / "cluster.json",
+            ClusterIdentity,
+            "Choose another folder with --state, or mend the file: it says scheduler,"
+            " resource_types and epoch_ms",
+        )
 
     def claim(
         self, scheduler: str, types: ResourceTypes, now_ms: int, *, journal_is_new: bool = False

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from fairshare.errors import FairshareError
 from fairshare.families.store import Entry
+from fairshare.server.json_files import read_json_file
 from fairshare.server.state_directory import write_file
 
 FILE: Final = "scheduler-conf.json"
@@ -28,18 +28,11 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_kept(state_directory: Path) -> Kept | None:
     """The properties that an earlier server stored; None if there are none. Raises
     FairshareError."""
-    path = state_directory.expanduser() / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Kept)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FairshareError(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
-        raise FairshareError(
-            f"{path} is damaged ({error}). Mend it, or delete it: then capacity-scheduler.xml"
-            " counts again"
-        ) from error
+    return read_json_file(
+        state_directory.expanduser() / FILE,
+        Kept,
+        "Mend it, or delete it: then capacity-scheduler.xml counts again",
+    )
 
 
 class StoredConfiguration:
