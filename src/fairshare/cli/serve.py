@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairshare.cli.background import options_of, start_server
 from fairshare.cli.options import GPUS, MEMORY, MOST_NODES, Whole, scheduler_option
-from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import WrongFiles
 from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError
@@ -129,6 +127,8 @@ def command(
     if background:
         if standby:
             raise click.UsageError("--background and --standby: give one of both")
+        from fairshare.cli.background import options_of, start_server
+
         start_server(options_of(context, "background"))
         return
     # Imported lazily, so that `--help` does not load a web server.
@@ -184,6 +184,8 @@ async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:
         server = LiveServer(settings, doors.make_engine)
         await serve(server, _tell_ready, (doors.attached_to(server),))
     if any(server.left_running):
+        from fairshare.cli.shutdown import what_runs_on  # it loads rich, which takes its time
+
         click.echo(what_runs_on(*server.left_running))
 
 

@@ -6,11 +6,14 @@ bytes are the last N. Knows nothing of the server's own requests.
 """
 
 import ssl
+from typing import TYPE_CHECKING
 
-import httpx
 import msgspec
 
 from fairshare.errors import InputError
+
+if TYPE_CHECKING:  # imported where it is used: it loads a hundred modules, and few servers need it
+    import httpx
 
 BEGIN = b"\nLogContents:\n"
 LENGTH = b"\nLogLength:"
@@ -31,8 +34,10 @@ class RemotePart(msgspec.Struct, frozen=True):
     found: bool = True
 
 
-def log_client() -> httpx.AsyncClient:
+def log_client() -> "httpx.AsyncClient":
     """A client for NodeManagers, which serve plain HTTP; ignores proxies of the environment."""
+    import httpx
+
     return httpx.AsyncClient(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
@@ -42,7 +47,7 @@ def log_url(address: str, container: str, stream: str) -> str:
 
 
 async def read_remote_part(
-    client: httpx.AsyncClient, url: str, offset: int, limit: int
+    client: "httpx.AsyncClient", url: str, offset: int, limit: int
 ) -> RemotePart:
     """At most `limit` bytes of the log at `url` from `offset` on; empty if it does not exist (yet).
 
@@ -63,9 +68,11 @@ async def read_remote_part(
 
 
 async def _read(
-    client: httpx.AsyncClient, url: str, wanted: int, offset: int, limit: int
+    client: "httpx.AsyncClient", url: str, wanted: int, offset: int, limit: int
 ) -> RemotePart:
     """One request for the first (`wanted` > 0) or the last bytes; keeps those of the range only."""
+    import httpx
+
     try:
         async with client.stream("GET", url, params={"size": wanted}, timeout=TIMEOUT_S) as answer:
             head = b""

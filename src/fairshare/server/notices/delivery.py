@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 
 from fairshare.config.notify import NotifySettings
@@ -156,6 +155,7 @@ class Delivery:
             target = parts._replace(netloc=place).geturl()
             extensions = {"sni_hostname": host}
         content = msgspec.json.encode(body)
+        import httpx  # it loads a hundred modules, and few servers need it
 
         async def status_of() -> int:
             # Asynchronous as only that limits the whole time, and not only that of each byte.

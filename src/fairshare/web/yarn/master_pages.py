@@ -12,9 +12,9 @@ import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-import httpx
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -30,6 +30,9 @@ from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application
 from fairshare.wording import cause
+
+if TYPE_CHECKING:  # imported where it is used: it loads a hundred modules, and few servers need it
+    import httpx
 
 _log = logging.getLogger("fairshare.web")
 
@@ -222,7 +225,9 @@ class _Call:
         except Refused as refused:
             raise HTTPException(refused.status, str(refused)) from None
 
-    async def _send(self, client: httpx.AsyncClient, content: bytes) -> httpx.Response:
+    async def _send(self, client: "httpx.AsyncClient", content: bytes) -> "httpx.Response":
+        import httpx
+
         method, headers = self._request.method, self._headers()
         try:
             request = client.build_request(method, self._url, headers=headers, content=content)
@@ -231,7 +236,9 @@ class _Call:
             message = f"the master does not answer at {self._host}: {cause(error)}"
             raise HTTPException(502, message) from None
 
-    async def _content(self, answer: httpx.Response) -> AsyncIterator[bytes]:
+    async def _content(self, answer: "httpx.Response") -> AsyncIterator[bytes]:
+        import httpx
+
         try:
             async for chunk in answer.aiter_raw():
                 yield chunk
@@ -277,8 +284,10 @@ def _one_less(calls: MasterCalls) -> None:
     calls.open -= 1
 
 
-def _client() -> httpx.AsyncClient:
+def _client() -> "httpx.AsyncClient":
     """For one request. Masters serve plain HTTP; proxies of the environment are ignored."""
+    import httpx
+
     return httpx.AsyncClient(
         trust_env=False,
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
