@@ -66,6 +66,7 @@ class Given(msgspec.Struct):
     limit: int | None
     span: int | None
     gang: bool
+    closed_loop: bool
     nodes: int | None
     cluster_from: str | None
     node_memory_mb: int | None
@@ -111,6 +112,12 @@ class Given(msgspec.Struct):
 @click.option("--limit", type=Whole(1), help="The first N jobs of a trace.")
 @click.option("--span", type=DURATION, metavar="TIME", help="The first TIME of a trace: 1d.")
 @click.option("--gang", is_flag=True, help="Start the tasks of a parallel job as a whole.")
+@click.option(
+    "--closed-loop",
+    is_flag=True,
+    help="Let the users of a trace wait for their jobs: each submits the next ones when the last"
+    " ones are over, after the think time that it has in the trace.",
+)
 @click.option(
     "--nodes",
     type=Whole(1, MOST_NODES),
@@ -236,7 +243,10 @@ def _setup(given: Given, configuration: Configuration) -> Setup:
         of_one = ("seed", "events", "page", "sqlite", "parquet", "svg")
         refuse(of_one, "they are of one run, and --seeds makes several")
     if not setup.has_chance:
-        refuse(("seed", "seeds"), "no part of this run depends on a seed; --faults does")
+        refuse(
+            ("seed", "seeds"),
+            "no part of this run depends on a seed; --faults and drawn think times do",
+        )
     if given.parquet is not None:
         check_parquet()
     return setup
@@ -246,7 +256,9 @@ def _read(given: Given, configuration: Configuration) -> Workload:
     if given.trace is not None:
         refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
         replaced = _replaced(given, configuration)
-        options = TraceOptions(given.mapping, given.limit, given.span, given.gang, replaced)
+        options = TraceOptions(
+            given.mapping, given.limit, given.span, given.gang, given.closed_loop, replaced
+        )
         parts = (configuration.scheduler, configuration.types, configuration.settings)
         return read_trace(given.trace, *parts, options)
     assert given.workload is not None
@@ -266,9 +278,11 @@ def _once(setup: Setup, given: Given, watch: Watch) -> Report:
     """Run once."""
     events = given.events
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
-    watch.simulates([one.at_ms for one in setup.workload.arrivals])
+    workload = setup.workload
+    watch.simulates([one.at_ms for one in workload.arrivals], workload.later)
+    observers = (watch.observe,) if workload.later else ()
     try:
-        return simulate(setup, given.seed, journal, watch, watch.hurries)
+        return simulate(setup, given.seed, journal, watch, watch.hurries, observers)
     finally:
         journal.close()
 

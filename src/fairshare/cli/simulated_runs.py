@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined
+from fairshare.runtime.runtime import Observer
 from fairshare.simulate.faults import Faults, FaultSettings
 from fairshare.simulate.repetition import RunNumbers, numbers_of
 from fairshare.simulate.report import Report
@@ -48,7 +49,7 @@ class Setup(msgspec.Struct, frozen=True):
     @property
     def has_chance(self) -> bool:
         """Whether anything depends on a seed."""
-        return self.faults is not None
+        return self.faults is not None or self.workload.has_chance
 
 
 def simulate(
@@ -57,9 +58,10 @@ def simulate(
     journal: Journal,
     stops: Callable[[int], bool],
     stopped: Callable[[], bool],
+    observers: Sequence[Observer] = (),
 ) -> Report:
     """One run. `stops` is asked after each instant, and `stopped` within them, whether to end with
-    a report of what there is."""
+    a report of what there is. `observers` see each record."""
     configuration = setup.configuration
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     simulator = Simulator(
@@ -68,11 +70,13 @@ def simulate(
         setup.workload,
         journal,
         nodes=setup.nodes,
+        observers=observers,
         beat_interval_ms=configuration.heartbeat_interval_ms,
         stops=stops,
         hurries=stopped,
         forgets=True,
         faults=None if setup.faults is None else Faults(setup.faults, seed),
+        seed=seed,
     )
     # Millions of small objects are created and freed, hardly any in reference cycles.
     gc.set_threshold(100_000, 50, 100)

@@ -20,7 +20,7 @@ from fairshare.simulate.traces.queue_choice import QueueChoice, read_mapping
 from fairshare.simulate.traces.registry import is_trace, open_trace
 from fairshare.simulate.workload import Workload
 
-OF_TRACES = ("mapping", "limit", "span", "gang")
+OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop")
 OF_WORKLOADS = ("queue_from", "processors_per_task", "memory_per_processor_mb")
 _FLAGS = {"mapping": "--map", "page": "--html"}
 
@@ -32,6 +32,7 @@ class TraceOptions(msgspec.Struct, frozen=True):
     limit: int | None = None
     span_ms: int | None = None
     gang: bool = False
+    closed_loop: bool = False
     nodes: tuple[NodeJoined, ...] = ()
 
 
@@ -68,6 +69,7 @@ def read_trace(
         options.limit,
         options.span_ms,
         options.gang,
+        options.closed_loop,
         options.nodes,
     )
     return fitted(trace, fitting, choice)

@@ -16,6 +16,8 @@ from typing import Any, Final, Self
 import click
 
 from fairshare.cli.cells import duration_text
+from fairshare.journal.record import Record
+from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.traces.rows import on_read
 from fairshare.wording import counted
 
@@ -35,6 +37,8 @@ class Watch:
         self._bytes = 0
         self._read = 0
         self._times_ms: list[int] | None = None
+        self._later = 0
+        self._submitted = 0
         self._now_ms = 0
         self._drawn = False
         self._over = threading.Event()
@@ -66,9 +70,11 @@ class Watch:
         self._began_s = time.monotonic()
         on_read.set(self._count)
 
-    def simulates(self, times_ms: list[int]) -> None:
-        """A simulation runs from now on, with arrivals at these instants."""
+    def simulates(self, times_ms: list[int], later: int = 0) -> None:
+        """A simulation runs from now on, with arrivals at these instants; the instants of `later`
+        more are not known, and then `observe` must see each record."""
         on_read.set(None)
+        self._later = later
         self._times_ms = times_ms
         self._began_s = time.monotonic()
 
@@ -76,6 +82,10 @@ class Watch:
         """Whether to end at this instant."""
         self._now_ms = now_ms
         return self.interrupted
+
+    def observe(self, record: Record) -> None:
+        """Count the submissions."""
+        self._submitted += type(record.input) is SubmitApplication
 
     def hurries(self) -> bool:
         """Whether the current instant is to be left as it is."""
@@ -108,6 +118,9 @@ class Watch:
             return reading_text(self._path.name, self._read, self._bytes, spent_s)
         if self.interrupted:
             return "Ctrl-C: the report is being made; once more ends without it"
+        if self._later:
+            total = len(times_ms) + self._later
+            return loop_text(self._now_ms, self._submitted, total, spent_s)
         return progress_text(self._now_ms, bisect_right(times_ms, self._now_ms), times_ms, spent_s)
 
 
@@ -132,14 +145,27 @@ def progress_text(now_ms: int, arrived: int, times_ms: list[int], spent_s: float
     '1 h simulated, 1 of 2 applications arrived, about 90 s left'
     """
     last_ms = times_ms[-1] if times_ms else 0
+    done = now_ms / last_ms if last_ms else 0.0
+    return _progress(now_ms, arrived, len(times_ms), done, spent_s)
+
+
+def loop_text(now_ms: int, arrived: int, total: int, spent_s: float) -> str:
+    """The same where users wait for their applications, so that no instant is known in advance.
+
+    >>> loop_text(3_600_000, 10, 100, 10.0)
+    '1 h simulated, 10 of 100 applications arrived, about 90 s left'
+    """
+    return _progress(now_ms, arrived, total, arrived / total, spent_s)
+
+
+def _progress(now_ms: int, arrived: int, total: int, done: float, spent_s: float) -> str:
+    """The text; `done` is the part of the arrivals that is over."""
     hours = now_ms / 3_600_000
-    text = (
-        f"{hours:.3g} h simulated, {arrived:,} of {counted(len(times_ms), 'application')} arrived"
-    )
-    if arrived == len(times_ms):
+    text = f"{hours:.3g} h simulated, {arrived:,} of {counted(total, 'application')} arrived"
+    if arrived == total:
         return f"{text}, waiting for their ends"
-    if not now_ms:
+    if not done:
         return f"{text}, for {spent_s:.0f} s"
-    left_s = spent_s * (last_ms - now_ms) / now_ms
+    left_s = spent_s * (1 - done) / done
     left = f"{left_s:.0f} s" if left_s < 600 else duration_text(round(left_s * 1000))
     return f"{text}, about {left} left"

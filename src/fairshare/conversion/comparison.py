@@ -17,6 +17,7 @@ from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
+from fairshare.simulate.comparison import keyed
 from fairshare.simulate.report import ApplicationReport, Report, Sample
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, Workload
@@ -103,25 +104,25 @@ def compare(
     if not check_access:
         fair = open_to_all(fair)
         capacity = msgspec.structs.replace(capacity, acl_enabled=False)
-    before = run(source.scheduler, fair, workload, nodes, until_ms)
+    before, first = run(source.scheduler, fair, workload, nodes, until_ms)
     renamed = {old: new for old, new in conversion.names.items() if old != new}
     arriving = _renamed(workload, renamed)
-    after = run(conversion.scheduler, capacity, arriving, nodes, until_ms)
+    after, second = run(conversion.scheduler, capacity, arriving, nodes, until_ms)
     window_ms = max(
         (a.submitted_ms + a.turnaround_ms for a in before.applications if a.turnaround_ms),
         default=before.end_ms,
     )
     old_names = {new: old for old, new in conversion.names.items()}
     sides = [
-        _figures(before, workload.arrivals, window_ms, {}),
-        _figures(after, workload.arrivals, window_ms, old_names),
+        _figures(before, first, window_ms, {}),
+        _figures(after, second, window_ms, old_names),
     ]
     unlimited: dict[str, Figures] = {}
     if any(waits_longer(sides[0].get(name), figures) for name, figures in sides[1].items()):
-        freed = run(
+        freed, third = run(
             conversion.scheduler, without_master_limits(capacity), arriving, nodes, until_ms
         )
-        unlimited = _figures(freed, workload.arrivals, window_ms, old_names)
+        unlimited = _figures(freed, third, window_ms, old_names)
     elsewhere = _elsewhere(before, after, old_names)
     names = dict.fromkeys((*conversion.names, *sorted({**sides[0], **sides[1]})))
     used = max(_most_used(before), _most_used(after))
@@ -150,8 +151,8 @@ def run(
     workload: Workload,
     nodes: Sequence[NodeJoined],
     until_ms: int | None = None,
-) -> Report:
-    """One simulation."""
+) -> tuple[Report, Sequence[Arrival]]:
+    """One simulation: its report, and the applications in the order of the report."""
     simulator = Simulator(
         ResourceManager(family_of(scheduler).create(settings.types)),
         msgspec.json.encode(settings),
@@ -161,7 +162,8 @@ def run(
         beat_interval_ms=settings.heartbeat_interval_ms,
         forgets=True,
     )
-    return simulator.run(until_ms)
+    report = simulator.run(until_ms)
+    return report, simulator.submitted
 
 
 def waits_longer(before: Figures | None, after: Figures | None) -> bool:
@@ -176,16 +178,14 @@ def _renamed(workload: Workload, names: Mapping[str, str]) -> Workload:
     """The workload with queues under their new names."""
     if not names:
         return workload
-    arrivals = tuple(
-        msgspec.structs.replace(
-            one,
-            submission=msgspec.structs.replace(
-                one.submission, queue=names.get(one.submission.queue, one.submission.queue)
-            ),
-        )
-        for one in workload.arrivals
-    )
-    return msgspec.structs.replace(workload, arrivals=arrivals)
+
+    def renamed(arrival: Arrival) -> Arrival:
+        given = arrival.submission
+        queue = names.get(given.queue, given.queue)
+        submission = msgspec.structs.replace(given, queue=queue)
+        return msgspec.structs.replace(arrival, submission=submission)
+
+    return workload.changed(renamed)
 
 
 def _figures(
@@ -221,23 +221,11 @@ def _figures(
 
 def _slowdown(members: Sequence[tuple[ApplicationReport, Arrival]]) -> float | None:
     factors = [
-        one.turnaround_ms / least_ms(arrival)
+        one.turnaround_ms / least_ms
         for one, arrival in members
-        if one.turnaround_ms is not None and least_ms(arrival)
+        if one.turnaround_ms is not None and (least_ms := arrival.least_ms)
     ]
     return round(sum(factors) / len(factors), 3) if factors else None
-
-
-def least_ms(arrival: Arrival) -> int:
-    """The time that an application needs when each of its tasks runs at once: the longest chain of
-    groups, of which one that waits for whole others begins when they have ended."""
-    longest: dict[str, int] = {}
-    for group, plan in zip(arrival.submission.tasks, arrival.plans, strict=True):
-        durations_ms = plan.durations_ms
-        own = durations_ms if isinstance(durations_ms, int) else max(durations_ms)
-        before = [longest.get(name, 0) for name in group.after] if group.slow_start >= 1 else []
-        longest[group.name] = own + max(before, default=0)
-    return max(longest.values(), default=0)
 
 
 def _share(timeline: Sequence[Sample], queue: str, part: int, window_ms: int) -> float:
@@ -278,9 +266,13 @@ def _reach(source: Source, conversion: Conversion, nodes: Sequence[NodeJoined]) 
 
 
 def _elsewhere(before: Report, after: Report, names: Mapping[str, str]) -> dict[str, int]:
-    """By queue: applications that are in another one now. Both reports have the same order."""
+    """By queue: applications that are in another one now."""
     moved: dict[str, int] = {}
-    for old, new in zip(before.applications, after.applications, strict=False):
+    others = keyed(after)
+    for key, old in keyed(before).items():
+        new = others.get(key)
+        if new is None:
+            continue
         refused = ApplicationState.REJECTED.value in (old.state, new.state)
         if not refused and names.get(new.queue, new.queue) != old.queue:
             moved[old.queue] = moved.get(old.queue, 0) + 1

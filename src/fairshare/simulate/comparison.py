@@ -266,7 +266,7 @@ def _share_error(report: Report) -> float | None:
 
 def pairing(before: Report, after: Report, name: str) -> Pairing:
     """The same applications in two reports."""
-    olds, news = _keyed(before), _keyed(after)
+    olds, news = keyed(before), keyed(after)
     moved = [
         Moved(one.name, one.user, news[key].queue, one.turnaround_ms, other_ms)
         for key, one in olds.items()
@@ -290,12 +290,15 @@ def pairing(before: Report, after: Report, name: str) -> Pairing:
     )
 
 
-def _keyed(report: Report) -> dict[tuple[str, str, int, int], ApplicationReport]:
-    """Applications by what is the same in every run: name, user, arrival, and which of several."""
+def keyed(report: Report) -> dict[tuple[str, str, int, int], ApplicationReport]:
+    """Applications by what is the same in every run: name, user, arrival, and which of several.
+
+    A user in a closed loop submits later if what it waits for ends later: there the session is in
+    place of the arrival, as a negative number."""
     seen: Counter[tuple[str, str, int]] = Counter()
     found = {}
     for one in report.applications:
-        key = (one.name, one.user, one.submitted_ms)
+        key = (one.name, one.user, -one.session or one.submitted_ms)
         found[*key, seen[key]] = one
         seen[key] += 1
     return found

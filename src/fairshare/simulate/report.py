@@ -28,7 +28,8 @@ class ApplicationReport(msgspec.Struct, frozen=True, gc=False):
 
     `lost_mb_ms` is the work of containers that did not succeed, memory times age, of which
     `preempted_mb_ms` was preempted. `near` counts containers by locality (node, rack, elsewhere);
-    empty if it wanted no place.
+    empty if it wanted no place. `session` is the number of its user in a closed loop, from 1; 0 if
+    it is of none.
     """
 
     id: str
@@ -46,6 +47,7 @@ class ApplicationReport(msgspec.Struct, frozen=True, gc=False):
     lost_mb_ms: int = 0
     preempted_mb_ms: int = 0
     near: tuple[int, ...] = ()
+    session: int = 0
 
 
 class QueueReport(msgspec.Struct, frozen=True):

@@ -5,6 +5,8 @@ The runtime is that of a server; only clock, engine and journal differ. Knows no
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from fairshare.engines.simulated import SimulatedEngine
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
@@ -24,6 +26,7 @@ from fairshare.simulate.collection import Collection
 from fairshare.simulate.container_outcomes import ContainerOutcomes
 from fairshare.simulate.faults import Faults
 from fairshare.simulate.report import Report
+from fairshare.simulate.sessions import Sessions
 from fairshare.simulate.workload import Arrival, Workload
 
 EPOCH_MS = 1_000_000_000_000
@@ -46,7 +49,8 @@ class Simulator:
     report has all of them. It keeps them where the workload's submissions name others to wait for.
     `hurries` is asked within an instant, whether to leave it as it is because `stops` will end the
     simulation there.
-    With `faults` nodes are lost and tasks fail, as long as an application is left.
+    With `faults` nodes are lost and tasks fail, as long as an application is left. The think times
+    of users in closed loops are drawn by `seed`.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Simulator:
         forgets: bool = False,
         faults: Faults | None = None,
         hurries: Callable[[], bool] | None = None,
+        seed: int = 1,
     ) -> None:
         self.agenda = Agenda()
         self.clock = VirtualClock()
@@ -71,6 +76,9 @@ class Simulator:
         self._fates = ContainerOutcomes()
         self._collection = Collection(manager.scheduler)
         self._faults = faults
+        self._sessions = Sessions(workload.sessions, seed) if workload.sessions else None
+        if self._sessions is not None:
+            observers = (self._sessions.observe, *observers)
         fates = self._fates if faults is None else faults.of_tasks(self._fates)
         self.engine = SimulatedEngine(self.agenda, fates)
         if faults is not None:
@@ -90,7 +98,7 @@ class Simulator:
             self.agenda.at(0, node)
         self._arrived = 0
         self._forgets = forgets and not any(
-            arrival.submission.start.after for arrival in workload.arrivals
+            arrival.submission.start.after for arrival in workload.applications()
         )
         self._unforgotten: tuple[ApplicationId, ...] = ()
         self._stops = stops
@@ -120,8 +128,28 @@ class Simulator:
                 break
         if until_ms is not None:
             self._move(max(until_ms, self.clock.now_ms()))
-        notes = self._workload.notes if faults is None else (*self._workload.notes, faults.note())
-        return self._collection.report(self.clock.now_ms(), notes)
+        return self._report()
+
+    @property
+    def submitted(self) -> Sequence[Arrival]:
+        """The applications of the report, in its order."""
+        return self._workload.arrivals if self._sessions is None else self._sessions.submitted
+
+    def _report(self) -> Report:
+        notes = self._workload.notes
+        if self._faults is not None:
+            notes = (*notes, self._faults.note())
+        sessions = self._sessions
+        if sessions is None:
+            return self._collection.report(self.clock.now_ms(), notes)
+        if note := sessions.note():
+            notes = (*notes, note)
+        report = self._collection.report(self.clock.now_ms(), notes)
+        applications = tuple(
+            msgspec.structs.replace(one, session=number)
+            for one, number in zip(report.applications, sessions.numbers, strict=True)
+        )
+        return msgspec.structs.replace(report, applications=applications)
 
     def _anything_left(self) -> bool:
         """Whether an application is not over."""
@@ -146,14 +174,19 @@ class Simulator:
 
     @property
     def _arrivals_left(self) -> int:
-        return len(self._workload.arrivals) - self._arrived
+        """The number of applications that arrive at an instant which is known by now."""
+        left = len(self._workload.arrivals) - self._arrived
+        return left if self._sessions is None else left + self._sessions.due
 
     def _next_ms(self) -> int | None:
         times = []
         if (entry_ms := self.agenda.next_ms()) is not None:
             times.append(entry_ms)
-        if self._arrivals_left:
-            times.append(self._workload.arrivals[self._arrived].at_ms)
+        arrivals = self._workload.arrivals
+        if self._arrived < len(arrivals):
+            times.append(arrivals[self._arrived].at_ms)
+        if self._sessions is not None and (later_ms := self._sessions.next_ms()) is not None:
+            times.append(later_ms)
         if (deadline_ms := self.runtime.next_deadline_ms()) is not None:
             times.append(deadline_ms)
         return max(min(times), self.clock.now_ms()) if times else None
@@ -166,12 +199,9 @@ class Simulator:
         for given in inputs:
             if type(given) is ContainerExited:
                 self.engine.ended(given.container)
-        arrivals = self._workload.arrivals
-        while self._arrivals_left and arrivals[self._arrived].at_ms <= now_ms:
-            arrival = arrivals[self._arrived]
+        for arrival in self._arriving(now_ms):
             self._fates.expect(arrival)
             inputs.append(arrival.submission)
-            self._arrived += 1
         while True:
             self._reported = []
             self.runtime.turn(now_ms, inputs, self._hurries)
@@ -180,6 +210,19 @@ class Simulator:
             inputs = self._reported
         if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:
             self._forget()
+
+    def _arriving(self, now_ms: int) -> Sequence[Arrival]:
+        """The applications that arrive at an instant, those of sessions last."""
+        arrivals, first = self._workload.arrivals, self._arrived
+        while self._arrived < len(arrivals) and arrivals[self._arrived].at_ms <= now_ms:
+            self._arrived += 1
+        arriving = arrivals[first : self._arrived]
+        sessions = self._sessions
+        if sessions is None:
+            return arriving
+        for arrival in arriving:
+            sessions.expect(arrival)
+        return (*arriving, *sessions.take(now_ms))
 
     def _forget(self) -> None:
         settled = self._collection.settle(FINISHED_KEPT)

@@ -81,6 +81,7 @@ _APPLICATION_COLUMNS: Final[tuple[tuple[str, Kind], ...]] = (
     ("on_node", int),
     ("on_rack", int),
     ("elsewhere", int),
+    ("session", int),
     ("diagnostics", str),
 )
 
@@ -102,6 +103,7 @@ def _application(one: ApplicationReport) -> tuple[Any, ...]:
         one.lost_mb_ms,
         one.preempted_mb_ms,
         *(one.near or (None, None, None)),
+        one.session,
         one.diagnostics,
     )
 

@@ -1,7 +1,11 @@
 """Owns a workload as data: nodes, and applications with their arrivals and task durations.
 
+Applications arrive at given instants, or in sessions: then users wait for what they submitted.
+
 Knows no file format and no scheduler.
 """
+
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -53,16 +57,81 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     submission: SubmitApplication
     plans: tuple[GroupPlan, ...]
 
+    @property
+    def least_ms(self) -> int:
+        """The time that the application needs when each of its tasks runs at once: the longest
+        chain of groups, of which one that waits for whole others begins when they have ended."""
+        longest: dict[str, int] = {}
+        for group, plan in zip(self.submission.tasks, self.plans, strict=True):
+            durations_ms = plan.durations_ms
+            own = durations_ms if isinstance(durations_ms, int) else max(durations_ms)
+            before = [longest.get(name, 0) for name in group.after] if group.slow_start >= 1 else []
+            longest[group.name] = own + max(before, default=0)
+        return max(longest.values(), default=0)
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """What a user submits in one go: the instants of `members` count from its beginning.
+
+    The turn begins `think_ms` after the last application of the turn before has ended; with `drawn`
+    that is the mean of an exponential distribution.
+    """
+
+    think_ms: int
+    members: tuple[Arrival, ...]
+    drawn: bool = False
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A user in a closed loop: turns, one after the other; the first one begins at `at_ms`."""
+
+    at_ms: int
+    turns: tuple[Turn, ...]
+
 
 class Workload(msgspec.Struct, frozen=True):
-    """Nodes and arrivals, the earliest first. `notes` say what a reader left out or assumed;
-    `nodes` is empty if the file has none."""
+    """Nodes, and applications: `arrivals`, the earliest first, and those of `sessions`, whose
+    instants depend on the simulation. `notes` say what a reader left out or assumed; `nodes` is
+    empty if the file has none."""
 
     nodes: tuple[NodeJoined, ...]
     arrivals: tuple[Arrival, ...]
     notes: tuple[str, ...] = ()
+    sessions: tuple[Session, ...] = ()
+
+    @property
+    def later(self) -> int:
+        """The number of applications of all sessions."""
+        return sum(len(turn.members) for session in self.sessions for turn in session.turns)
 
     @property
     def tasks(self) -> int:
         """The number of tasks of all applications."""
-        return sum(group.count for a in self.arrivals for group in a.submission.tasks)
+        return sum(group.count for one in self.applications() for group in one.submission.tasks)
+
+    @property
+    def has_chance(self) -> bool:
+        """Whether a think time is drawn."""
+        return any(turn.drawn for session in self.sessions for turn in session.turns)
+
+    def applications(self) -> Iterator[Arrival]:
+        """All applications, those of sessions last."""
+        yield from self.arrivals
+        for session in self.sessions:
+            for turn in session.turns:
+                yield from turn.members
+
+    def changed(self, change: Callable[[Arrival], Arrival]) -> "Workload":
+        """The same with each application changed."""
+        sessions = []
+        for session in self.sessions:
+            # A turn that is repeated is one object, and stays one.
+            made: dict[int, Turn] = {}
+            for turn in session.turns:
+                if id(turn) not in made:
+                    members = tuple(change(one) for one in turn.members)
+                    made[id(turn)] = msgspec.structs.replace(turn, members=members)
+            turns = tuple(made[id(turn)] for turn in session.turns)
+            sessions.append(msgspec.structs.replace(session, turns=turns))
+        arrivals = tuple(change(one) for one in self.arrivals)
+        return msgspec.structs.replace(self, arrivals=arrivals, sessions=tuple(sessions))

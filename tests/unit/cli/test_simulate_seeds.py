@@ -64,10 +64,46 @@ def test_options_without_effect_are_refused(options, words):
     assert words in " ".join(reported.stderr.split())
 
 
-def test_the_same_seeds_give_the_same_bytes_whatever_the_hashes_of_python():
+LOOP = """
+applications:
+  - at: 1s
+    user: ann
+    queue: root.adhoc
+    repeat: 3
+    think: {mean: 10s}
+    groups: [{resources: {memory-mb: 1024, vcores: 1}, duration: 5s, count: 4}]
+"""
+
+
+def test_drawn_think_times_depend_on_the_seed(tmp_path):
+    file = tmp_path / "loop.yaml"
+    file.write_text(LOOP)
+    conf = ("--conf", str(ROOT / "examples" / "three-teams"))
+    runs = [
+        json.loads(simulate_with(file, *conf, "--seed", str(seed), "--json").stdout)
+        for seed in (1, 1, 2)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+    assert [one["session"] for one in runs[0]["applications"]] == [1, 1, 1]
+    assert runs[0]["applications_by_state"]["FINISHED"] == 3
+    several = json.loads(simulate_with(file, *conf, "--seeds", "2", "--json").stdout)
+    assert several["whole"]["makespan_ms"]["mean"] == pytest.approx(
+        (runs[0]["makespan_ms"] + runs[2]["makespan_ms"]) / 2
+    )
+
+
+def simulate_with(*arguments):
+    return CliRunner().invoke(fairshare, ["simulate", *map(str, arguments)])
+
+
+def test_the_same_seeds_give_the_same_bytes_whatever_the_hashes_of_python(tmp_path):
+    workload = tmp_path / "with-a-loop.yaml"
+    written = (ROOT / "examples" / "workloads" / "three-teams.yaml").read_text()
+    workload.write_text(written.rstrip() + "\n" + LOOP.split("applications:\n")[1])
+    options = ("--workload", str(workload), *FAULTS, "--seeds", "2", "--json")
     outputs = {
         subprocess.run(
-            [sys.executable, "-m", "fairshare", *ARGUMENTS, *FAULTS, "--seeds", "2", "--json"],
+            [sys.executable, "-m", "fairshare", *ARGUMENTS, *options],
             env={**os.environ, "PYTHONHASHSEED": hashes},
             capture_output=True,
             check=True,

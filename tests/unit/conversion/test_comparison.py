@@ -9,7 +9,6 @@ from fairshare.conversion.comparison import (
     Figures,
     QueueComparison,
     compare,
-    least_ms,
 )
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for, total_of
@@ -127,7 +126,7 @@ def test_the_least_time_follows_the_chain_of_groups() -> None:
     )
     plans = (GroupPlan((30, 10)), GroupPlan(5), GroupPlan(20))
     one = Arrival(0, SubmitApplication(user="ann", tasks=groups), plans)
-    assert least_ms(one) == 35
+    assert one.least_ms == 35
 
 
 # A workload made up.

@@ -13,7 +13,15 @@ from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.simulate.readers import read_workload
-from fairshare.simulate.readers.form import APPLICATION, GROUP, LOCALITY, NODE, WORKLOAD, schema
+from fairshare.simulate.readers.form import (
+    APPLICATION,
+    GROUP,
+    LOCALITY,
+    NODE,
+    THINK,
+    WORKLOAD,
+    schema,
+)
 from fairshare.simulate.readers.options import ReaderOptions
 from fairshare.simulate.readers.reference import FILES
 
@@ -56,7 +64,14 @@ COMPLETE: Any = {
                 },
                 {"name": "b", "duration": "0", "resources": {}, "after": "map", "slow_start": 0.5},
             ],
-        }
+        },
+        {
+            "at": "1s",
+            "user": "bob",
+            "repeat": 2,
+            "think": {"mean": "10s"},
+            "groups": [{"duration": "1s", "resources": {}}],
+        },
     ],
 }
 BEYOND_A_SCHEMA = ("value for", "values for", "two groups", "unknown resource type")
@@ -142,6 +157,7 @@ def test_the_form_has_the_keys_that_the_reader_looks_for(monkeypatch, tmp_path):
         ("applications[0]", APPLICATION),
         ("applications[0].groups[0]", GROUP),
         ("applications[0].groups[0].run_by_locality", LOCALITY),
+        ("applications[1].think", THINK),
     ):
         assert found[what] == {key.name for key in form.keys}
 

@@ -101,6 +101,51 @@ applications:
     assert [one.at_ms for one in read(tmp_path, text).arrivals] == [1_000, 11_000, 21_000]
 
 
+def test_a_user_in_a_closed_loop_waits_for_the_last_application(tmp_path):
+    group = "groups: [{resources: {}, duration: 1s}]"
+    text = f"""
+applications:
+  - {{at: 1s, user: u, repeat: 3, think: 10s, {group}}}
+  - {{at: 2s, user: v, repeat: 2, think: {{mean: 1m}}, {group}}}
+"""
+    workload = read(tmp_path, text)
+    assert workload.arrivals == ()
+    assert (workload.later, workload.tasks) == (5, 5)
+    first, second = workload.sessions
+    assert (first.at_ms, len(first.turns)) == (1_000, 3)
+    assert (first.turns[1].think_ms, first.turns[1].drawn) == (10_000, False)
+    assert (second.turns[1].think_ms, second.turns[1].drawn) == (60_000, True)
+    lines = [{"application": {"at": "1s", "user": "u", "repeat": 3, "think": "10s"}}]
+    lines[0]["application"]["groups"] = [{"resources": {}, "duration": "1s"}]
+    assert read(tmp_path, json.dumps(lines[0]), "w.jsonl").sessions == (first,)
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "words"),
+    [
+        ("think: 10s", 4, "applications[0].think is how long the user waits after the end of one"),
+        ("repeat: 2, every: 1s,\n     think: 10s", 5, "it needs repeat: 2 or more, and no every"),
+        ("repeat: 2, think: soon", 4, "applications[0].think: 'soon' is not a duration"),
+        ("repeat: 2, think: [1s]", 4, "think must be a duration such as 30s, found a list"),
+        ("repeat: 2, think: {median: 1s}", 4, "applications[0].think needs a value for 'mean'"),
+        (
+            "repeat: 2",
+            3,
+            "repeat needs the key every, how long it is from one to the next, or think",
+        ),
+    ],
+)
+def test_think_times_that_mean_nothing_are_refused_with_their_place(tmp_path, keys, line, words):
+    text = f"""
+applications:
+  - {{at: 1s, user: u,
+     {keys}, groups: [{{resources: {{}}, duration: 1s}}]}}
+"""
+    found = [one for one in problems(tmp_path, text) if words in one]
+    assert len(found) == 1, problems(tmp_path, text)
+    assert found[0].startswith(f"w.yaml:{line}:")
+
+
 def test_what_comes_at_one_instant_stays_in_the_order_of_the_file(tmp_path):
     group = "groups: [{resources: {}, duration: 1s}]"
     text = "applications:\n" + "".join(
@@ -198,8 +243,8 @@ applications:
         "w.yaml:9:80: error: applications[0].groups[1].max_attempts is 0: it must be at least 1"
         " [workload]",
         "w.yaml:10:5: error: applications[1] needs a value for 'at' [workload]",
-        "w.yaml:10:5: error: repeat needs the key every: how long it is from one to the next"
-        " [workload]",
+        "w.yaml:10:5: error: repeat needs the key every, how long it is from one to the next,"
+        " or think, how long the user waits after the end of one [workload]",
         "w.yaml:10:5: error: an application needs at least one group of tasks [workload]",
     ]
 

@@ -12,12 +12,14 @@ from fairshare.model.events import ContainerAllocated, ContainerCompleted
 from fairshare.model.inputs import ContainerExited, NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.simulate.report import encode, spread
 from fairshare.simulate.simulator import PATIENCE_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
+SETTINGS = {"fair": FairSettings, "fifo": FifoSettings, "capacity": CapacitySettings}
 ONE_NODE = (NodeJoined("n1", (4096, 4)),)
 
 
@@ -31,11 +33,11 @@ def arrival(at_ms, user, *groups, queue="default"):
     return Arrival(at_ms, SubmitApplication(user, queue, tasks=tuple(specs)), tuple(plans))
 
 
-def simulator(arrivals, kind="fair", settings=None, nodes=ONE_NODE, **options):
-    settings = settings or (FairSettings() if kind == "fair" else FifoSettings())
+def simulator(arrivals, kind="fair", settings=None, nodes=ONE_NODE, sessions=(), **options):
+    settings = settings or SETTINGS[kind]()
     journal = MemoryJournal()
     manager = ResourceManager(family_of(kind).create(ResourceTypes()))
-    workload = Workload(tuple(nodes), tuple(arrivals), ("a note",))
+    workload = Workload(tuple(nodes), tuple(arrivals), ("a note",), tuple(sessions))
     made = Simulator(manager, msgspec.json.encode(settings), workload, journal, **options)
     made.journal = journal
     return made

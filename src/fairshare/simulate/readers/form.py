@@ -18,6 +18,7 @@ from fairshare.config.yaml_form import (
     amounts,
     document,
     duration,
+    either,
     form_named,
     list_of,
     one_or_several,
@@ -73,7 +74,23 @@ APPLICATION: Final = Form(
         Key("priority", whole(), "its priority", "the queue's default"),
         Key("tags", _TEXTS, "its tags", "none"),
         Key("repeat", _COUNT, "how many arrive, all alike", "1"),
-        Key("every", _DURATION, "the time from one of them to the next", "needed with `repeat`"),
+        Key(
+            "every",
+            _DURATION,
+            "the time from one of them to the next",
+            "needed with `repeat`, unless there is `think`",
+        ),
+        Key(
+            "think",
+            either(
+                _DURATION,
+                form_named("think", ""),
+                words="duration, or a [drawn time](#a-drawn-time)",
+            ),
+            "in place of `every`: how long the user waits before the next one after the last one"
+            " has ended or was rejected",
+            "no user waits",
+        ),
         Key(
             "groups",
             list_of(form_named("group", ""), "list of [groups of tasks](#a-group-of-tasks)"),
@@ -81,6 +98,12 @@ APPLICATION: Final = Form(
             needed=True,
         ),
     ),
+)
+
+THINK: Final = Form(
+    "A drawn time",
+    (Key("mean", _DURATION, "the mean of an exponential distribution", needed=True),),
+    "It follows from the seed (`--seed`) and is the same under every configuration.",
 )
 
 LOCALITY: Final = Form(
@@ -130,14 +153,21 @@ GROUP: Final = Form(
     ),
 )
 
-FORMS: Final = (WORKLOAD, NODE, APPLICATION, GROUP, LOCALITY)
+FORMS: Final = (WORKLOAD, NODE, APPLICATION, THINK, GROUP, LOCALITY)
 
 
 def schema() -> Schema:
     """The JSON Schema of a workload in YAML or JSON."""
     several = {"required": ["repeat"], "properties": {"repeat": {"type": "integer", "minimum": 2}}}
     every = {"required": ["every"], "properties": {"every": {"not": {"enum": [None, 0]}}}}
-    application = APPLICATION.schema | {"if": several, "then": every}
+    think = {"required": ["think"], "properties": {"think": {"not": {"type": "null"}}}}
+    apart = {
+        "allOf": [
+            {"if": several, "then": {"anyOf": [every, think]}},
+            {"if": think, "then": several | {"not": every}},
+        ]
+    }
+    application = APPLICATION.schema | apart
     application["properties"]["groups"]["minItems"] = 1
     depends = {
         "required": ["run_by_locality"],
@@ -151,6 +181,7 @@ def schema() -> Schema:
         {
             "node": NODE.schema,
             "application": application,
+            "think": THINK.schema,
             "group": group,
             "locality": LOCALITY.schema,
         },

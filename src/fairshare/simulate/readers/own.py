@@ -14,6 +14,8 @@
           - {name: reduce, resources: {memory-mb: 2048, vcores: 1}, duration: [1m, 2m],
              after: map, slow_start: 0.5, fail_attempts: 1}
 
+With `think: 10s` in place of `every` the user waits: the next one comes 10 s after the last one is
+over; with `think: {mean: 10s}` that time is drawn from an exponential distribution.
 With `gang: true` (and `gang_timeout: 30s`, by default 1m) the tasks of a group start together.
 With `at_once: 10` at most ten tasks of a group run at the same time; with `keep_going: true` a task
 that has failed too often does not end the others.
@@ -37,12 +39,20 @@ from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.readers.form import LARGEST_FACTOR
 from fairshare.simulate.readers.options import ReaderOptions, read_text
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.simulate.workload import Arrival, GroupPlan, Session, Turn, Workload
 from fairshare.wording import counted
 
 RULE: Final = "workload"
 LIMITS: Final = Limits(mebibytes=1_024, values=50_000_000)
 """A recorded workload may have a million tasks."""
+_REPEAT_NEEDS: Final = (
+    "repeat needs the key every, how long it is from one to the next, or think, how long the user"
+    " waits after the end of one"
+)
+_THINK_NEEDS: Final = (
+    "is how long the user waits after the end of one application before the next: it needs repeat:"
+    " 2 or more, and no every"
+)
 
 
 def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
@@ -97,11 +107,13 @@ class _Content:
         self._problems = problems
         self._nodes: dict[str, NodeJoined] = {}
         self._arrivals: list[Arrival] = []
+        self._sessions: list[Session] = []
 
     def workload(self) -> Workload:
         """The collected workload; arrivals of one instant stay in the order of the file."""
         arrivals = sorted(self._arrivals, key=lambda arrival: arrival.at_ms)
-        return Workload(tuple(self._nodes.values()), tuple(arrivals))
+        nodes = tuple(self._nodes.values())
+        return Workload(nodes, tuple(arrivals), sessions=tuple(self._sessions))
 
     def node(self, node: Node, what: str) -> None:
         """Read one node, or `count` of them named name-1, name-2, ..."""
@@ -118,7 +130,7 @@ class _Content:
             self._nodes[one] = NodeJoined(one, total, rack)
 
     def application(self, node: Node, what: str) -> None:
-        """Read one application, or `repeat` of them at intervals of `every`."""
+        """Read one application, or `repeat` of them: at intervals of `every`, or in a session."""
         fields = _Fields(node, what, self._problems)
         at_ms = fields.needed_duration("at")
         user = fields.needed_text("user")
@@ -129,9 +141,13 @@ class _Content:
         user_groups = fields.one_or_several_texts("user_groups")
         repeat = fields.whole("repeat", 1, minimum=1, maximum=LARGEST)
         every_ms = fields.optional_duration("every") or 0
-        if repeat > 1 and not every_ms:
-            message = "repeat needs the key every: how long it is from one to the next"
-            fields.wrong(node.place, message)
+        think = fields.get("think")
+        think_ms, drawn = (0, False) if think is None else self._think(think, fields)
+        if think is not None and (repeat < 2 or every_ms):
+            place = node.keys.get("think", node.place)
+            fields.wrong(place, f"{fields.path('think')} {_THINK_NEEDS}")
+        elif repeat > 1 and not every_ms and think is None:
+            fields.wrong(node.place, _REPEAT_NEEDS)
         listed = fields.need("groups")
         items = [] if listed is None else fields.items_of(listed, fields.path("groups"))
         groups = [
@@ -153,8 +169,22 @@ class _Content:
         plans = tuple(plan for _, plan in groups)
         if len({spec.name for spec, _ in groups}) < len(groups):
             fields.wrong(node.place, "two groups of tasks have the same name")
+        if think is not None:
+            turn = Turn(think_ms, (Arrival(0, submission, plans),), drawn)
+            self._sessions.append(Session(at_ms, (turn,) * repeat))
+            return
         for number in range(repeat):
             self._arrivals.append(Arrival(at_ms + number * every_ms, submission, plans))
+
+    def _think(self, node: Node, application: "_Fields") -> tuple[int, bool]:
+        """A think time in milliseconds, and whether it is the mean of what is drawn."""
+        path = application.path("think")
+        if node.entries is None:
+            return application.duration_of(node, path), False
+        fields = _Fields(node, path, self._problems)
+        mean_ms = fields.needed_duration("mean")
+        fields.finish()
+        return mean_ms, True
 
     def _group(self, node: Node, what: str) -> tuple[TaskGroup, GroupPlan]:
         fields = _Fields(node, what, self._problems)

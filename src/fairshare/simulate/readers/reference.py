@@ -39,7 +39,17 @@ applications:
         duration: [1m, 2m]
         after: map
         slow_start: 0.5
+  - at: 0s
+    user: bob
+    name: question
+    repeat: 20
+    think: 10s
+    groups:
+      - {count: 4, resources: {memory-mb: 1g, vcores: 1}, duration: 5s}
 ```
+
+Alice submits every ten minutes, whatever happens. Bob is a user in a closed loop: he asks his next
+question 10 s after the answer to the last one, so that he asks fewer in a cluster that is busy.
 
 [Values](../values.md) are written as everywhere: durations as `30s` or `1h30m`, memory as `512`
 (MB) or `2g`. The resource types are those of the configuration. A key that is not listed here is

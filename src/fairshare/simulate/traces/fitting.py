@@ -15,9 +15,10 @@ import msgspec
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
+from fairshare.simulate.traces.closed_loops import closed_loops
 from fairshare.simulate.traces.queue_choice import QueueChoice
 from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.simulate.workload import Arrival, GroupPlan, Session, Workload
 from fairshare.wording import counted
 
 BUSY = 0.7
@@ -31,7 +32,8 @@ class Fitting(msgspec.Struct, frozen=True):
     """What a trace is fitted to. `maximum` is the largest container that the configuration grants.
 
     `limit` takes only the first jobs, `span_ms` those that arrive within a time. With `gang` the
-    tasks of a group that ran in parallel start together. `nodes` replace those of the trace.
+    tasks of a group that ran in parallel start together, with `closed_loop` users wait for their
+    jobs (`closed_loops.py`). `nodes` replace those of the trace.
     """
 
     types: ResourceTypes
@@ -39,6 +41,7 @@ class Fitting(msgspec.Struct, frozen=True):
     limit: int | None = None
     span_ms: int | None = None
     gang: bool = False
+    closed_loop: bool = False
     nodes: tuple[NodeJoined, ...] = ()
 
 
@@ -136,16 +139,28 @@ def fitted(trace: Trace, fitting: Fitting, queues: QueueChoice) -> Workload:
         span_ms = fitting.span_ms
         jobs = itertools.takewhile(lambda job: job.at_ms <= span_ms, jobs)
     if trace.nodes or fitting.nodes:
-        arrivals = tuple(fitter.arrival(job, queues.queue_of(job)) for job in jobs)
+        taken = ((job, fitter.arrival(job, queues.queue_of(job))) for job in jobs)
+        arrivals, sessions, looped = _arriving(taken, fitting)
         nodes, made = fitting.nodes or _nodes(trace.nodes, fitter), ""
     else:
         found = list(jobs)
         cluster = _cluster_for(found)
         fitter = _Fitter(fitting, cluster)
-        arrivals = tuple(fitter.arrival(job, queues.queue_of(job)) for job in found)
+        taken = ((job, fitter.arrival(job, queues.queue_of(job))) for job in found)
+        arrivals, sessions, looped = _arriving(taken, fitting)
         nodes, made = _nodes(cluster, fitter), _said_of(cluster)
-    notes = (trace.title + ".", *trace.notes, made, *fitter.said(), queues.note)
-    return Workload(nodes, arrivals, tuple(note for note in notes if note))
+    notes = (trace.title + ".", *trace.notes, made, *fitter.said(), queues.note, looped)
+    return Workload(nodes, arrivals, tuple(note for note in notes if note), sessions)
+
+
+def _arriving(
+    jobs: Iterable[tuple[TraceJob, Arrival]], fitting: Fitting
+) -> tuple[tuple[Arrival, ...], tuple[Session, ...], str]:
+    """What arrives at given instants, what in closed loops, and what was assumed for that."""
+    if not fitting.closed_loop:
+        return tuple(arrival for _, arrival in jobs), (), ""
+    sessions, note = closed_loops(jobs)
+    return (), sessions, note
 
 
 def _nodes(nodes: Sequence[TraceNodes], fitter: _Fitter) -> tuple[NodeJoined, ...]:
