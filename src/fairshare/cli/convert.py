@@ -39,6 +39,7 @@ from fairshare.families.fair_to_capacity.source import Source, read_source
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.report import cluster_total
 from fairshare.simulate.workload import Workload
 from fairshare.wording import counted
 
@@ -312,7 +313,7 @@ def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
 
 def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, str | Text]]:
     before, after = comparison.before, comparison.after
-    total = before.timeline[-1].total if before.timeline else {}
+    total = cluster_total(before)
     cluster = ", ".join(f"{amount} {name}" for name, amount in total.items())
     if made_up:
         cluster += " (made up: say --cluster)"

@@ -7,14 +7,21 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, short_queue
-from fairshare.cli.simulation_report import WAIT_COLUMNS
 from fairshare.cli.tables import Column, facts, table
 from fairshare.simulate.repetition import Estimate, Estimates, Repetition
 
 MOST_ROWS: Final = 20
 
 _TIMES: Final = ("wait_p50", "wait_p95", "wait_p99")
-_COLUMNS: Final = (*WAIT_COLUMNS, Column("Preempted", right=True, extra=True))
+_COLUMNS: Final = (
+    Column("Apps", right=True, whole=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("p99", right=True),
+    Column("Slowdown p50", right=True),
+    Column("p95", right=True),
+    Column("Preempted", right=True, extra=True),
+)
 
 
 def seeds_parts(console: Console, found: Repetition) -> list[RenderableType | None]:

@@ -1,6 +1,6 @@
 """Owns the display of a simulation's report in a terminal. Does not know the simulator."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -18,7 +18,8 @@ from fairshare.cli.cells import (
 )
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
 from fairshare.simulate.comparison import Run, summary
-from fairshare.simulate.report import Report, Sample, Spread
+from fairshare.simulate.overviews import Overview, facts_of, groups_overview, ratios, waits
+from fairshare.simulate.report import Report, Sample, Spread, cluster_total
 from fairshare.wording import counted
 
 MOST_APPLICATIONS = MOST_USERS = 20
@@ -27,14 +28,6 @@ MOST_MOMENTS = 12
 MOST_QUEUES = 6
 """The maximum of queues in the tables; `--json` has them all."""
 
-TIME_COLUMNS = (
-    Column("Wait p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-    Column("Turnaround p50", right=True),
-    Column("p95", right=True),
-    Column("max", right=True, extra=True),
-)
 QUEUE_COLUMNS = (
     Column("Queue"),
     Column("Share", whole=True),
@@ -43,23 +36,17 @@ QUEUE_COLUMNS = (
     Column("Apps", right=True, whole=True),
     Column("Containers", right=True, extra=True),
     Column("Preempted", right=True, extra=True),
-    *TIME_COLUMNS,
-)
-USER_COLUMNS = (
-    Column("User"),
-    Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
-    *TIME_COLUMNS,
-)
-WAIT_COLUMNS = (
-    Column("Apps", right=True, whole=True),
     Column("Wait p50", right=True),
     Column("p95", right=True),
-    Column("p99", right=True),
+    Column("p99", right=True, extra=True),
+    Column("max", right=True, extra=True),
     Column("Slowdown p50", right=True),
     Column("p95", right=True),
+    Column("p99", right=True, extra=True),
+    Column("Turnaround p50", right=True, extra=True),
+    Column("p95", right=True, extra=True),
+    Column("max", right=True, extra=True),
 )
-SIZE_COLUMNS = (Column("Size", whole=True), *WAIT_COLUMNS, Column("p99", right=True))
 APPLICATION_COLUMNS = (
     Column("Application"),
     Column("User"),
@@ -73,17 +60,40 @@ APPLICATION_COLUMNS = (
 
 
 def report_parts(console: Console, report: Report) -> list[RenderableType | None]:
-    """The parts of the output: summary, by queue, over time, by user, by application, notes."""
+    """The parts of the output: summary, by queue, over time, by user and size, by application,
+    notes."""
+    run = summary("", report)
     return [
-        facts(_summary(report)),
-        table(console, QUEUE_COLUMNS, _queue_rows(console, report)),
+        facts(_summary(report, run)),
+        table(console, QUEUE_COLUMNS, _queue_rows(console, report, run)),
         _over_time(console, report),
-        table(console, USER_COLUMNS, _user_rows(report)),
-        table(console, SIZE_COLUMNS, _size_rows(report)),
+        overview_table(console, groups_overview([run], "users", _duration, MOST_USERS)),
+        overview_table(console, groups_overview([run], "sizes", _duration)),
         table(console, APPLICATION_COLUMNS, _application_rows(report)),
         Text(_more(report)) if _more(report) else None,
         Text(_unfinished_text(report), style="yellow") if report.unfinished else None,
     ]
+
+
+def overview_table(console: Console, overview: Overview) -> Table:
+    """A table that pages have, too."""
+    columns = [
+        Column(one.title, right=not one.words, whole=not one.words, extra=one.extra)
+        for one in overview.headings
+    ]
+    signed = [one.signed for one in overview.headings]
+    rows: list[list[str | Text]] = [
+        [
+            Text(cell, style="green" if cell.startswith("-") else "red") if of else cell
+            for cell, of in zip(row, signed, strict=True)
+        ]
+        for row in overview.rows
+    ]
+    return table(console, columns, rows)
+
+
+def _duration(ms: float) -> str:
+    return duration_text(round(ms))
 
 
 def _unfinished_text(report: Report) -> str:
@@ -98,7 +108,7 @@ def _unfinished_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _summary(report: Report) -> list[tuple[str, str | Text]]:
+def _summary(report: Report, run: Run) -> list[tuple[str, str | Text]]:
     containers = report.containers
     states = report.applications_by_state.items()
     use = ", ".join(f"{part:.1%} {name}" for name, part in report.utilization.items())
@@ -115,27 +125,8 @@ def _summary(report: Report) -> list[tuple[str, str | Text]]:
         ("Used", use),
         ("Waiting", _spread_text(report.waiting)),
         ("Turnaround", _spread_text(report.turnaround)),
-        *_fairness(summary("", report)),
+        *facts_of(run, _duration),
     ]
-
-
-def _fairness(run: Run) -> Iterator[tuple[str, str | Text]]:
-    """Slowdown, fairness, and what was lost, where there is something to say."""
-    slow = run.whole.slowdown
-    if slow is not None:
-        yield "Slowdown", f"p50 {slow.p50:.2f}, p95 {slow.p95:.2f}, p99 {slow.p99:.2f}"
-    if run.jain is not None and run.share_error is not None:
-        starved = ""
-        if run.starved_ms:
-            queue = short_queue(run.starved_queue)
-            starved = f", longest starvation {duration_text(run.starved_ms)} ({queue})"
-        yield "Fairness", f"Jain {run.jain:.3f}, share error {run.share_error:.1%}{starved}"
-    whole = run.whole
-    if whole.lost_gb_hours:
-        preempted = f", {whole.preempted_gb_hours:.3g} by preemption"
-        yield "Work lost", f"{whole.lost_gb_hours:.3g} GB hours{preempted}"
-    if whole.on_node is not None and whole.on_rack is not None:
-        yield "Locality", f"{whole.on_node:.0%} on a wanted node, {whole.on_rack:.0%} in its rack"
 
 
 def _spread_text(spread: Spread | None) -> str:
@@ -146,10 +137,12 @@ def _spread_text(spread: Spread | None) -> str:
     return ", ".join(f"{n} {duration_text(ms)}" for n, ms in zip(names, times_ms, strict=True))
 
 
-def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
-    total = report.timeline[-1].total if report.timeline else {}
+def _queue_rows(console: Console, report: Report, run: Run) -> list[list[str | Text]]:
+    total = cluster_total(report)
+    groups = {group.name: group for group in run.queues}
     rows: list[list[str | Text]] = []
     for queue in report.queues:
+        group = groups.get(queue.name)
         used = {name: round(amount) for name, amount in queue.used.items()}
         fair = {name: round(amount) for name, amount in queue.fair_share.items()}
         shares = dominant_fraction(used, total), dominant_fraction(fair, total)
@@ -162,7 +155,9 @@ def _queue_rows(console: Console, report: Report) -> list[list[str | Text]]:
                 str(queue.applications),
                 str(queue.containers),
                 str(queue.preempted_containers),
-                *_columns(queue.waiting),
+                *waits(None if group is None else group.wait, _duration),
+                NOTHING if queue.waiting is None else duration_text(queue.waiting.max),
+                *ratios(None if group is None else group.slowdown),
                 *_columns(queue.turnaround),
             ]
         )
@@ -225,38 +220,6 @@ def _columns(spread: Spread | None) -> list[str]:
     return [duration_text(ms) for ms in (spread.p50, spread.p95, spread.max)]
 
 
-def _user_rows(report: Report) -> list[list[str | Text]]:
-    longest = sorted(report.users, key=lambda one: -(one.turnaround.max if one.turnaround else 0))
-    return [
-        [
-            one.name,
-            str(one.applications),
-            str(one.containers),
-            *_columns(one.waiting),
-            *_columns(one.turnaround),
-        ]
-        for one in longest[:MOST_USERS]
-    ]
-
-
-def _size_rows(report: Report) -> list[list[str | Text]]:
-    """Waits and slowdowns by the number of containers of an application."""
-    rows: list[list[str | Text]] = []
-    for group in summary("", report).sizes:
-        wait, slow = group.wait, group.slowdown
-        waits = [] if wait is None else [wait.p50, wait.p95, wait.p99]
-        slows = [] if slow is None else [slow.p50, slow.p95, slow.p99]
-        rows.append(
-            [
-                group.name,
-                str(group.applications),
-                *([duration_text(round(ms)) for ms in waits] or [NOTHING] * 3),
-                *([f"{one:.2f}" for one in slows] or [NOTHING] * 3),
-            ]
-        )
-    return rows
-
-
 def _application_rows(report: Report) -> list[list[str | Text]]:
     longest = sorted(report.applications, key=lambda one: -(one.turnaround_ms or 0))
     return [
@@ -277,14 +240,12 @@ def _application_rows(report: Report) -> list[list[str | Text]]:
 def _more(report: Report) -> str:
     """Notes of the reader, and about rows that were left out and applications that failed."""
     lines = list(report.notes)
-    for what, count, most in (
-        ("users", len(report.users), MOST_USERS),
-        ("applications", len(report.applications), MOST_APPLICATIONS),
+    for what, most, which, count in (
+        ("users", MOST_USERS, "most applications", len(report.users)),
+        ("applications", MOST_APPLICATIONS, "the longest turnaround", len(report.applications)),
     ):
         if count > most:
-            lines.append(
-                f"The {most} {what} with the longest turnaround of {count}; --json has all of them."
-            )
+            lines.append(f"The {most} {what} with {which} of {count:,}; --json has all of them.")
     reasons = {one.diagnostics: one for one in report.applications if one.diagnostics}
     lines += [f"{plain(one.name or one.id)}: {plain(why)}" for why, one in reasons.items()][:5]
     return "\n".join(lines)

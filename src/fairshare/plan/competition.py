@@ -3,8 +3,6 @@
 Follows the records of one run. Decides nothing.
 """
 
-from typing import Final
-
 import msgspec
 
 from fairshare.journal.record import Record
@@ -12,12 +10,7 @@ from fairshare.model.events import ContainerAllocated, ContainerCompleted
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.protocol import State
-
-FULL: Final = 0.8
-"""From this part on a cluster is called full: containers leave gaps."""
-
-WAITED_MS: Final = 2_000
-"""Waits up to this one are those for a node's next heartbeat."""
+from fairshare.simulate.comparison import FULL, WAITED_MS
 
 
 class Competed(msgspec.Struct, frozen=True):

@@ -7,19 +7,23 @@ The same reports yield the same comparison. Knows no file and no page.
 import random
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from fairshare.model.resources import MEMORY
-from fairshare.simulate.report import ApplicationReport, Report
+from fairshare.simulate.report import ApplicationReport, Report, cluster_total
 
 LEAST_RUN_MS: Final = 10_000
 """Shorter runs count as this long in a bounded slowdown (Feitelson et al., 1997)."""
 MOST_MOVED: Final = 10
 ENOUGH: Final = 0.95
 """A queue with this part of what it is entitled to has enough: containers are not divisible."""
+FULL: Final = 0.8
+"""From this part on a cluster is called full: containers leave gaps."""
+WAITED_MS: Final = 2_000
+"""Waits up to this one are those for a node's next heartbeat."""
 GB_HOUR: Final = 1024 * 3_600_000
 """MB·ms."""
 RESAMPLES: Final = 1_000
@@ -41,7 +45,11 @@ class Group(msgspec.Struct, frozen=True):
     """The applications of a queue, a user or a size. Waits are in ms, None without any. Work was
     lost in containers that did not succeed, of which some were preempted. `on_node` is the part of
     the containers of applications that wanted places that came to a wanted node, `on_rack` at least
-    to its rack; None if none wanted one."""
+    to its rack; None if none wanted one.
+
+    Of a queue `share` is the mean part of the cluster that it used, and `due` that of its fair
+    share, each of the resource of which it is most; `starved_ms` is its longest starvation
+    (`Run`)."""
 
     name: str
     applications: int
@@ -50,10 +58,15 @@ class Group(msgspec.Struct, frozen=True):
     preempted: int
     wait: Times | None
     slowdown: Times | None
+    turnaround: Times | None = None
+    containers: int = 0
     lost_gb_hours: float = 0.0
     preempted_gb_hours: float = 0.0
     on_node: float | None = None
     on_rack: float | None = None
+    share: float | None = None
+    due: float | None = None
+    starved_ms: int | None = None
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -134,7 +147,8 @@ def compare(reports: Sequence[tuple[str, Report]]) -> Comparison:
 def summary(name: str, report: Report) -> Run:
     """The sums of one report."""
     found = report.applications
-    starved = max(((ms, name) for name, ms in starvations(report).items()), default=(0, ""))
+    starvation = starvations(report)
+    starved = max(((ms, name) for name, ms in starvation.items()), default=(0, ""))
     return Run(
         name=name,
         scheduler=report.scheduler,
@@ -147,10 +161,37 @@ def summary(name: str, report: Report) -> Run:
         starved_queue=starved[1],
         used_most=used_most(report),
         whole=_group("all", found),
-        queues=_groups(found, lambda one: one.queue),
+        queues=tuple(_queues(report, _groups(found, lambda one: one.queue), starvation)),
         users=_groups(found, lambda one: one.user),
         sizes=_groups(found, size_of, [*(words for _, words in SIZES), LARGEST_SIZE]),
     )
+
+
+def _queues(report: Report, groups: Iterable[Group], starvation: dict[str, int]) -> Iterator[Group]:
+    """Groups with what is known of their queues."""
+    total = cluster_total(report)
+    queues = {queue.name: queue for queue in report.queues}
+    for group in groups:
+        queue = queues.get(group.name)
+        if queue is None:
+            yield group
+            continue
+        yield msgspec.structs.replace(
+            group,
+            share=most_of(queue.used, total),
+            due=most_of(queue.fair_share, total),
+            starved_ms=starvation.get(group.name, 0),
+        )
+
+
+def most_of(amounts: Mapping[str, float], total: Mapping[str, float]) -> float:
+    """The part of the total, of the resource of which it is most.
+
+    >>> most_of({"memory-mb": 10, "vcores": 3}, {"memory-mb": 100, "vcores": 10})
+    0.3
+    """
+    parts = [amounts.get(kind, 0.0) / whole for kind, whole in total.items() if whole]
+    return max(parts, default=0.0)
 
 
 def size_of(application: ApplicationReport) -> str:
@@ -182,6 +223,8 @@ def _group(name: str, found: Sequence[ApplicationReport]) -> Group:
         preempted=sum(one.preempted_containers for one in found),
         wait=times([one.waiting_ms for one in found if one.waiting_ms is not None]),
         slowdown=times([slow for one in found if (slow := slowdown(one)) is not None]),
+        turnaround=times([one.turnaround_ms for one in found if one.turnaround_ms is not None]),
+        containers=sum(one.containers for one in found),
         lost_gb_hours=sum(one.lost_mb_ms for one in found) / GB_HOUR,
         preempted_gb_hours=sum(one.preempted_mb_ms for one in found) / GB_HOUR,
         on_node=sum(one[0] for one in near) / placed if placed else None,
@@ -208,12 +251,7 @@ def starvations(report: Report) -> dict[str, int]:
 def used_most(report: Report) -> float:
     """The largest part of the cluster in use over an interval, of the resource of which it is
     most."""
-    most = 0.0
-    for sample in report.timeline:
-        for kind, whole in sample.total.items():
-            if whole:
-                most = max(most, sample.used.get(kind, 0.0) / whole)
-    return most
+    return max((most_of(sample.used, sample.total) for sample in report.timeline), default=0.0)
 
 
 def slowdown(application: ApplicationReport) -> float | None:

@@ -143,6 +143,15 @@ class Report(msgspec.Struct, frozen=True):
     unfinished: tuple[Unfinished, ...] = ()
 
 
+def cluster_total(report: Report) -> dict[str, int]:
+    """The largest total of the nodes, by resource type: later nodes may be lost."""
+    largest: dict[str, int] = {}
+    for sample in report.timeline:
+        for kind, amount in sample.total.items():
+            largest[kind] = max(largest.get(kind, 0), amount)
+    return largest
+
+
 def spread(times_ms: Sequence[int]) -> Spread | None:
     """The distribution of times; None if there are none.
 

@@ -8,7 +8,8 @@ import pytest
 
 from fairshare.model.resources import MEMORY
 from fairshare.simulate.comparison import compare, interval, slowdown
-from fairshare.simulate.page import render
+from fairshare.simulate.overviews import groups_overview
+from fairshare.simulate.page import duration, render
 from fairshare.simulate.report import (
     ApplicationReport,
     Containers,
@@ -16,6 +17,7 @@ from fairshare.simulate.report import (
     QueueSample,
     Report,
     Sample,
+    Unfinished,
 )
 
 
@@ -139,8 +141,40 @@ def test_names_on_the_page_are_text_and_never_markup():
     assert "<img" not in page
     assert page.count("</script>") == 3
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert json.loads(data)[0]["name"] == evil
+    assert json.loads(data)["runs"][0]["name"] == evil
     assert "<!--" not in page.replace("<!doctype", "")
+
+
+def test_a_page_says_what_was_rejected_and_what_is_not_over():
+    reasons = ("no such queue", "no such queue", "too large")
+    rejected = [application(state="REJECTED", diagnostics=one) for one in reasons]
+    waiting = Unfinished("application_1_0009", "late", "root.a", sentence="No node has room.")
+    found = msgspec.structs.replace(report(*rejected), unfinished=(waiting, waiting))
+    page = render(compare([("one", found)]), [("one", found)])
+    assert re.findall(r'<td>(\d)</td><td class="w">([^<]*)</td></tr>', page) == [
+        ("2", "no such queue"),
+        ("1", "too large"),
+    ]
+    row = (
+        '<td>2</td><td class="w">late</td><td class="w">a</td><td class="w">No node has room.</td>'
+    )
+    assert row in page
+
+
+def test_runs_that_did_not_compete_are_said_to_compare_nothing():
+    found = report(application())
+    assert "Nothing competed" in render(compare([("one", found)]), [("one", found)])
+    late = report(application(wait=10_000))
+    assert "Nothing competed" not in render(compare([("one", late)]), [("one", late)])
+
+
+def test_columns_without_anything_are_left_out():
+    def titles(*applications):
+        run = run_of(report(*applications))
+        return [one.title for one in groups_overview([run], "users", duration).headings]
+
+    assert "Preempted" not in titles(application())
+    assert "Preempted" in titles(application(preempted_containers=1))
 
 
 def test_a_page_asks_for_nothing_else():

@@ -1,23 +1,41 @@
 """Owns the page of simulations: one file that needs nothing else, with plots by uPlot.
 
-What users named is text in it and never markup. Knows no terminal.
+What users named is text in it and never markup. The tables are those of `overviews.py`. Knows no
+terminal.
 """
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from fairshare.model.resources import MEMORY
-from fairshare.simulate.comparison import Comparison, Group, Moved, Pairing, Run, Times
-from fairshare.simulate.report import Report
+from fairshare.simulate.comparison import Comparison, slowdown
+from fairshare.simulate.overviews import (
+    Heading,
+    Kind,
+    Overview,
+    groups_overview,
+    idle_text,
+    moved_overview,
+    pairing_sentence,
+    rejections_overview,
+    runs_overview,
+    short,
+    unfinished_overview,
+)
+from fairshare.simulate.report import Report, Sample, cluster_total
 from fairshare.wording import counted
 
-MOST_ROWS = 40
-"""The maximum of rows of a table; the others are counted below it."""
-MOST_LINES = 8
-MOST_POINTS = 500
+MOST_ROWS: Final = 40
+"""The maximum of groups in a table; the others are counted below it."""
+MOST_QUEUES: Final = 8
+"""The maximum of queues with a plot."""
+MOST_POINTS: Final = 500
+COLOURS: Final = 8
+"""How many colours `page.css` has for runs."""
+KINDS: Final = ("used", "demand", "entitled", "fair_share", "guaranteed")
 
 
 def render(comparison: Comparison, reports: Sequence[tuple[str, Report]]) -> str:
@@ -28,11 +46,11 @@ def render(comparison: Comparison, reports: Sequence[tuple[str, Report]]) -> str
         "LIBRARY": _read(directory, "uplot.js"),
         "SCRIPT": _read(directory, "page.js"),
         "TITLE": html.escape(" beside ".join(name for name, _ in reports)),
+        "SUBTITLE": html.escape(_subtitle(reports)),
         "OVERVIEW": "\n".join(_overview_of(comparison)),
-        "TABLES": "\n".join(_tables_of(comparison)),
+        "TABLES": "\n".join(_tables_of(comparison, reports)),
         # "</script>" in a name would end the element.
-        "DATA": json.dumps([_data(*one) for one in reports]).replace("<", "\\u003c"),
-        "NOTES": _assumptions(reports),
+        "DATA": json.dumps(_data(reports)).replace("<", "\\u003c"),
     }
     page = _read(directory, "page.html")
     for name, text in parts.items():
@@ -45,33 +63,84 @@ def _read(directory: Any, name: str) -> str:
     return text
 
 
-def _data(name: str, report: Report) -> dict[str, Any]:
-    """What is plotted of a run: its waits as a distribution, its queues over time."""
-    waits = sorted(one.waiting_ms for one in report.applications if one.waiting_ms is not None)
-    step = max(1, len(waits) // MOST_POINTS)
-    points = [
-        (wait / 1000, (rank + 1) / len(waits))
-        for rank, wait in enumerate(waits)
-        if rank % step == 0 or rank == len(waits) - 1
-    ]
-    most = sorted(report.queues, key=lambda queue: -queue.used.get(MEMORY, 0))[:MOST_LINES]
+def _subtitle(reports: Sequence[tuple[str, Report]]) -> str:
+    """How much was simulated, if it is the same in all runs."""
+    said = []
+    counts = {len(report.applications) for _, report in reports}
+    if len(counts) == 1:
+        said.append(counted(counts.pop(), "application"))
+    totals = [cluster_total(report) for _, report in reports]
+    if totals[0] and all(total == totals[0] for total in totals):
+        said.append(f"a cluster with {', '.join(_amounts(totals[0]))}")
+    return f"Simulated by fairshare: {' on '.join(said)}." if said else "Simulated by fairshare."
+
+
+def _amounts(total: Mapping[str, int]) -> Iterable[str]:
+    for name, amount in total.items():
+        if name == MEMORY:
+            yield (
+                f"{amount / 1024:,.4g} GB of memory" if amount < 10_240_000 else _terabytes(amount)
+            )
+        else:
+            yield f"{amount:,} {name}"
+
+
+def _terabytes(amount_mb: int) -> str:
+    return f"{amount_mb / 1024**2:,.4g} TB of memory"
+
+
+# What is plotted.
+
+
+def _data(reports: Sequence[tuple[str, Report]]) -> dict[str, Any]:
+    """The distributions of each run, and its queues over time: those that used most in any run."""
+    most: dict[str, float] = {}
+    for _, report in reports:
+        for queue in report.queues:
+            used = queue.used.get(MEMORY, 0.0)
+            most[queue.name] = max(most.get(queue.name, 0.0), used)
+    names = sorted(most, key=lambda name: (-most[name], name))[:MOST_QUEUES]
+    return {
+        "kinds": KINDS,
+        "queues": [short(name) for name in sorted(names)],
+        "left_out": max(0, len(most) - len(names)),
+        "runs": [_run_data(name, report, sorted(names)) for name, report in reports],
+    }
+
+
+def _run_data(name: str, report: Report, queues: Sequence[str]) -> dict[str, Any]:
+    found = report.applications
+    waits = [one.waiting_ms / 1000 for one in found if one.waiting_ms is not None]
+    slows = [slow for one in found if (slow := slowdown(one)) is not None]
     return {
         "name": name,
-        "waits": [[wait for wait, _ in points], [part for _, part in points]],
+        "waits": _distribution(waits),
+        "slowdowns": _distribution(slows),
         "at": [sample.at_ms / 1000 for sample in report.timeline],
-        "queues": [
-            {
-                "name": queue.name.removeprefix("root."),
-                "used": [_part(sample, queue.name, "used") for sample in report.timeline],
-                "fair": [_part(sample, queue.name, "fair_share") for sample in report.timeline],
-            }
-            for queue in most
+        "lines": [
+            {kind: _line(report.timeline, queue, kind) for kind in KINDS} for queue in queues
         ],
     }
 
 
-def _part(sample: Any, queue: str, kind: str) -> float | None:
-    """The part of the cluster's memory that a queue used, or was due."""
+def _distribution(values: Sequence[float]) -> list[list[float]]:
+    """Values, and the part of all that is at most as large."""
+    ordered = sorted(values)
+    step = max(1, len(ordered) // MOST_POINTS)
+    points = [
+        (round(value, 3), (rank + 1) / len(ordered))
+        for rank, value in enumerate(ordered)
+        if rank % step == 0 or rank == len(ordered) - 1
+    ]
+    return [[value for value, _ in points], [part for _, part in points]]
+
+
+def _line(timeline: Sequence[Sample], queue: str, kind: str) -> list[float | None]:
+    return [_part(sample, queue, kind) for sample in timeline]
+
+
+def _part(sample: Sample, queue: str, kind: str) -> float | None:
+    """The part of the cluster's memory that a queue used, wanted or was due."""
     found, total = sample.queues.get(queue), sample.total.get(MEMORY, 0)
     if not total:
         return None
@@ -80,149 +149,128 @@ def _part(sample: Any, queue: str, kind: str) -> float | None:
     return part
 
 
+# The text.
+
+
 def _overview_of(comparison: Comparison) -> Iterable[str]:
-    yield _overview(comparison.runs)
+    runs = runs_overview(comparison.runs, duration)
+    idle = idle_text(comparison)
+    said = f'<p class="notice">{html.escape(idle)}</p>' if idle else ""
+    if len(comparison.runs) == 1:
+        yield _section("Summary", said + _tiles(runs))
+    else:
+        yield _section("Runs", said + _turned(runs))
     for pairing in comparison.pairings:
-        yield _pairing(comparison.runs[0].name, pairing)
+        title = f"{pairing.run} beside {comparison.runs[0].name}"
+        text = f"<p>{html.escape(pairing_sentence(pairing, duration))}</p>"
+        moved = moved_overview(pairing, duration)
+        yield _section(title, text + (_table(moved) if moved.rows else ""))
 
 
-def _tables_of(comparison: Comparison) -> Iterable[str]:
-    for title, kind in (("Queues", "queues"), ("Users", "users"), ("Sizes", "sizes")):
-        yield _groups(title, comparison.runs, kind)
+_TITLES: Final[tuple[tuple[str, Kind], ...]] = (
+    ("Queues", "queues"),
+    ("Users", "users"),
+    ("Sizes", "sizes"),
+)
+_UNFINISHED: Final = "Not over at the end"
 
 
-def _overview(runs: Sequence[Run]) -> str:
-    titles = ("Run", "Scheduler", "Applications", "Makespan", "Used memory", "Used vcores")
-    more = ("Wait p50", "p95", "p99", "longest", "Slowdown p50", "p95", "Jain", "Share error")
-    rows = [
-        [
-            run.name,
-            run.scheduler,
-            _counts(run.whole),
-            duration(run.makespan_ms),
-            *(f"{run.utilization.get(kind, 0):.0%}" for kind in (MEMORY, "vcores")),
-            *_times(run.whole.wait),
-            duration(run.longest_wait_ms),
-            *_ratios(run.whole.slowdown)[:2],
-            "-" if run.jain is None else f"{run.jain:.3f}",
-            "-" if run.share_error is None else f"{run.share_error:.1%}",
-        ]
-        for run in runs
-    ]
-    return _section("Runs", _table((*titles, *more), rows))
-
-
-def _pairing(first: str, pairing: Pairing) -> str:
-    low, high = (signed(round(one)) for one in (pairing.low_ms, pairing.high_ms))
-    chance = " That may be chance." if pairing.low_ms <= 0 <= pairing.high_ms else ""
-    left = ""
-    if pairing.only_before or pairing.only_after:
-        left = (
-            f" {pairing.only_before:,} are only in the first run, {pairing.only_after:,} only here."
-        )
-    words = (
-        f"{counted(pairing.paired, 'application')} ended in both. The mean turnaround changes by"
-        f" {signed(round(pairing.mean_ms))}; with a confidence of 95 % by {low} to {high}."
-        f"{chance}{left}"
-    )
-    tables = "".join(
-        f"<h3>{title}</h3>{_moved(some)}"
-        for title, some in (("End later", pairing.losers), ("End earlier", pairing.winners))
-        if some
-    )
-    title = f"{pairing.run} beside {first}"
-    return _section(title, f"<p>{html.escape(words)}</p>{tables}")
-
-
-def _moved(some: Sequence[Moved]) -> str:
-    rows = [
-        [
-            one.name,
-            one.user,
-            one.queue,
-            duration(one.before_ms),
-            duration(one.after_ms),
-            signed(one.change_ms),
-        ]
-        for one in some
-    ]
-    return _table(("Application", "User", "Queue", "Before", "After", "Change"), rows, words=3)
-
-
-def _groups(title: str, runs: Sequence[Run], kind: str) -> str:
-    titles = (title[:-1], *(() if len(runs) == 1 else ("Run",)), "Applications", "Preempted")
-    found: dict[str, list[tuple[str, Group]]] = {}
-    for run in runs:
-        for group in getattr(run, kind):
-            found.setdefault(group.name, []).append((run.name, group))
-    largest = sorted(found, key=lambda name: -max(one.applications for _, one in found[name]))
-    names = list(found) if kind == "sizes" else largest[:MOST_ROWS]
-    rows = [
-        [
-            group.name.removeprefix("root."),
-            *(() if len(runs) == 1 else (run,)),
-            _counts(group),
-            f"{group.preempted:,}",
-            *_times(group.wait),
-            *_ratios(group.slowdown),
-        ]
-        for name in names
-        for run, group in found[name]
-    ]
-    more = ("Wait p50", "p95", "p99", "Slowdown p50", "p95", "p99")
-    rest = len(found) - len(names)
-    below = f"<p>and {rest:,} more</p>" if rest > 0 else ""
-    return _section(title, _table((*titles, *more), rows, words=len(titles) - 2) + below)
-
-
-def _counts(group: Group) -> str:
-    odd = {"rejected": group.rejected, "unfinished": group.unfinished}
-    said = ", ".join(f"{count:,} {kind}" for kind, count in odd.items() if count)
-    return f"{group.applications:,}" + (f" ({said})" if said else "")
-
-
-def _times(found: Times | None) -> tuple[str, str, str]:
-    if found is None:
-        return ("-", "-", "-")
-    return (duration(found.p50), duration(found.p95), duration(found.p99))
-
-
-def _ratios(found: Times | None) -> tuple[str, str, str]:
-    if found is None:
-        return ("-", "-", "-")
-    return (f"{found.p50:.2f}", f"{found.p95:.2f}", f"{found.p99:.2f}")
+def _tables_of(comparison: Comparison, reports: Sequence[tuple[str, Report]]) -> Iterable[str]:
+    for title, kind in _TITLES:
+        overview = groups_overview(comparison.runs, kind, duration, MOST_ROWS)
+        intro = "<p>Applications by the number of their containers.</p>" if kind == "sizes" else ""
+        yield _section(title, intro + _table(overview))
+    for title, overview in (
+        ("Rejected", rejections_overview(reports)),
+        (_UNFINISHED, unfinished_overview(reports, MOST_ROWS)),
+    ):
+        if overview.rows:
+            yield _section(title, _table(overview))
+    notes = "".join(_notes(reports))
+    if notes:
+        yield _section("Assumptions", f"<ul>{notes}</ul>")
 
 
 def _section(title: str, content: str) -> str:
     return f"<section><h2>{html.escape(title)}</h2>{content}</section>"
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], words: int = 2) -> str:
-    """A table whose first `words` columns are words, and the others numbers."""
-    kinds = ['<td class="w">' if number < words else "<td>" for number in range(len(titles))]
+def _tiles(overview: Overview) -> str:
+    """The first row, value by value."""
+    (row,) = overview.rows
+    tiles = "".join(
+        f"<div><dt{_meaning(heading)}>{html.escape(heading.name)}</dt>"
+        f"<dd>{html.escape(cell)}</dd></div>"
+        for heading, cell in zip(overview.headings[1:], row[1:], strict=True)
+    )
+    return f'<dl class="tiles">{tiles}</dl>'
+
+
+def _turned(overview: Overview) -> str:
+    """A table with a column for each row: easier to read where there are few rows."""
     head = "".join(
-        f"{kind.replace('td', 'th')}{html.escape(title)}</th>"
-        for kind, title in zip(kinds, titles, strict=True)
+        f"<th>{_run(number)}{html.escape(row[0])}</th>" for number, row in enumerate(overview.rows)
     )
     body = "".join(
-        "<tr>"
-        + "".join(f"{kind}{html.escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
+        f'<tr><th class="w" scope="row"{_meaning(heading)}>{html.escape(heading.name)}</th>'
+        + "".join(f"<td>{html.escape(row[number])}</td>" for row in overview.rows)
         + "</tr>"
-        for row in rows
+        for number, heading in enumerate(overview.headings)
+        if number
     )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide">{table}</div>'
+    rows = f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="wide"><table class="turned">{rows}</table></div>'
 
 
-def _assumptions(reports: Sequence[tuple[str, Report]]) -> str:
-    notes = "".join(_notes(reports))
-    return _section("Assumptions", f"<ul>{notes}</ul>") if notes else ""
+def _table(overview: Overview) -> str:
+    headings = overview.headings
+    head = "".join(
+        f"<th{_kind(one)}{_meaning(one)}>{html.escape(one.title)}</th>" for one in headings
+    )
+    body, before = [], ""
+    for number, row in enumerate(overview.rows):
+        run = overview.runs[number] if overview.runs else None
+        same = run is not None and row[0] == before
+        before = row[0]
+        cells = []
+        for place, (heading, cell) in enumerate(zip(headings, row, strict=True)):
+            text = "" if same and not place and heading.title != "Run" else html.escape(cell)
+            mark = _run(run) if run is not None and heading.title == "Run" else ""
+            cells.append(f"<td{_kind(heading, cell)}>{mark}{text}</td>")
+        begin = '<tr class="same">' if same else "<tr>"
+        body.append(f"{begin}{''.join(cells)}</tr>")
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    below = f"<p>and {overview.more:,} more</p>" if overview.more else ""
+    return f'<div class="wide">{table}</div>{below}'
+
+
+def _kind(heading: Heading, cell: str = "") -> str:
+    """The class of a cell."""
+    if heading.words:
+        return ' class="w"'
+    if heading.signed and cell:
+        return ' class="better"' if cell.startswith("-") else ' class="worse"'
+    return ""
+
+
+def _meaning(heading: Heading) -> str:
+    return f' title="{html.escape(heading.meaning)}"' if heading.meaning else ""
+
+
+def _run(number: int) -> str:
+    """The colour of a run."""
+    return f'<i class="run run{number % COLOURS}"></i>'
 
 
 def _notes(reports: Sequence[tuple[str, Report]]) -> Iterable[str]:
+    """What was assumed, each once; with the name of the run where not all have it."""
+    by_note: dict[str, list[str]] = {}
     for name, report in reports:
         for note in report.notes:
-            yield f"<li>{html.escape(f'{name}: {note}')}</li>"
+            by_note.setdefault(note, []).append(name)
+    for note, names in by_note.items():
+        of = "" if len(names) == len(reports) else f"{', '.join(names)}: "
+        yield f"<li>{html.escape(of + note)}</li>"
 
 
 def duration(ms: float) -> str:
@@ -240,12 +288,3 @@ def duration(ms: float) -> str:
     if hours:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{minutes} min {int(ms // 1000 % 60)} s"
-
-
-def signed(ms: int) -> str:
-    """The same with its sign.
-
-    >>> signed(-1_500)
-    '-1.5 s'
-    """
-    return f"{'-' if ms < 0 else '+'}{duration(abs(ms))}"
