@@ -35,7 +35,7 @@ from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueu
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.server.long_history import Bounds, LongHistory
 from fairshare.simulate.readers.history import read_history
-from fairshare.simulate.rerun import Rerun
+from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.simulate.world import Origin
@@ -160,7 +160,7 @@ def test_a_server_that_takes_stock_decides_nothing_before_it_first_did():
     assert (world.begin_ms, world.decided_ms) == (0, 44)
     found = []
     manager = ResourceManager(family_of("fair").create(ResourceTypes()))
-    Rerun(world, manager, pauses=[(0, 44)], observers=(found.append,)).run()
+    Rerun(world, manager, pauses=[Pause(0, 44)], observers=(found.append,)).run()
     assert min(one.now_ms for one in found if type(one.input).__name__ == "UpdateShares") == 44
 
 

@@ -4,6 +4,8 @@ First with the settings that were in force, which is the proof that the simulati
 then with the new ones. Knows no file.
 """
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,7 +18,7 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.plan.competition import Competed, Competition
 from fairshare.plan.outcomes import Outcome, Outcomes, Sums, sums
-from fairshare.simulate.rerun import Rerun
+from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.world import Entry, World
 
 NEAR_MS: Final = 10
@@ -186,23 +188,32 @@ def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outc
     return best.run()
 
 
-def _start(world: World) -> tuple[tuple[int, int], ...]:
+def _start(world: World) -> tuple[Pause, ...]:
     """The start of the first server, in which it took stock, if that took a while."""
     decided_ms = world.decided_ms
     if world.origin is not None or decided_ms is None or decided_ms <= world.begin_ms:
         return ()
-    return ((world.begin_ms, decided_ms),)
+    return (Pause(world.begin_ms, decided_ms),)
 
 
-def _first_early(world: World, run: Outcomes) -> tuple[int, int] | None:
-    """The instant of the first grant that comes too early, and when it came in the history."""
+def _first_early(world: World, run: Outcomes) -> Pause | None:
+    """The pause that keeps back the first grant which comes too early: on another node, by more
+    than NEAR_MS, or not at all in the history. What was granted before at that instant stays; and
+    the pause ends when the server next decided anything by itself, or granted it."""
     recorded = {grant.container: grant for grant in world.grants}
+    timers = world.timers
+    made: Counter[int] = Counter()
     for grant in run.grants:
         known = recorded.get(grant.container)
-        if known is None or known.at_ms < grant.at_ms:
+        known_ms = world.end_ms if known is None else known.at_ms
+        early_ms = known_ms - grant.at_ms
+        if early_ms < -NEAR_MS:
             return None
-        if known.at_ms - grant.at_ms > NEAR_MS:
-            return grant.at_ms, known.at_ms
+        if early_ms > NEAR_MS or (early_ms > 0 and known is not None and known.node != grant.node):
+            at = bisect_right(timers, grant.at_ms)
+            until_ms = min(known_ms, timers[at]) if at < len(timers) else known_ms
+            return Pause(grant.at_ms, until_ms, made[grant.at_ms])
+        made[grant.at_ms] += 1
     return None
 
 
@@ -246,7 +257,7 @@ class _Simulation:
         expiry_ms: int | None,
         *,
         late: bool = False,
-        pauses: Sequence[tuple[int, int]] = (),
+        pauses: Sequence[Pause] = (),
     ) -> None:
         self.outcomes = Outcomes()
         if world.origin is None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Final
 
+import msgspec
+
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.record import Record
 from fairshare.manager.resource_manager import ResourceManager
@@ -34,6 +36,27 @@ LATEST_MS: Final = 20
 _NO_NUMBER: Final = 1 << 62
 
 
+class Pause(msgspec.Struct, frozen=True):
+    """A span of time in which no server decided anything by itself.
+
+    With `after` it begins within the instant `since_ms`, after so many grants: there the machine
+    held up a server between two turns, and the next input ends the pause."""
+
+    since_ms: int
+    until_ms: int
+    after: int = 0
+
+
+class _Grants(ForgetfulJournal):
+    """Counts grants as they are decided: observers see them only at the end of a turn."""
+
+    def __init__(self) -> None:
+        self.granted = 0
+
+    def append(self, record: Record) -> None:
+        self.granted += sum(type(event) is ContainerAllocated for event in record.events)
+
+
 class Rerun:
     """One run of a world under one scheduler.
 
@@ -43,7 +66,8 @@ class Rerun:
 
     What is due is done at once, as by a machine that is never busy. With `late` the scheduler's
     timers fire as late as they did in the history. `pauses` are further ones than the world knows,
-    such as the start of a server, which grants nothing before it has taken stock.
+    such as the start of a server, which grants nothing before it has taken stock, and moments at
+    which the machine held it up between two beats of nodes.
     """
 
     def __init__(
@@ -55,7 +79,7 @@ class Rerun:
         beat_interval_ms: int = 1_000,
         unused_expiry_ms: int | None = None,
         late: bool = False,
-        pauses: Sequence[tuple[int, int]] = (),
+        pauses: Sequence[Pause] = (),
         observers: Sequence[Observer] = (),
     ) -> None:
         self.manager = manager
@@ -69,13 +93,16 @@ class Rerun:
         self._facts: set[Fact] = set()
         self._entries: dict[int, Entry] = {}
         self._granted = False
+        self._journal = _Grants()
+        self._granted_before = 0  # before this instant
         self._idle_since_ms = world.begin_ms
         self._late = late
-        self._pauses = (*world.pauses, *pauses)
+        self._over: set[Pause] = set()
+        self._pauses = (*(Pause(*span) for span in world.pauses), *pauses)
         self.engine = WorldEngine(world, self._after, self._cancelled.add)
         self.runtime = Runtime(
             manager,
-            ForgetfulJournal(),
+            self._journal,
             self.engine,
             observers=(self._observe, *observers),
             beat_interval_ms=beat_interval_ms,
@@ -119,6 +146,8 @@ class Rerun:
             now_ms = self._awake_ms(entry_ms, max(self.now_ms, min(times)))
             if until_ms is not None and now_ms > until_ms:
                 return
+            if now_ms != self.now_ms:
+                self._granted_before = self._journal.granted
             self.now_ms = now_ms
             if entry_ms is not None or self._granted:
                 self._idle_since_ms = now_ms
@@ -143,16 +172,26 @@ class Rerun:
     def _awake_ms(self, entry_ms: int | None, at_ms: int) -> int:
         """An instant at which a server ran: what the scheduler's timers want in a pause comes at
         its end."""
-        until_ms = self._pause_until_ms(at_ms)
-        if until_ms is None or at_ms == entry_ms:
+        pause = self._pause(at_ms)
+        if pause is None or at_ms == entry_ms or self._before(pause, at_ms):
             return at_ms
+        until_ms = pause.until_ms
         return until_ms if entry_ms is None else min(until_ms, max(entry_ms, at_ms))
 
-    def _pause_until_ms(self, at_ms: int) -> int | None:
-        for since_ms, until_ms in self._pauses:
-            if since_ms <= at_ms < until_ms:
-                return until_ms
+    def _pause(self, at_ms: int) -> Pause | None:
+        for pause in self._pauses:
+            if pause.since_ms <= at_ms < pause.until_ms and pause not in self._over:
+                return pause
         return None
+
+    def _before(self, pause: Pause, at_ms: int) -> bool:
+        """Whether a pause begins within this instant, after grants that are not all made yet."""
+        made = self._made() if at_ms == self.now_ms else 0
+        return at_ms == pause.since_ms and made < pause.after
+
+    def _made(self) -> int:
+        """The grants of this instant."""
+        return self._journal.granted - self._granted_before
 
     def _go(self) -> None:
         """Handle one instant."""
@@ -172,7 +211,13 @@ class Rerun:
 
     def _decide(self, inputs: Sequence[Input]) -> None:
         """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
-        if self._pause_until_ms(self.now_ms) is None:
+        pause = self._pause(self.now_ms)
+        if pause is None:
+            self.runtime.turn(self.now_ms, inputs)
+        elif self._before(pause, self.now_ms):
+            self.runtime.turn(self.now_ms, inputs, lambda: self._made() >= pause.after)
+        elif pause.after and inputs and self.now_ms > pause.since_ms:
+            self._over.add(pause)
             self.runtime.turn(self.now_ms, inputs)
         else:
             self.runtime.feed(self.now_ms, inputs)

@@ -1,6 +1,7 @@
 """What `plan` says of a small history, worked out by hand."""
 
 import contextlib
+import itertools
 import json
 import sqlite3
 
@@ -18,7 +19,7 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.plan.conditions import parse_condition
 from fairshare.plan.outcomes import Outcome, sums
-from fairshare.plan.planning import MOST_TRIES, NEAR_MS, changes, reproduced
+from fairshare.plan.planning import MOST_TRIES, NEAR_MS, Proof, changes, proof_of, reproduced
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
@@ -69,6 +70,16 @@ def recorded(tmp_path, tasks, until_ms=None, **scheduling):
         )
         for user, queue in (("ann", "root.a"), ("bob", "root.b"))
     )
+    state, journal = state_directory(tmp_path)
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+    workload = Workload((NodeJoined("n1", (4096, 4)),), arrivals)
+    Simulator(manager, msgspec.json.encode(settings), workload, journal).run(until_ms)
+    journal.close()
+    return state
+
+
+def state_directory(tmp_path):
+    """A state directory of a fair cluster, and its journal."""
     state = tmp_path / "state"
     state.mkdir()
     identity = {
@@ -77,12 +88,7 @@ def recorded(tmp_path, tasks, until_ms=None, **scheduling):
         "epoch_ms": EPOCH_MS,
     }
     (state / "cluster.json").write_text(json.dumps(identity))
-    journal = SqliteJournal(state)
-    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
-    workload = Workload((NodeJoined("n1", (4096, 4)),), arrivals)
-    Simulator(manager, msgspec.json.encode(settings), workload, journal).run(until_ms)
-    journal.close()
-    return state
+    return state, SqliteJournal(state)
 
 
 def plan(tmp_path, history, weight, *options):
@@ -143,6 +149,35 @@ def test_only_the_best_try_goes_on_after_a_history_that_ends_with_live_applicati
     assert 2 < len(lengths) <= 1 + 2 * MOST_TRIES
     assert sum(length > 0 for length in lengths) == 1
     assert found.competed.waited_ms > PATIENCE_MS
+
+
+@pytest.mark.parametrize("beats", [1, 2, 3, 5])
+def test_a_history_of_a_server_that_was_held_up_between_two_turns_is_reproduced(tmp_path, beats):
+    """A turn ends after some beats of nodes, and the machine lets the server go on only later."""
+    state, journal = state_directory(tmp_path)
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+    nodes = tuple(NodeJoined(name, (4096, 4)) for name in ("n1", "n2"))
+    queues = {name: QueueSettings(name) for name in ("root.a", "root.b")}
+    settings = FairSettings(allocations=AllocationSettings(queues=queues, from_file=True))
+    simulator = Simulator(manager, msgspec.json.encode(settings), Workload(nodes, ()), journal)
+    simulator.run(400)
+    asked = itertools.count(1)
+    for at_ms, queue, enough in (
+        (500, "root.a", lambda: next(asked) >= beats),
+        (590, "root.b", None),
+    ):
+        group = TaskGroup("g", 6, (1024, 1))
+        arrival = Arrival(0, SubmitApplication("ann", queue, tasks=(group,)), (GroupPlan(3_000),))
+        simulator._move(at_ms)
+        simulator._fates.expect(arrival)
+        started, simulator._reported = simulator._reported, []
+        simulator.runtime.turn(at_ms, [*started, arrival.submission], enough)
+    simulator.run()
+    journal.close()
+    world = read_world(state)
+    found = reproduced(world, 1_000, None)
+    assert sum(grant.at_ms == 500 for grant in world.grants) == beats
+    assert proof_of(world, found) == Proof(12, 12, 0)
 
 
 def test_a_simulation_that_is_left_at_an_instant_goes_on_as_if_it_was_not(history):

@@ -83,6 +83,10 @@ OWN: Final = frozenset(
 )
 """Inputs that the runtime feeds itself."""
 
+SURVIVED_MS: Final = 20
+"""A container that was stopped is taken to have run for so much longer at least: it did not end by
+itself, and it may start a little earlier in a simulation, where timers are never late."""
+
 LEFT_OUT: Final = frozenset((ContainerExited, ContainerStarted, ForgetApplications, ReloadRefused))
 """Inputs that a simulation makes itself, and those that change no decision."""
 
@@ -438,7 +442,7 @@ class _Estimates:
             )
         until_ms = now_ms if seen.decided_ms is None else seen.decided_ms
         known_ms = self._known_ms(seen)
-        ran_ms = max(0, until_ms - began_ms) + 1  # it did not end by itself until then
+        ran_ms = max(0, until_ms - began_ms) + SURVIVED_MS
         return Life(start_ms or 0, max(known_ms, ran_ms), censored=True, **common)
 
     def _known_ms(self, seen: _Seen) -> int:
