@@ -25,7 +25,7 @@ from fairshare.model.events import (
     Locality,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
-from fairshare.model.resources import Resource, scale, subtract, total
+from fairshare.model.resources import Resource, subtract, total
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.simulate.levels import KINDS, Demands, divided, levels
 from fairshare.simulate.report import (
@@ -80,6 +80,7 @@ class Collection:
         self._scheduler = scheduler
         self._state = scheduler.state
         self._usage = Usage(self._state.none)
+        self._total = self._state.none
         self._demands = Demands(self._state)
         self._tallies: dict[ApplicationId, _Tally] = {}
         self._settled: list[tuple[ApplicationId, ApplicationReport]] = []
@@ -92,11 +93,14 @@ class Collection:
     def advance(self, now_ms: int) -> None:
         """Account for the time up to `now_ms`, before the first decision of that instant."""
         if now_ms >= self._usage.look_ms:
-            self._usage.advance(now_ms, self._shares(), self._state.total)
+            self._usage.advance(now_ms, self._shares())
 
     def observe(self, record: Record) -> None:
         """Count the events of a record."""
         now_ms = record.now_ms
+        if self._state.total is not self._total:
+            self._total = self._state.total
+            self._usage.offer(now_ms, self._total)
         for event in record.events:
             if type(event) is ContainerAllocated:
                 tally = self._tallies[event.application]
@@ -175,7 +179,7 @@ class Collection:
 
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
-        self._usage.finish(now_ms, self._shares(), self._state.total)
+        self._usage.finish(now_ms, self._shares())
         applications = self._applications()
         admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
         first_ms = min((one.submitted_ms for one in admitted), default=0)
@@ -262,7 +266,7 @@ class Collection:
             if interval.at_ms < last_ms and interval.at_ms + interval.length_ms > first_ms
         ]
         used = total((area for i in busy for area in i.used.values()), size)
-        offered = total((scale(i.total, i.length_ms) for i in busy), size)
+        offered = total((i.total for i in busy), size)
         return {
             name: round(part / whole, 6) if whole else 0.0
             for name, part, whole in zip(self._state.types.names, used, offered, strict=True)
@@ -276,7 +280,10 @@ class Collection:
         return Sample(
             at_ms=interval.at_ms,
             length_ms=interval.length_ms,
-            total=types.mapping(interval.total),
+            total={
+                name: round(amount / interval.length_ms)
+                for name, amount in zip(types.names, interval.total, strict=True)
+            },
             used=self._means(total(interval.used.values(), len(none)), interval.length_ms),
             queues={
                 name: QueueSample(

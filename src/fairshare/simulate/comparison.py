@@ -289,7 +289,7 @@ def _jain(report: Report) -> float | None:
 
 
 def _share_error(report: Report) -> float | None:
-    length_ms, error = 0, 0.0
+    whole, error = 0, 0.0
     for sample in report.timeline:
         total = sample.total.get(MEMORY, 0)
         if total:
@@ -297,9 +297,9 @@ def _share_error(report: Report) -> float | None:
                 abs(queue.used.get(MEMORY, 0) - queue.fair_share.get(MEMORY, 0))
                 for queue in sample.queues.values()
             )
-            error += sample.length_ms * off / total / 2
-            length_ms += sample.length_ms
-    return error / length_ms if length_ms else None
+            error += sample.length_ms * off / 2
+            whole += sample.length_ms * total
+    return error / whole if whole else None
 
 
 def pairing(before: Report, after: Report, name: str) -> Pairing:

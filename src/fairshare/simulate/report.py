@@ -86,7 +86,7 @@ class QueueSample(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One interval. `used` is a mean, `total` the sum of the nodes' totals at its end."""
+    """One interval. `used` is a mean, `total` the mean of the sum of the nodes' totals."""
 
     at_ms: int
     length_ms: int

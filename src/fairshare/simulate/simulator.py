@@ -117,6 +117,8 @@ class Simulator:
                 break
             ahead = 0 if faults is None else faults.ahead
             if len(self.agenda) <= ahead and not self._arrivals_left:
+                if faults is not None and faults.back_ms >= now_ms and not self.manager.state.nodes:
+                    give_up_ms += now_ms - self.clock.now_ms()  # no node was there to allocate on
                 if now_ms > give_up_ms or (faults is not None and not self._anything_left()):
                     break
             else:

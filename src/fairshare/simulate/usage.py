@@ -17,8 +17,8 @@ LOOKS = 2
 
 class Interval(msgspec.Struct):
     """An interval from `at_ms`. `used` and `shares` are amounts times milliseconds, by queue, of
-    `shares` those of all kinds of levels (`levels.py`);
-    `total` is the cluster's total at its end."""
+    `shares` those of all kinds of levels (`levels.py`); `total` is that of the cluster, also times
+    milliseconds."""
 
     at_ms: int
     length_ms: int
@@ -49,6 +49,7 @@ class Usage:
     def __init__(self, none: Resource) -> None:
         self._none = none
         self._meters: dict[str, _Meter] = {}
+        self._total = _Meter(none, 0)
         self._shares: dict[str, Resource] = {}
         self._length_ms = FIRST_INTERVAL_MS
         self._begin_ms = 0
@@ -64,24 +65,29 @@ class Usage:
         meter.read(now_ms)
         meter.used = add(meter.used, change)
 
-    def advance(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
+    def offer(self, now_ms: int, total: Resource) -> None:
+        """Change the total of the cluster from now on."""
+        self._total.read(now_ms)
+        self._total.used = total
+
+    def advance(self, now_ms: int, shares: dict[str, Resource]) -> None:
         """Advance the time to an instant. These are the shares before its decisions, as they were
         at each look that is due by then, since nothing has changed in between: what is read does
         not depend on instants at which nothing happens."""
         while self.look_ms <= now_ms:
             self._share(self.look_ms, shares)
             if self.look_ms == self._begin_ms + self._length_ms:
-                self._close(total)
+                self._close()
             # At the end of the interval at the latest: what is used afterwards is of the next one.
             later_ms = self.look_ms + max(1, self._length_ms // LOOKS)
             self.look_ms = min(later_ms, self._begin_ms + self._length_ms)
 
-    def finish(self, now_ms: int, shares: dict[str, Resource], total: Resource) -> None:
+    def finish(self, now_ms: int, shares: dict[str, Resource]) -> None:
         """Advance the time, and end the current interval there."""
-        self.advance(now_ms, shares, total)
+        self.advance(now_ms, shares)
         self._share(now_ms, shares)
         if self._now_ms > self._begin_ms:
-            self._close(total)
+            self._close()
 
     def _share(self, now_ms: int, shares: dict[str, Resource]) -> None:
         passed_ms = now_ms - self._now_ms
@@ -93,7 +99,9 @@ class Usage:
                 self._shares[queue] = area if before is None else add(before, area)
         self._now_ms = now_ms
 
-    def _close(self, total: Resource) -> None:
+    def _close(self) -> None:
+        self._total.read(self._now_ms)
+        total, self._total.area = self._total.area, self._none
         used = {}
         for queue, meter in self._meters.items():
             meter.read(self._now_ms)
@@ -116,7 +124,7 @@ def _merged(first: Interval, second: Interval) -> Interval:
         first.length_ms + second.length_ms,
         _sums(first.used, second.used),
         _sums(first.shares, second.shares),
-        second.total,
+        add(first.total, second.total),
     )
 
 

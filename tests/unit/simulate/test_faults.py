@@ -23,7 +23,7 @@ HOUR_MS = 3_600_000
 NODES = (NodeJoined("n1", (4096, 4)), NodeJoined("n2", (4096, 4)))
 
 
-def run(settings, seed=1, *, kind="fair", tasks=200, memory_mb=1024, attempts=50):
+def run(settings, seed=1, *, kind="fair", tasks=200, memory_mb=1024, attempts=50, nodes=NODES):
     group = TaskGroup("t", tasks, (memory_mb, 1), max_attempts=attempts)
     arrival = Arrival(0, SubmitApplication("ann", tasks=(group,)), (GroupPlan(60_000),))
     journal = MemoryJournal()
@@ -32,7 +32,7 @@ def run(settings, seed=1, *, kind="fair", tasks=200, memory_mb=1024, attempts=50
     simulator = Simulator(
         ResourceManager(scheduler),
         msgspec.json.encode(FairSettings() if kind == "fair" else FifoSettings()),
-        Workload(NODES, (arrival,)),
+        Workload(nodes, (arrival,)),
         journal,
         faults=faults,
     )
@@ -108,6 +108,20 @@ def test_an_application_waits_for_nodes_that_come_back_after_days():
     report, _, _ = run(FaultSettings(mtbf_ms=120_000, repair_ms=48 * HOUR_MS), tasks=40)
     assert report.applications_by_state["FINISHED"] == 1
     assert report.makespan_ms > PATIENCE_MS
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_only_node_may_be_away_for_long_again_and_again(seed):
+    settings = FaultSettings(mtbf_ms=30 * 60_000, repair_ms=10 * HOUR_MS)
+    report, _, faults = run(settings, seed, tasks=1_200, nodes=NODES[:1])
+    assert faults.lost > 1
+    assert report.applications_by_state["FINISHED"] == 1
+
+
+def test_an_application_that_never_fits_does_not_wait_for_the_only_node_for_ever():
+    settings = FaultSettings(mtbf_ms=10 * 60_000, repair_ms=HOUR_MS)
+    report, _, _ = run(settings, memory_mb=8192, nodes=NODES[:1])
+    assert report.applications_by_state["FINISHED"] == 0
 
 
 def test_nothing_is_lost_any_more_when_all_work_is_done():
