@@ -3,6 +3,7 @@
 `report` is the verb of accounts; this one reads what `simulate --json` has written.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,6 +11,8 @@ import msgspec
 
 from fairshare.cli.cells import plain
 from fairshare.cli.options import json_option
+from fairshare.cli.seeds_report import changes_table, runs_table
+from fairshare.cli.seeds_report import pairing_sentence as seeds_sentence
 from fairshare.cli.simulation_report import overview_table
 from fairshare.cli.tables import open_console, print_all, print_json
 from fairshare.cli.verbs import Failure
@@ -21,6 +24,7 @@ from fairshare.simulate.overviews import (
     runs_overview,
 )
 from fairshare.simulate.page import duration, render
+from fairshare.simulate.repetition import Repetition, paired
 from fairshare.simulate.report import Report
 from fairshare.wording import cause
 
@@ -46,9 +50,22 @@ MOST_BYTES = 1_000_000_000
 def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
     """Compare simulations: waits, slowdowns, fairness, and who wins and loses.
 
-    RUN is what `fairshare simulate --json` has written. All others are laid beside the first.
+    RUN is what `fairshare simulate --json` has written, for one run or with --seeds. All others are
+    laid beside the first; with --seeds, runs with the same seed are paired.
     """
-    reports = [(name, read_run(path)) for name, path in zip(names_of(paths), paths, strict=True)]
+    runs = [(name, read_run(path)) for name, path in zip(names_of(paths), paths, strict=True)]
+    reports = [(name, run) for name, run in runs if isinstance(run, Report)]
+    several = [(name, run) for name, run in runs if isinstance(run, Repetition)]
+    if several:
+        if reports:
+            raise Failure(
+                f"{several[0][0]} was written with --seeds, and {reports[0][0]} without: simulate"
+                " both with the same --seeds, or both without"
+            )
+        if page is not None:
+            raise click.UsageError("--html shows single runs: simulate without --seeds")
+        _compare_seeds(several, as_json=as_json)
+        return
     found = compare(reports)
     if page is not None:
         write_page(page, reports)
@@ -66,6 +83,22 @@ def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
             print_all(console, overview_table(console, moved))
 
 
+def _compare_seeds(runs: Sequence[tuple[str, Repetition]], *, as_json: bool) -> None:
+    """Compare what was simulated with several seeds."""
+    (_, first), *others = runs
+    pairings = [paired(first, found, name) for name, found in others]
+    if as_json:
+        named = [{"name": name, **msgspec.to_builtins(found)} for name, found in runs]
+        print_json({"runs": named, "pairings": msgspec.to_builtins(pairings)})
+        return
+    console = open_console()
+    print_all(console, runs_table(console, runs))
+    for one in pairings:
+        click.echo(f"\n{plain(seeds_sentence(one))}")
+        if one.seeds:
+            print_all(console, changes_table(console, one))
+
+
 def names_of(paths: tuple[Path, ...]) -> list[str]:
     """Short names of runs: those of the files, with their directories where they are the same."""
     stems = [path.stem for path in paths]
@@ -73,12 +106,19 @@ def names_of(paths: tuple[Path, ...]) -> list[str]:
     return [str(path.with_suffix("")) for path in paths] if same else stems
 
 
-def read_run(path: Path) -> Report:
-    """The report in a file; raises Failure."""
+def read_run(path: Path) -> Report | Repetition:
+    """What was simulated once or with several seeds, in a file; raises Failure."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise Failure(f"{path} has more than {MOST_BYTES:,} bytes")
-        return msgspec.json.decode(path.read_bytes(), type=Report)
+        written = path.read_bytes()
+        try:
+            return msgspec.json.decode(written, type=Report)
+        except msgspec.ValidationError:
+            several = msgspec.json.decode(written, type=dict[str, msgspec.Raw])
+            if "seeds" not in several:
+                raise
+            return msgspec.json.decode(written, type=Repetition)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Failure(
             f"{path} is not a run: {cause(error)}. Write one: fairshare simulate TRACE --conf DIR"

@@ -1,6 +1,6 @@
 """Owns the display of several runs of a simulation, with means and intervals. Runs nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Console, RenderableType
@@ -8,7 +8,8 @@ from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, short_queue
 from fairshare.cli.tables import Column, facts, table
-from fairshare.simulate.repetition import Estimate, Estimates, Repetition
+from fairshare.simulate.repetition import Estimate, Estimates, Repetition, SeedsPairing
+from fairshare.wording import counted
 
 MOST_ROWS: Final = 20
 
@@ -32,6 +33,89 @@ def seeds_parts(console: Console, found: Repetition) -> list[RenderableType | No
         _table(console, "User", found.users),
         _table(console, "Size", found.sizes),
     ]
+
+
+RUN_COLUMNS: Final = (
+    Column("Run"),
+    Column("Seeds", right=True, whole=True),
+    Column("Makespan", right=True),
+    *_COLUMNS[1:6],
+    Column("Jain", right=True, extra=True),
+    Column("Share error", right=True, extra=True),
+    Column("GB hours lost", right=True, extra=True),
+)
+CHANGES: Final = (
+    ("Makespan", "makespan_ms"),
+    ("Wait p50", "wait_p50"),
+    ("Wait p95", "wait_p95"),
+    ("Wait p99", "wait_p99"),
+    ("Slowdown p50", "slowdown_p50"),
+    ("Slowdown p95", "slowdown_p95"),
+    ("Turnaround p50", "turnaround_p50"),
+    ("Turnaround p95", "turnaround_p95"),
+    ("Jain's index", "jain"),
+    ("Share error", "share_error"),
+    ("GB hours lost", "lost_gb_hours"),
+)
+CHANGE_COLUMNS: Final = (
+    Column("Number"),
+    Column("Change", right=True),
+    Column("95 %", right=True),
+    Column(""),
+)
+
+
+def runs_table(console: Console, runs: Sequence[tuple[str, Repetition]]) -> RenderableType:
+    """A row for each run, with half of the interval beside each number."""
+    rows: list[list[str | Text]] = []
+    for name, found in runs:
+        whole = found.whole
+        rows.append(
+            [
+                name,
+                _seeds(found.seeds),
+                _time(whole.get("makespan_ms")),
+                *(_time(whole.get(key)) for key in _TIMES),
+                _number(whole.get("slowdown_p50"), 2),
+                _number(whole.get("slowdown_p95"), 2),
+                _number(whole.get("jain"), 3),
+                _percent(whole.get("share_error")),
+                _number(whole.get("lost_gb_hours"), 3),
+            ]
+        )
+    return table(console, RUN_COLUMNS, rows)
+
+
+def changes_table(console: Console, found: SeedsPairing) -> RenderableType:
+    """How numbers change between runs with the same seed, and whether that may be chance."""
+    rows: list[list[str | Text]] = []
+    for title, key in CHANGES:
+        change = found.changes.get(key)
+        if change is None:
+            continue
+        text = _signed_time if key.endswith("_ms") or "wait" in key or "turn" in key else _signed
+        chance = "may be chance" if change.low <= 0 <= change.high else ""
+        if change.low == change.high == 0:
+            chance = "the same"
+        cells = (text(change.mean), f"{text(change.low)} to {text(change.high)}", chance)
+        rows.append([title, *cells])
+    return table(console, CHANGE_COLUMNS, rows)
+
+
+def pairing_sentence(found: SeedsPairing) -> str:
+    """What the changes are made of, or why there are none."""
+    if not found.seeds:
+        return f"{found.run}: no seed is in both, so that the runs cannot be paired."
+    pairs = counted(len(found.seeds), "pair")
+    return f"{found.run}: changes from the first run, of {pairs} of runs with the same seed."
+
+
+def _signed_time(ms: float) -> str:
+    return ("-" if ms < 0 else "+") + _span(abs(ms))
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}"
 
 
 def _summary(found: Repetition) -> list[tuple[str, str | Text]]:

@@ -46,7 +46,8 @@ Estimates = dict[str, Estimate]
 
 
 class Repetition(msgspec.Struct, frozen=True):
-    """The numbers of several runs."""
+    """The numbers of several runs; and of each run those of all applications, by seed, so that runs
+    of another configuration can be paired with them."""
 
     scheduler: str
     seeds: tuple[int, ...]
@@ -54,6 +55,30 @@ class Repetition(msgspec.Struct, frozen=True):
     queues: dict[str, Estimates]
     users: dict[str, Estimates]
     sizes: dict[str, Estimates]
+    by_seed: dict[int, Numbers] = {}
+
+
+class SeedsPairing(msgspec.Struct, frozen=True):
+    """What a configuration changes: the differences of numbers between runs with the same seed,
+    with their means and intervals. `seeds` are those that both have; without any there are none."""
+
+    run: str
+    seeds: tuple[int, ...]
+    changes: Estimates
+
+
+def paired(before: Repetition, after: Repetition, name: str) -> SeedsPairing:
+    """The changes from one configuration to another, seed by seed."""
+    seeds = tuple(seed for seed in before.by_seed if seed in after.by_seed)
+    changes = [
+        {
+            key: value - before.by_seed[seed][key]
+            for key, value in after.by_seed[seed].items()
+            if key in before.by_seed[seed]
+        }
+        for seed in seeds
+    ]
+    return SeedsPairing(name, seeds, _estimates(changes))
 
 
 def numbers_of(report: Report, seed: int) -> RunNumbers:
@@ -109,6 +134,7 @@ def repetition(runs: Sequence[RunNumbers]) -> Repetition:
         queues=_grouped([run.queues for run in ordered]),
         users=_grouped([run.users for run in ordered]),
         sizes=_grouped([run.sizes for run in ordered]),
+        by_seed={run.seed: run.whole for run in ordered},
     )
 
 

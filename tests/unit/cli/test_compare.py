@@ -76,6 +76,56 @@ def test_a_file_that_is_not_a_run_is_refused(tmp_path, text, reason):
     assert reason in result.stderr
 
 
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    """Two configurations with three seeds, and one with two others."""
+    folder = tmp_path_factory.mktemp("seeds")
+    found = {}
+    for name, options in (
+        ("fair", ("--scheduler", "fair", "--seeds", "3")),
+        ("fifo", ("--scheduler", "fifo", "--seeds", "2")),
+    ):
+        found[name] = folder / f"{name}.json"
+        faults = ("--faults", "tasks=0.2", "--until", "10m")
+        found[name].write_text(simulate(*options, *faults, "--json").stdout)
+    other = json.loads(found["fifo"].read_text())
+    other["by_seed"] = {str(int(seed) + 10): one for seed, one in other["by_seed"].items()}
+    found["other"] = folder / "other.json"
+    found["other"].write_text(json.dumps(other))
+    return found
+
+
+def test_runs_with_seeds_are_paired_by_seed(seeds):
+    result = call("compare", seeds["fair"], seeds["fifo"])
+    assert result.exit_code == 0, result.output
+    assert " ± " in result.stdout
+    assert (
+        "fifo: changes from the first run, of 2 pairs of runs with the same seed." in result.stdout
+    )
+    found = json.loads(call("compare", seeds["fair"], seeds["fifo"], "--json").stdout)
+    (pairing,) = found["pairings"]
+    assert pairing["seeds"] == [1, 2]
+    first, second = (run["by_seed"] for run in found["runs"])
+    differences = [second[seed]["wait_p95"] - first[seed]["wait_p95"] for seed in ("1", "2")]
+    change = pairing["changes"]["wait_p95"]
+    assert change["mean"] == pytest.approx(sum(differences) / 2)
+    assert change["low"] <= change["mean"] <= change["high"]
+
+
+def test_runs_without_a_common_seed_are_not_paired(seeds):
+    result = call("compare", seeds["fair"], seeds["other"])
+    assert "other: no seed is in both, so that the runs cannot be paired." in result.stdout
+
+
+def test_a_single_run_is_not_compared_with_several(seeds, runs, tmp_path):
+    result = call("compare", seeds["fair"], runs[1])
+    assert result.exit_code == 1
+    assert "simulate both with the same --seeds, or both without" in result.stderr
+    result = call("compare", seeds["fair"], seeds["fifo"], "--html", tmp_path / "x.html")
+    assert result.exit_code == 2
+    assert "--html shows single runs: simulate without --seeds" in result.stderr
+
+
 def test_a_page_that_cannot_be_written_is_an_error(runs, tmp_path):
     result = call("compare", *runs, "--html", tmp_path / "nowhere" / "page.html")
     assert result.exit_code == 1
