@@ -125,11 +125,7 @@ def command(
     state directory. It needs a port of its own, or --port 0.
     """
     if background:
-        if standby:
-            raise click.UsageError("--background and --standby: give one of both")
-        from fairshare.cli.background import options_of, start_server
-
-        start_server(options_of(context, "background"))
+        _start_in_background(context, standby)
         return
     # Imported lazily, so that `--help` does not load a web server.
     from fairshare.server.settings import Overrides, read_settings
@@ -166,6 +162,14 @@ def command(
         asyncio.run(_run(settings, doors))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
+
+
+def _start_in_background(context: click.Context, standby: bool) -> None:
+    from fairshare.cli.background import options_of, start_server
+
+    if standby:
+        raise click.UsageError("--background and --standby: give one of both")
+    start_server(options_of(context, "background"))
 
 
 async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:

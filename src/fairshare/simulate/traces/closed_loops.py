@@ -63,8 +63,8 @@ def closed_loops(jobs: Iterable[tuple[TraceJob, Arrival]]) -> tuple[tuple[Sessio
     sessions = tuple(user.session() for user in users.values())
     turns = sum(len(session.turns) for session in sessions)
     note = (
-        f"{counted(len(sessions), 'user')} in closed loops submit {counted(turns, 'time')} what"
-        " they submitted together, each time after the think time of the trace."
+        f"Closed loops: {counted(len(sessions), 'user')} with {counted(turns, 'turn')}. What users"
+        " submitted together is a turn, and each turn follows after the think time of the trace."
     )
     if unknown:
         note += f" Jobs whose waits the trace does not have, taken as none: {unknown:,}."
