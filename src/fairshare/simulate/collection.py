@@ -7,6 +7,7 @@ state forgets them. Decides nothing.
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Any
 
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
@@ -27,7 +28,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, application_of
 from fairshare.model.resources import Resource, subtract, total
 from fairshare.schedulers.protocol import Scheduler
-from fairshare.simulate.levels import KINDS, Demands, divided, levels
+from fairshare.simulate.levels import KINDS, Levels, divided
 from fairshare.simulate.report import (
     ApplicationReport,
     Containers,
@@ -81,10 +82,13 @@ class Collection:
         self._state = scheduler.state
         self._usage = Usage(self._state.none)
         self._total = self._state.none
-        self._demands = Demands(self._state)
+        self._levels = Levels(scheduler)
+        self._stale = self._levels.demands.stale
         self._tallies: dict[ApplicationId, _Tally] = {}
         self._settled: list[tuple[ApplicationId, ApplicationReport]] = []
-        self._granted = 0
+        self._known_means: dict[tuple[Resource, int], dict[str, float]] = {}  # of one report
+        self._succeeded = 0
+        self._handlers = self._event_handlers()
         self.ended: deque[ApplicationId] = deque()
         """The applications that are over and not settled, in the order of their ends."""
         self._ends: Counter[str] = Counter()
@@ -101,57 +105,76 @@ class Collection:
         if self._state.total is not self._total:
             self._total = self._state.total
             self._usage.offer(now_ms, self._total)
+        handlers = self._handlers
         for event in record.events:
-            if type(event) is ContainerAllocated:
-                tally = self._tallies[event.application]
-                tally.granted += 1
-                self._granted += 1
-                tally.live[event.container] = event
-                if tally.near is not None:
-                    tally.near[event.locality] += 1
-                if tally.first_ms is None:
-                    tally.first_ms = now_ms
-                self._usage.change(now_ms, tally.queue, event.resource)
-                self._demands.changed(event.application)
-            elif type(event) is ContainerCompleted:
-                self._completed(now_ms, event)
-                self._demands.changed(application_of(event.container))
-            elif type(event) is ApplicationSubmitted:
-                self._tallies[event.application] = _Tally(event.queue, _places(event))
-            elif type(event) is ApplicationRejected:
-                self._tallies[event.application] = _Tally("")
-                self.ended.append(event.application)
-            elif type(event) is ApplicationEnded:
-                self._demands.changed(event.application)
-                self.ended.append(event.application)
-                self._last_end_ms = now_ms
-            elif type(event) is ApplicationMoved:
-                self._demands.changed(event.application)
-                self._moved(now_ms, event)
-            elif isinstance(event, AsksChanged | AttemptEnded | AttemptStarted):
-                self._demands.changed(event.application)
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(now_ms, event)
+
+    def _event_handlers(self) -> dict[type, Callable[[int, Any], None]]:
+        """What is counted of each type of event; nothing of others."""
+        return {
+            ContainerAllocated: self._allocated,
+            ContainerCompleted: self._completed,
+            ApplicationSubmitted: self._submitted,
+            ApplicationRejected: self._rejected,
+            ApplicationEnded: self._ended,
+            ApplicationMoved: self._moved,
+            **dict.fromkeys((AsksChanged, AttemptEnded, AttemptStarted), self._demand_changed),
+        }
+
+    def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        number = event.application
+        tally = self._tallies[number]
+        tally.granted += 1
+        tally.live[event.container] = event
+        if tally.near is not None:
+            tally.near[event.locality] += 1
+        if tally.first_ms is None:
+            tally.first_ms = now_ms
+        self._usage.change(now_ms, tally.queue, event.resource)
+        self._stale[number] = None
 
     def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        tally = self._tallies[application_of(event.container)]
+        number = application_of(event.container)
+        tally = self._tallies[number]
         granted = tally.live.pop(event.container)
-        self._usage.change(now_ms, tally.queue, subtract(self._state.none, granted.resource))
-        if event.exit_code:
-            work = granted.resource[0] * (now_ms - granted.allocated_ms)
-            tally.lost += work
-            if event.exit_code == ExitCode.PREEMPTED:
-                tally.preempted_work += work
-        if event.exit_code == 0:
-            self._ends["succeeded"] += 1
-        elif event.exit_code == ExitCode.PREEMPTED:
+        resource = granted.resource
+        self._usage.change(now_ms, tally.queue, tuple([-amount for amount in resource]))
+        self._stale[number] = None
+        code = event.exit_code
+        if code == 0:
+            self._succeeded += 1
+            return
+        work = resource[0] * (now_ms - granted.allocated_ms)
+        tally.lost += work
+        if code == ExitCode.PREEMPTED:
+            tally.preempted_work += work
             tally.preempted += 1
             self._ends["preempted"] += 1
-        elif event.exit_code == ExitCode.ABORTED:
+        elif code == ExitCode.ABORTED:
             self._ends["aborted"] += 1
         else:
             tally.failed += 1
             self._ends["failed"] += 1
 
+    def _submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        self._tallies[event.application] = _Tally(event.queue, _places(event))
+
+    def _rejected(self, now_ms: int, event: ApplicationRejected) -> None:
+        self._tallies[event.application] = _Tally("")
+        self.ended.append(event.application)
+
+    def _ended(self, now_ms: int, event: ApplicationEnded) -> None:
+        self._stale[event.application] = None
+        self.ended.append(event.application)
+        self._last_end_ms = now_ms
+
+    def _demand_changed(self, now_ms: int, event: AsksChanged) -> None:
+        self._stale[event.application] = None
+
     def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        self._stale[event.application] = None
         tally = self._tallies[event.application]
         used = total((one.resource for one in tally.live.values()), len(self._state.none))
         self._usage.change(now_ms, tally.queue, subtract(self._state.none, used))
@@ -159,7 +182,7 @@ class Collection:
         tally.queue = event.queue
 
     def _shares(self) -> dict[str, Resource]:
-        return levels(self._scheduler, self._demands.by_queue())
+        return self._levels.read()
 
     def settle(self, count: int) -> tuple[ApplicationId, ...]:
         """Report on the `count` applications that ended first, as they are now: the state may
@@ -179,18 +202,20 @@ class Collection:
 
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
+        self._known_means.clear()
         self._usage.finish(now_ms, self._shares())
         applications = self._applications()
         admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
         first_ms = min((one.submitted_ms for one in admitted), default=0)
         makespan_ms = max(0, self._last_end_ms - first_ms)
         states = Counter(a.state for a in applications)
+        granted = sum(one.containers for one in applications)
         return Report(
             scheduler=self._scheduler.name,
             end_ms=now_ms,
             makespan_ms=makespan_ms,
             applications_by_state={state.value: states[state.value] for state in ApplicationState},
-            containers=Containers(granted=self._granted, **self._ends),
+            containers=Containers(granted, self._succeeded, **self._ends),
             waiting=_waiting(admitted),
             turnaround=_turnaround(admitted),
             utilization=self._utilization(first_ms, self._last_end_ms),
@@ -276,34 +301,33 @@ class Collection:
         types = self._state.types
         none = self._state.none
         nothing = none * len(KINDS)
-        names = sorted({**interval.used, **interval.shares})
+        length_ms = interval.length_ms
+        queues = {}
+        for name in sorted({**interval.used, **interval.shares}):
+            levels = divided(interval.shares.get(name, nothing))
+            kinds = (self._means(amounts, length_ms) for amounts in levels)
+            used = self._means(interval.used.get(name, none), length_ms)
+            queues[name] = QueueSample(used, **dict(zip(KINDS, kinds, strict=True)))
         return Sample(
             at_ms=interval.at_ms,
-            length_ms=interval.length_ms,
+            length_ms=length_ms,
             total={
-                name: round(amount / interval.length_ms)
+                name: round(amount / length_ms)
                 for name, amount in zip(types.names, interval.total, strict=True)
             },
-            used=self._means(total(interval.used.values(), len(none)), interval.length_ms),
-            queues={
-                name: QueueSample(
-                    used=self._means(interval.used.get(name, none), interval.length_ms),
-                    **{
-                        kind: self._means(amounts, interval.length_ms)
-                        for kind, amounts in zip(
-                            KINDS, divided(interval.shares.get(name, nothing)), strict=True
-                        )
-                    },
-                )
-                for name in names
-            },
+            used=self._means(total(interval.used.values(), len(none)), length_ms),
+            queues=queues,
         )
 
     def _means(self, areas: Resource, time_ms: int) -> dict[str, float]:
-        return {
-            name: round(area / time_ms, 3) if time_ms else 0.0
-            for name, area in zip(self._state.types.names, areas, strict=True)
-        }
+        key = areas, time_ms
+        found = self._known_means.get(key)
+        if found is None:
+            found = self._known_means[key] = {
+                name: round(area / time_ms, 3) if time_ms else 0.0
+                for name, area in zip(self._state.types.names, areas, strict=True)
+            }
+        return found
 
 
 def _places(event: ApplicationSubmitted) -> list[int] | None:

@@ -5,6 +5,8 @@ there are 128, pairs are merged and the interval doubles. So a report has 64 to 
 regardless of the length. Knows no event and no scheduler.
 """
 
+from operator import add as plus
+
 import msgspec
 
 from fairshare.model.resources import Resource, add, scale
@@ -28,19 +30,46 @@ class Interval(msgspec.Struct):
 
 
 class _Meter:
-    """The current usage of one queue, and its sum over the current interval."""
+    """An amount of one queue, and its sum over the current interval so far.
 
-    __slots__ = ("area", "since_ms", "used")
+    Costs where the amount changes: one that lasts is multiplied once for each interval, and where
+    it lasts for several of the same length, once for all of them.
+    """
 
-    def __init__(self, none: Resource, now_ms: int) -> None:
-        self.used = none
-        self.area = none
+    __slots__ = ("_area", "_kept", "amount", "since_ms")
+
+    def __init__(self, amount: Resource, now_ms: int) -> None:
+        self.amount = amount
         self.since_ms = now_ms
+        self._area: Resource | None = None  # up to `since_ms`; None: nothing
+        self._kept: tuple[Resource, int, Resource] = (amount, 0, ())
 
     def read(self, now_ms: int) -> None:
-        if now_ms > self.since_ms:
-            self.area = add(self.area, scale(self.used, now_ms - self.since_ms))
+        """Sum up to an instant, before the amount changes."""
+        passed_ms = now_ms - self.since_ms
+        if passed_ms > 0:
+            area, amount = self._area, self.amount
+            if area is None:
+                self._area = scale(amount, passed_ms)
+            elif len(area) == 2:
+                self._area = (area[0] + amount[0] * passed_ms, area[1] + amount[1] * passed_ms)
+            else:
+                self._area = tuple([x + y * passed_ms for x, y in zip(area, amount, strict=True)])
             self.since_ms = now_ms
+
+    def take(self, now_ms: int) -> Resource:
+        """The sum up to the end of the interval; the next one begins at 0."""
+        if self._area is None:
+            amount, passed_ms = self.amount, now_ms - self.since_ms
+            kept, kept_ms, area = self._kept
+            if kept is not amount or kept_ms != passed_ms:
+                area = scale(amount, passed_ms)
+                self._kept = amount, passed_ms, area
+            self.since_ms = now_ms
+            return area
+        self.read(now_ms)
+        area, self._area = self._area, None
+        return area
 
 
 class Usage:
@@ -50,7 +79,7 @@ class Usage:
         self._none = none
         self._meters: dict[str, _Meter] = {}
         self._total = _Meter(none, 0)
-        self._shares: dict[str, Resource] = {}
+        self._shares: dict[str, _Meter] = {}
         self._length_ms = FIRST_INTERVAL_MS
         self._begin_ms = 0
         self._now_ms = 0
@@ -63,12 +92,12 @@ class Usage:
         if meter is None:
             meter = self._meters[queue] = _Meter(self._none, now_ms)
         meter.read(now_ms)
-        meter.used = add(meter.used, change)
+        meter.amount = add(meter.amount, change)
 
     def offer(self, now_ms: int, total: Resource) -> None:
         """Change the total of the cluster from now on."""
         self._total.read(now_ms)
-        self._total.used = total
+        self._total.amount = total
 
     def advance(self, now_ms: int, shares: dict[str, Resource]) -> None:
         """Advance the time to an instant. These are the shares before its decisions, as they were
@@ -90,32 +119,45 @@ class Usage:
             self._close()
 
     def _share(self, now_ms: int, shares: dict[str, Resource]) -> None:
-        passed_ms = now_ms - self._now_ms
-        if passed_ms <= 0:
+        """The shares since the last look were these."""
+        before_ms = self._now_ms
+        if now_ms <= before_ms:
             return
+        meters = self._shares
         for queue, share in shares.items():
-            if any(share):
-                area, before = scale(share, passed_ms), self._shares.get(queue)
-                self._shares[queue] = area if before is None else add(before, area)
+            meter = meters.get(queue)
+            if meter is None:
+                meters[queue] = _Meter(share, before_ms)
+            elif meter.amount is not share and meter.amount != share:
+                meter.read(before_ms)
+                meter.amount = share
+        if len(shares) < len(meters):  # queues were removed
+            for queue, meter in meters.items():
+                if queue not in shares:
+                    meter.read(before_ms)
+                    meter.amount = (0,) * len(meter.amount)
         self._now_ms = now_ms
 
     def _close(self) -> None:
-        self._total.read(self._now_ms)
-        total, self._total.area = self._total.area, self._none
-        used = {}
-        for queue, meter in self._meters.items():
-            meter.read(self._now_ms)
-            if any(meter.area):
-                used[queue] = meter.area
-                meter.area = self._none
-        length_ms = self._now_ms - self._begin_ms
-        self.intervals.append(Interval(self._begin_ms, length_ms, used, self._shares, total))
-        self._begin_ms = self._now_ms
-        self._shares = {}
+        begin_ms, now_ms = self._begin_ms, self._now_ms
+        used = _areas(self._meters, now_ms)
+        shares = _areas(self._shares, now_ms)
+        total = self._total.take(now_ms)
+        self.intervals.append(Interval(begin_ms, now_ms - begin_ms, used, shares, total))
+        self._begin_ms = now_ms
         if len(self.intervals) == MOST_INTERVALS:
             self._length_ms *= 2
             pairs = zip(self.intervals[::2], self.intervals[1::2], strict=True)
             self.intervals = [_merged(first, second) for first, second in pairs]
+
+
+def _areas(meters: dict[str, _Meter], now_ms: int) -> dict[str, Resource]:
+    found = {}
+    for queue, meter in meters.items():
+        area = meter.take(now_ms)
+        if any(area):
+            found[queue] = area
+    return found
 
 
 def _merged(first: Interval, second: Interval) -> Interval:
@@ -131,5 +173,8 @@ def _merged(first: Interval, second: Interval) -> Interval:
 def _sums(first: dict[str, Resource], second: dict[str, Resource]) -> dict[str, Resource]:
     sums = dict(first)
     for name, amount in second.items():
-        sums[name] = add(sums[name], amount) if name in sums else amount
+        before = sums.get(name)
+        if before is not None:
+            amount = tuple(map(plus, before, amount))
+        sums[name] = amount
     return sums
