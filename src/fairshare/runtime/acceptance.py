@@ -5,6 +5,7 @@ A refused input changes nothing and has no record. Must not know what an input m
 
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final, get_args
 
 import msgspec
@@ -69,9 +70,14 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
             if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
                 return _within(f"[{key}]", found)
     else:
-        for name, default, limit in _numbered_fields(kind):
-            one = getattr(value, name)
-            if one is not default and type(one) not in _WITHOUT_NUMBERS:
+        fields, values_of = _numbered_fields(kind)
+        for (name, default, limit), one in zip(fields, values_of(value), strict=True):
+            if not one or one is default:  # nothing has no number
+                continue
+            held = type(one)
+            if held is int and -limit <= one <= limit:
+                continue
+            if held not in _WITHOUT_NUMBERS:
                 found = _out_of_range(one, limit)
                 if found is not None:
                     return _within(name, found)
@@ -79,16 +85,21 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
 
 
 @cache
-def _numbered_fields(kind: type) -> tuple[tuple[str, object, int], ...]:
+def _numbered_fields(
+    kind: type,
+) -> tuple[tuple[tuple[str, object, int], ...], Callable[[Any], tuple[Any, ...]]]:
     """The fields of a record that may have numbers, with the default, which is in range, and the
-    greatest number of each; none of another class."""
-    if not issubclass(kind, msgspec.Struct):
-        return ()
-    return tuple(
+    greatest number of each, and a function for their values; none of another class."""
+    declared = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
+    fields = tuple(
         (one.name, one.default, _MOST_OF.get(one.name, GREATEST))
-        for one in msgspec.structs.fields(kind)
+        for one in declared
         if one.name not in _IDENTIFIERS and not _is_text(one.type)
     )
+    names = [name for name, _, _ in fields]
+    if len(names) > 1:
+        return fields, attrgetter(*names)
+    return fields, lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _is_text(declared: object) -> bool:

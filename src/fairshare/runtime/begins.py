@@ -16,6 +16,11 @@ class Begins:
             {number: start.begin_ms for number, start in state.deferred.items() if start.begin_ms}
         )
 
+    @property
+    def known(self) -> bool:
+        """Whether there is one at all."""
+        return self._instants.any
+
     def note(self, events: Sequence[Event]) -> None:
         """Take note of applications that begin later, and of those that do not any more."""
         for event in events:

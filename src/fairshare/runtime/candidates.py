@@ -4,7 +4,7 @@ time.
 Kept in step with the state by updating the nodes and applications that events name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import subtract
@@ -18,12 +18,13 @@ of no use, so are they. With True the next node of the group follows."""
 
 
 class Candidates:
-    """`touched` are the nodes whose room has grown, or became usable, since the last rounds."""
+    """`touched` are the nodes whose room has grown, or became usable, since the last rounds;
+    `stale_nodes` and `stale_applications` are looked at again before the next round."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._nodes_stale: dict[str, None] = {}
-        self._applications_stale: dict[ApplicationId, None] = {}
+        self.stale_nodes: dict[str, None] = {}
+        self.stale_applications: dict[ApplicationId, None] = {}
         self._useful: dict[Group, None] = {}
         self._useful_version = -1
         self._reserved_due: dict[int, None] = {}
@@ -44,7 +45,7 @@ class Candidates:
 
     def node_changed(self, name: str, *, touched: bool) -> None:
         """Look at a node again before the next round."""
-        self._nodes_stale[name] = None
+        self.stale_nodes[name] = None
         if touched:
             self.touched[name] = None
 
@@ -56,12 +57,12 @@ class Candidates:
 
     def application_changed(self, number: ApplicationId) -> None:
         """Look at an application again before the next round."""
-        self._applications_stale[number] = None
+        self.stale_applications[number] = None
 
     def application_forgotten(self, number: ApplicationId) -> None:
         """An application is no longer known. It was over, so it wants nothing."""
-        if number in self._applications_stale:
-            del self._applications_stale[number]
+        if number in self.stale_applications:
+            del self.stale_applications[number]
             self.wishes.refresh(number)
 
     def partitions_changed(self) -> None:
@@ -80,26 +81,28 @@ class Candidates:
 
     def refresh(self) -> None:
         """Look at what has changed."""
-        for name in self._nodes_stale:
-            self.rooms.refresh(name)
-            number = self.rooms.numbers.get(name)
-            if number is not None and number in self.rooms.reserved and name in self.touched:
-                self._reserved_due[number] = None
-        self._nodes_stale.clear()
+        rooms = self.rooms
+        for name in self.stale_nodes:
+            rooms.refresh(name)
+            if rooms.reserved and name in self.touched:
+                number = rooms.numbers.get(name)
+                if number is not None and number in rooms.reserved:
+                    self._reserved_due[number] = None
+        self.stale_nodes.clear()
         self.refresh_applications()
 
     def refresh_applications(self) -> None:
         """Look at the applications that have changed, and at what was reserved for them."""
-        for number in self._applications_stale:
+        for number in self.stale_applications:
             self.wishes.refresh(number)
             application = self._state.applications.get(number)
-            if application is None:
+            if application is None or not application.attempt.reservations:
                 continue
             for name, reservation in application.attempt.reservations.items():
                 key = application.attempt.asks.keys.get((reservation.priority, reservation.request))
                 if key is None or not key.pending:
                     self._reserved_due[self.rooms.numbers[name]] = None
-        self._applications_stale.clear()
+        self.stale_applications.clear()
 
     def reconsider_reservations(self) -> None:
         """Let all reserved nodes be asked: their reservations may have become invalid."""
@@ -123,21 +126,21 @@ class Candidates:
         """
         heap: Heap = []
         useful = self._useful_groups()
-        if useful:
-            alike = not self.wishes.picky
+        if not self.wishes.picky:
+            groups = self.rooms.groups
+            heap = [(groups[group][0], group, True) for group in useful]
+        else:
             for group in useful:
-                self._enter(heap, group, alike=alike, everywhere=everywhere)
+                self._enter(heap, group, everywhere=everywhere)
         if self.touched and self.wishes.sizes:
             self._enter_left_overs(heap, useful)
         if self._reserved_due or self.rooms.promised:
             heap += [(number, None, False) for number in self._apart()]
         return heap
 
-    def _enter(self, heap: Heap, group: Group, *, alike: bool, everywhere: bool) -> None:
+    def _enter(self, heap: Heap, group: Group, *, everywhere: bool) -> None:
         members = self.rooms.groups[group]
-        if alike:
-            heap.append((members[0], group, True))
-        elif everywhere:
+        if everywhere:
             heap += [(number, None, False) for number in members]
         else:
             names = self.rooms.names
@@ -145,19 +148,36 @@ class Candidates:
 
     def _useful_groups(self) -> dict[Group, None]:
         """The groups on whose nodes some wanted size fits; kept from one time to the next."""
-        groups, fit = self.rooms.groups, self.wishes.fit
+        rooms = self.rooms
+        groups = rooms.groups
         if self._useful_version != self.wishes.version:
             self._useful_version = self.wishes.version
-            self._useful = {group: None for group in groups if fit(group[0])}
-        else:
-            gone = [group for group in self._useful if group not in groups] if self._useful else ()
-            for group in gone:
-                del self._useful[group]
-            for group in self.rooms.fresh:
-                if group in groups and fit(group[0]):
-                    self._useful[group] = None
-        self.rooms.fresh.clear()
+            self._useful = self._those_that_fit(groups)
+        elif rooms.fresh or rooms.gone:
+            for group in rooms.gone:
+                if group not in groups:
+                    self._useful.pop(group, None)
+            self._useful |= self._those_that_fit([one for one in rooms.fresh if one in groups])
+        rooms.fresh.clear()
+        rooms.gone.clear()
         return self._useful
+
+    def _those_that_fit(self, groups: Iterable[Group]) -> dict[Group, None]:
+        """Those of some groups on whose nodes some wanted size fits."""
+        if len(self.wishes.sizes) == 1:  # nearly always, and written out
+            (size,) = self.wishes.sizes
+            if self._state.counts_memory_alone:
+                memory = size[0]
+                return {group: None for group in groups if memory <= group[0][0]}
+            if len(size) == 2:
+                memory, vcores = size
+                return {
+                    group: None
+                    for group in groups
+                    if memory <= group[0][0] and vcores <= group[0][1]
+                }
+        fit = self.wishes.fit
+        return {group: None for group in groups if fit(group[0])}
 
     def _enter_left_overs(self, heap: Heap, useful: dict[Group, None]) -> None:
         alike = not self.wishes.picky

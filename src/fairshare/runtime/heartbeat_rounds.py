@@ -23,6 +23,7 @@ which are due at once.
 
 from collections.abc import Callable, Generator, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from fairshare.model.events import (
     ApplicationAdmitted,
@@ -53,7 +54,6 @@ from fairshare.model.events import (
     ReservationMoved,
     RoomFreed,
     SafeModeChanged,
-    SharesUpdated,
 )
 from fairshare.model.identifiers import ContainerId
 from fairshare.runtime.candidates import Candidates, Heap
@@ -75,6 +75,7 @@ class HeartbeatRounds:
     def __init__(self, state: State, interval_ms: int) -> None:
         self._interval_ms = interval_ms
         self._candidates = Candidates(state)
+        self._effects = self._rare_effects()
         self._node_of: dict[ContainerId, str] = {
             container: name for name, node in state.nodes.items() for container in node.containers
         }
@@ -83,14 +84,17 @@ class HeartbeatRounds:
         self._owed = False  # thorough rounds
         self._fruitless: dict[Group | int, None] = {}
 
-    def note(self, events: Sequence[Event]) -> tuple[bool, bool]:
-        """Process events. Returns whether one changes more than a grant does, and whether
-        containers were granted (a skipped node is neither)."""
+    def note(self, events: Sequence[Event]) -> bool:
+        """Process events. Returns whether one changes something that matters here (a skipped node
+        does not)."""
         other, granted = self._look_at(events)
-        self._restless = self._restless or other or granted
-        return other, granted
+        noted = other or granted
+        if noted:
+            self._restless = True
+        return noted
 
     def _look_at(self, events: Sequence[Event]) -> tuple[bool, bool]:
+        """Whether one changes more than a grant does, and whether containers were granted."""
         other = granted = False
         candidates = self._candidates
         for event in events:
@@ -98,63 +102,83 @@ class HeartbeatRounds:
                 granted = True
                 other = other or event.reserved
                 self._node_of[event.container] = event.node
-                candidates.node_changed(event.node, touched=False)
-                candidates.application_changed(event.application)
+                candidates.stale_nodes[event.node] = None
+                candidates.stale_applications[event.application] = None
             elif type(event) is ContainerCompleted:
                 other = True
-                candidates.node_changed(self._node_of.pop(event.container), touched=True)
+                node = self._node_of.pop(event.container)
+                candidates.stale_nodes[node] = candidates.touched[node] = None
             elif type(event) is OffersCounted:
                 candidates.wishes.passed_by(event.application)
             elif type(event) not in _QUIET:
                 other = True
-                if type(event) is not SharesUpdated:
-                    self._note_rare(event)
+                effect = self._effects.get(type(event))
+                if effect is not None:
+                    effect(event)
         if other:
             self._fruitless.clear()  # nodes that beat without effect may be useful again
         return other, granted
 
-    def _note_rare(self, event: Event) -> None:
-        candidates = self._candidates
-        match event:
-            case (
-                ApplicationAdmitted()
-                | ApplicationMoved()
-                | AsksChanged()
-                | AttemptStarted()
-                | BlacklistChanged()
-            ):
-                candidates.application_changed(event.application)
-                self._grew = True
-            case AttemptEnded():
-                # Its reservations are gone without an event of their own.
-                candidates.application_changed(event.application)
-                candidates.nodes_apart_changed()
-            case ApplicationsForgotten():
-                for number in event.applications:
-                    candidates.application_forgotten(number)
-            case ReservationMoved():
-                for node in (event.node, event.target):
-                    candidates.node_changed(node, touched=True)
-            case ContainerReserved():
-                candidates.node_changed(event.node, touched=False)
-            case ContainerMarked():
-                # Where preemption is lazy, its room can be had from now on.
-                candidates.node_marked(self._node_of[event.container])
-            case (
-                NodeAdded()
-                | NodeRemoved()
-                | NodeTotalChanged()
-                | NodeUndrained()
-                | PreemptedRoomChanged()
-                | ReservationDropped()
-                | RoomFreed()
-            ):
-                candidates.node_changed(event.node, touched=True)
-            case LabelsChanged() | NodesLabelled() | ConfigurationLoaded() | SafeModeChanged():
-                candidates.partitions_changed()
-            case _:
-                # A setting, a queue: what was refused before may be granted now.
-                pass
+    def _rare_effects(self) -> dict[type, Callable[[Any], None]]:
+        """What follows from rarer events. Of all others (a setting, a queue, new shares) it only
+        follows that what was refused before may be granted now."""
+        of_applications = (
+            ApplicationAdmitted,
+            ApplicationMoved,
+            AsksChanged,
+            AttemptStarted,
+            BlacklistChanged,
+        )
+        of_nodes = (
+            NodeAdded,
+            NodeRemoved,
+            NodeTotalChanged,
+            NodeUndrained,
+            PreemptedRoomChanged,
+            ReservationDropped,
+            RoomFreed,
+        )
+        of_partitions = (LabelsChanged, NodesLabelled, ConfigurationLoaded, SafeModeChanged)
+        return {
+            **dict.fromkeys(of_applications, self._application_changed),
+            **dict.fromkeys(of_nodes, self._node_changed),
+            **dict.fromkeys(of_partitions, self._partitions_changed),
+            AttemptEnded: self._attempt_ended,
+            ApplicationsForgotten: self._forgotten,
+            ReservationMoved: self._reservation_moved,
+            ContainerReserved: self._reserved,
+            ContainerMarked: self._marked,
+        }
+
+    def _application_changed(self, event: AttemptStarted) -> None:
+        self._candidates.stale_applications[event.application] = None
+        self._grew = True
+
+    def _attempt_ended(self, event: AttemptEnded) -> None:
+        # Its reservations are gone without an event of their own.
+        self._candidates.stale_applications[event.application] = None
+        self._candidates.nodes_apart_changed()
+
+    def _forgotten(self, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            self._candidates.application_forgotten(number)
+
+    def _node_changed(self, event: NodeAdded) -> None:
+        self._candidates.node_changed(event.node, touched=True)
+
+    def _reservation_moved(self, event: ReservationMoved) -> None:
+        for node in (event.node, event.target):
+            self._candidates.node_changed(node, touched=True)
+
+    def _reserved(self, event: ContainerReserved) -> None:
+        self._candidates.node_changed(event.node, touched=False)
+
+    def _marked(self, event: ContainerMarked) -> None:
+        # Where preemption is lazy, its room can be had from now on.
+        self._candidates.node_marked(self._node_of[event.container])
+
+    def _partitions_changed(self, event: object) -> None:
+        self._candidates.partitions_changed()
 
     def set_silent(self, node: str, silent: bool) -> None:
         """Leave a node out of the rounds that follow, or let it beat again."""

@@ -19,6 +19,11 @@ class Instants:
         self._heap: list[tuple[int, ApplicationId]] = []
         self._rebuild()
 
+    @property
+    def any(self) -> bool:
+        """Whether something is due at some instant."""
+        return bool(self._at_ms)
+
     def set(self, number: ApplicationId, at_ms: int) -> None:
         """Set or change the instant of an application."""
         if self._at_ms.get(number) != at_ms:

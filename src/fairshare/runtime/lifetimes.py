@@ -20,6 +20,11 @@ class Lifetimes:
             }
         )
 
+    @property
+    def known(self) -> bool:
+        """Whether there is one at all."""
+        return self._instants.any
+
     def note(self, events: Sequence[Event]) -> None:
         """Take note of lifetimes that were set, and of applications that need none any more."""
         for event in events:

@@ -20,7 +20,7 @@ class NodeGroups:
 
     `groups` holds the numbers of those that are alike, in order; `reserved` and `promised` the
     nodes that are separate; `silent` ones are neither, and are never asked. `fresh` are the groups
-    made since it was last emptied.
+    made since it was last emptied, `gone` those that lost their last node.
     """
 
     def __init__(self, state: State) -> None:
@@ -31,14 +31,26 @@ class NodeGroups:
         self.names: dict[int, str] = {}
         self.groups: dict[Group, list[int]] = {}
         self.fresh: list[Group] = []
+        self.gone: list[Group] = []
         self.reserved: dict[int, Node] = {}
         self.promised: dict[int, Node] = {}
         self.silent: set[str] = set()
 
     def refresh(self, name: str) -> None:
         """Look at a node again: it joined, left, or has another room."""
-        node = self._state.nodes.get(name)
+        state = self._state
+        node = state.nodes.get(name)
         number = self.numbers.get(name)
+        apart = self.reserved or self.promised or self.silent
+        if (  # nearly always
+            node is not None
+            and number is not None
+            and not apart
+            and node.reservation is None
+            and not node.promised
+        ):
+            self._join(number, (state.room(node), node.total, state.label_of(node)))
+            return
         if number is None:
             if node is None:
                 return
@@ -52,7 +64,6 @@ class NodeGroups:
                 del self.numbers[name], self.names[number]
         elif node.reservation is None and not node.promised:
             self._stand_apart(number, None)
-            state = self._state
             self._join(number, (state.room(node), node.total, state.label_of(node)))
         else:
             self._join(number, None)
@@ -87,6 +98,7 @@ class NodeGroups:
             members = self.groups[before]
             if len(members) == 1:
                 del self.groups[before]
+                self.gone.append(before)
             else:
                 del members[bisect_left(members, number)]
         if group is None:

@@ -55,6 +55,13 @@ class PendingSizes:
     def _is_picky(self, application: Application) -> bool:
         """An application that may borrow from other partitions waits for its own one as for a
         host."""
+        attempt = application.attempt
+        wanting = attempt.asks.wanting
+        if len(wanting) == 1 and not attempt.blacklist:  # nearly always, and written out
+            key = wanting[0]
+            anywhere = key.anywhere
+            if not key.places and (anywhere is None or anywhere.relax):
+                return not key.label and self._state.lends
         return _is_picky(application) or (
             self._state.lends and any(not key.label for key in application.attempt.asks.wanting)
         )

@@ -4,7 +4,6 @@ Knows no loop, socket or clock: its caller passes the time. One thread at a time
 """
 
 from collections.abc import Callable, Generator, Sequence
-from itertools import zip_longest
 
 import msgspec
 
@@ -25,18 +24,13 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
-from fairshare.runtime.begins import Begins
-from fairshare.runtime.drains import Drains
-from fairshare.runtime.gangs import Gangs
 from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
-from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
-from fairshare.runtime.overcommits import Overcommits
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.tidying import Tidying
-from fairshare.runtime.unused import UnusedContainers
+from fairshare.runtime.timers import Timers
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
@@ -88,14 +82,9 @@ class Runtime:
         self._interval_ms = beat_interval_ms
         self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
         self._unused_expiry_ms = unused_expiry_ms
-        self._unused = UnusedContainers(manager.state, unused_expiry_ms)
+        self._timers = Timers(manager.state, unused_expiry_ms)
         self._tidying = Tidying(manager.scheduler)
         self._monitoring = Monitoring(manager.scheduler)
-        self._lifetimes = Lifetimes(manager.state)
-        self._drains = Drains(manager.state)
-        self._overcommits = Overcommits(manager.state)
-        self._gangs = Gangs(manager.state)
-        self._begins = Begins(manager.state)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -121,10 +110,7 @@ class Runtime:
         self._beats = HeartbeatRounds(self.manager.state, self._interval_ms)
         self._tidying = Tidying.after_recovery(self.manager.scheduler, self._now_ms)
         self._monitoring = Monitoring(self.manager.scheduler)
-        self._lifetimes = Lifetimes(self.manager.state)
-        self._unused = UnusedContainers(self.manager.state, self._unused_expiry_ms)
-        self._gangs = Gangs(self.manager.state)
-        self._begins = Begins(self.manager.state)
+        self._timers = Timers(self.manager.state, self._unused_expiry_ms)
         self._eventful = True
         self._settling = None
         return self.position
@@ -205,11 +191,15 @@ class Runtime:
     def _take(self, now_ms: int, inputs: Sequence[Input]) -> None:
         # An instant before the last one counts as the last one: time never goes back.
         self._now_ms = max(now_ms, self._now_ms)
+        if not inputs:
+            return
         before = self._bring_clocks_up_to_date(inputs)
-        for given, following in zip_longest(inputs, inputs[1:]):
-            events = self._accept(given, following)
+        last = len(inputs) - 1
+        for place, given in enumerate(inputs):
+            events = self._accept(given, inputs[place + 1] if place < last else None)
             self._steps.append((given, events))
-            self._note(events)
+            if events:
+                self._note(events)
         self._steps += before  # behind the inputs, whose places callers count on
 
     def _accept(self, given: Input, following: Input | None) -> tuple[Event, ...]:
@@ -230,13 +220,10 @@ class Runtime:
             return (failure_of(given, error),)
 
     def _note(self, events: Sequence[Event]) -> None:
-        if any(self._beats.note(events)):
+        if self._beats.note(events):
             self._eventful = True
             self._tidying.note(self._now_ms, events)
-            self._lifetimes.note(events)
-            self._unused.note(events)
-            self._gangs.note(events)
-            self._begins.note(events)
+            self._timers.note(events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler update its view of the present state once more before a change.
@@ -269,25 +256,16 @@ class Runtime:
         """All that is due at an instant; yields after each beat. Later ones go on with its rounds,
         and not with its clocks: what becomes due meanwhile comes in the next settlement."""
         scheduler = self.manager.scheduler
-        for application in self._lifetimes.take(now_ms):
-            self._provoke(LifetimeOver(application))
-        for application in self._begins.take(now_ms):
-            self._provoke(BeginDue(application))
-        for end in self._unused.take(now_ms):
-            self._provoke(end)
-        for lost in self._drains.take(now_ms):
-            self._provoke(lost)
-        for beat in self._drains.beats():
-            self._provoke(beat)
-        for over in self._overcommits.take(now_ms):
-            self._provoke(over)
-        for due in self._gangs.take(now_ms):
-            self._provoke(due)
-        if self.manager.state.safe_mode:
+        state = self.manager.state
+        if self._timers.any:
+            for due in self._timers.due(now_ms):
+                self._provoke(due)
+        if state.safe_mode:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
-        any(self._provoke(due) for due in self._gangs.look(now_ms))
+        if state.gangs:
+            any(self._provoke(due) for due in self._timers.gangs.look(now_ms))
         deadline_ms = scheduler.next_deadline_ms()
         killing = deadline_ms is not None and deadline_ms <= now_ms
         if self._monitoring.is_due(now_ms) or killing:
@@ -311,22 +289,16 @@ class Runtime:
 
     def _find_deadline_ms(self) -> int | None:
         soon_ms = self._now_ms + 1
-        ends = (
-            self._lifetimes.next_ms(),
-            self._unused.next_ms(),
-            self._drains.next_ms(),
-            self._overcommits.next_ms(),
-            self._gangs.next_ms(),
-            self._begins.next_ms(),
-        )
-        if self.manager.state.safe_mode:
-            return _earliest_ms(ends, soon_ms)
-        if self.manager.scheduler.update_due() and self.manager.state.nodes:
+        scheduler, state = self.manager.scheduler, self.manager.state
+        timer_ms = self._timers.next_ms() if self._timers.any else None
+        if state.safe_mode:
+            return _earliest_ms((timer_ms,), soon_ms)
+        if scheduler.update_due() and state.nodes:
             return soon_ms
         times = (
-            *ends,
+            timer_ms,
             self._beats.next_due_ms(soon_ms),
-            self.manager.scheduler.next_deadline_ms(),
+            scheduler.next_deadline_ms(),
             self._next_update_ms(),
             self._tidying.due_ms,
             self._monitoring.due_ms,
@@ -354,7 +326,7 @@ class Runtime:
         events = self._decide(given)
         if events:
             self._steps.append((given, events))
-            self._unused.note(events)
+            self._timers.note_beat(events)
         return events
 
     def _finish(self) -> list[Step]:
@@ -385,5 +357,5 @@ class Runtime:
 
 
 def _earliest_ms(times: Sequence[int | None], soon_ms: int) -> int | None:
-    earliest_ms = min((time for time in times if time is not None), default=None)
-    return None if earliest_ms is None else max(earliest_ms, soon_ms)
+    known = [time for time in times if time is not None]
+    return max(min(known), soon_ms) if known else None

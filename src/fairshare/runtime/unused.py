@@ -39,6 +39,11 @@ class UnusedContainers:
             for record in sorted(records, key=lambda one: (one.allocated_ms, one.container)):
                 self._granted[record.container] = record.allocated_ms
 
+    @property
+    def known(self) -> bool:
+        """Whether there may be one at all."""
+        return bool(self._granted)
+
     def note(self, events: Sequence[Event]) -> None:
         """Take note of containers that were granted to drivers, and of those that ended."""
         if self._expiry_ms is None:
