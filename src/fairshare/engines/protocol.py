@@ -37,6 +37,21 @@ class LaunchOrder(msgspec.Struct, frozen=True):
     launched_ms: int = 0  # when the state launched it; distinguishes containers with the same name
 
 
+class TaskLaunch(msgspec.Struct, frozen=True, gc=False):
+    """What a container runs, as far as an engine needs to know it that runs nothing.
+
+    `group` is the number of a group of tasks and `task` that of a task in it, both from 0; -1 for
+    anything else. `attempt` is 1 more than how often the task has failed.
+    """
+
+    container: ContainerId
+    group: int = -1
+    group_name: str = ""
+    task: int = -1
+    attempt: int = 1
+    time_limit_ms: int | None = None
+
+
 class NodeOffer(msgspec.Struct, frozen=True):
     """A node of an engine: its resources, and, in `attributes`, the limits in force."""
 
@@ -95,6 +110,14 @@ class Engine(Protocol):
 
     def close(self, *, stop_containers: bool) -> None:
         """Stop the engine; containers continue unless `stop_containers`."""
+
+
+@runtime_checkable
+class Pretends(Protocol):
+    """An engine that runs nothing, so that it needs no commands and no environments."""
+
+    def pretend(self, launch: TaskLaunch) -> None:
+        """As `Engine.launch`."""
 
 
 class ContainerFiles(Protocol):

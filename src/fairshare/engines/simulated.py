@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import LaunchOrder, NodeOffer, TaskLaunch
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.wording import ran_too_long
@@ -44,7 +44,7 @@ class SimulatedEngine:
     def __init__(
         self,
         timers: Timers,
-        fate: Callable[[LaunchOrder], Fate],
+        fate: Callable[[TaskLaunch], Fate],
         *,
         offers: tuple[NodeOffer, ...] = (),
         start_delay_ms: int = 0,
@@ -65,13 +65,17 @@ class SimulatedEngine:
         self._report = report
 
     def launch(self, order: LaunchOrder) -> None:
+        """Run a container that is not known to run a task."""
+        self.pretend(TaskLaunch(order.container, time_limit_ms=order.time_limit_ms))
+
+    def pretend(self, launch: TaskLaunch) -> None:
         """Obtain the container's fate, and set its timers."""
-        container = order.container
+        container = launch.container
         if container in self._exits:
             return
-        fate = self._fate(order)
+        fate = self._fate(launch)
         duration_ms, exited = fate.duration_ms, ContainerExited(container, fate.exit_code)
-        limit_ms = order.time_limit_ms
+        limit_ms = launch.time_limit_ms
         if limit_ms is not None and duration_ms > limit_ms:
             duration_ms = limit_ms
             exited = ContainerExited(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from fairshare.documents.output_names import expand
-from fairshare.engines.protocol import QUEUE_VARIABLE, LaunchOrder
+from fairshare.engines.protocol import QUEUE_VARIABLE, LaunchOrder, TaskLaunch
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.arrays import filled
@@ -35,7 +35,7 @@ class StopOrder(msgspec.Struct, frozen=True, gc=False):
     container: ContainerId
 
 
-Order = LaunchOrder | StopOrder
+Order = LaunchOrder | TaskLaunch | StopOrder
 
 
 def nothing_extra(application: Application, master: bool) -> dict[str, str]:
@@ -54,11 +54,15 @@ def with_files(command: Command, values: Mapping[str, str]) -> Command:
 
 
 class OrderBook:
-    """Makes orders of events. `extra` adds to the environment of each launch."""
+    """Makes orders of events. `extra` adds to the environment of each launch; `pretended` ones are
+    for an engine that runs nothing."""
 
-    def __init__(self, state: State, extra: ExtraEnvironment = nothing_extra) -> None:
+    def __init__(
+        self, state: State, extra: ExtraEnvironment = nothing_extra, *, pretended: bool = False
+    ) -> None:
         self._state = state
         self._extra = extra
+        self._pretended = pretended
         self._names: tuple[ApplicationId, str] = (0, "")
 
     def orders(self, record: Record) -> list[Order]:
@@ -68,9 +72,10 @@ class OrderBook:
         decided (kill, release, preemption, lost node) and does.
         """
         orders: list[Order] = []
+        order: Order | None
         for event in record.events:
             if type(event) is ContainerLaunched:
-                order = self._launch(event)
+                order = self._pretend(event) if self._pretended else self._launch(event)
                 if order is not None:
                     orders.append(order)
             elif type(event) is ContainerCompleted:
@@ -78,6 +83,23 @@ class OrderBook:
                 if type(given) is not ContainerExited or given.container != event.container:
                     orders.append(StopOrder(event.container))
         return orders
+
+    def _pretend(self, event: ContainerLaunched) -> TaskLaunch | None:
+        """As `_launch`."""
+        container, number = event.container, event.group
+        application = self._state.applications.get(application_of(container))
+        if application is None or container not in application.attempt.containers:
+            return None
+        limit_ms = event.time_limit_ms
+        if number < 0:
+            if event.command is None:
+                return None
+            return TaskLaunch(container, time_limit_ms=limit_ms)
+        progress, task = application.tasks.groups[number], event.task
+        spec = progress.spec
+        attempt = progress.failed.get(task, 0) + 1
+        limit_ms = spec.time_limit_ms if limit_ms is None else limit_ms
+        return TaskLaunch(container, number, spec.name, task, attempt, limit_ms)
 
     def _launch(self, event: ContainerLaunched) -> LaunchOrder | None:
         number = application_of(event.container)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
-from fairshare.engines.protocol import Engine, LaunchOrder
+from fairshare.engines.protocol import Engine, LaunchOrder, Pretends, TaskLaunch
 from fairshare.errors import EngineError, UndecidedError
 from fairshare.journal.protocol import Journal
 from fairshare.journal.record import Record
@@ -78,7 +78,9 @@ class Runtime:
         self._observers = tuple(observers)
         self._on_undecided = on_undecided
         self._encode = msgspec.msgpack.Encoder().encode
-        self._orders = OrderBook(manager.state, extra_environment)
+        self._pretends = engine if isinstance(engine, Pretends) else None
+        pretended = self._pretends is not None
+        self._orders = OrderBook(manager.state, extra_environment, pretended=pretended)
         self._interval_ms = beat_interval_ms
         self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
         self._unused_expiry_ms = unused_expiry_ms
@@ -347,6 +349,10 @@ class Runtime:
             for order in self._orders.orders(record):
                 if type(order) is StopOrder:
                     self.engine.stop(order.container)
+                    continue
+                if type(order) is TaskLaunch:
+                    assert self._pretends is not None
+                    self._pretends.pretend(order)
                     continue
                 assert type(order) is LaunchOrder
                 try:

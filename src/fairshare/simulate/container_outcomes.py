@@ -7,7 +7,7 @@ were granted that run longer far from their hosts. Knows no time.
 
 from collections import deque
 
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Fate
 from fairshare.journal.record import Record
 from fairshare.model.events import (
@@ -18,7 +18,9 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import SubmitApplication
-from fairshare.simulate.workload import Arrival, GroupPlan
+from fairshare.simulate.workload import Arrival
+
+_AT_ONCE = Fate(0)
 
 
 class ContainerOutcomes:
@@ -40,32 +42,26 @@ class ContainerOutcomes:
         arrival = self._expected.popleft() if submitted and self._expected else None
         for event in record.events:
             if type(event) is ContainerAllocated:
-                if event.application in self._localities:
+                if self._localities and event.application in self._localities:
                     self._localities[event.application][event.container] = event.locality
             elif type(event) is ApplicationEnded:
                 self._arrivals.pop(event.application, None)
-                self._localities.pop(event.application, None)
+                if self._localities:
+                    self._localities.pop(event.application, None)
             elif type(event) is ApplicationSubmitted and arrival is not None:
                 self._arrivals[event.application] = arrival
                 if any(plan.by_locality for plan in arrival.plans):
                     self._localities[event.application] = {}
 
-    def __call__(self, order: LaunchOrder) -> Fate:
+    def __call__(self, launch: TaskLaunch) -> Fate:
         """The fate of one container, by its task and its attempt; 0 ms without a plan."""
-        environment = order.environment
-        plan = self._plan(order.container, environment.get("FAIRSHARE_TASK_GROUP", ""))
-        if plan is None:
-            return Fate(0)
-        task = int(environment["FAIRSHARE_TASK_INDEX"])
-        attempt = int(environment["FAIRSHARE_TASK_ATTEMPT"])
-        granted = self._localities.get(application_of(order.container), {})
-        locality = granted.pop(order.container, Locality.NODE_LOCAL)
-        return Fate(plan.duration_ms(task, locality), 1 if plan.fails(task, attempt) else 0)
-
-    def _plan(self, container: ContainerId, name: str) -> GroupPlan | None:
-        arrival = self._arrivals.get(application_of(container))
-        if arrival is not None:
-            for group, plan in zip(arrival.submission.tasks, arrival.plans, strict=True):
-                if group.name == name:
-                    return plan
-        return None
+        number = application_of(launch.container)
+        arrival = self._arrivals.get(number)
+        if arrival is None or not 0 <= launch.group < len(arrival.plans):
+            return _AT_ONCE
+        plan = arrival.plans[launch.group]
+        locality = Locality.NODE_LOCAL
+        if self._localities:
+            locality = self._localities.get(number, {}).pop(launch.container, locality)
+        fails = plan.fails(launch.task, launch.attempt)
+        return Fate(plan.duration_ms(launch.task, locality), 1 if fails else 0)

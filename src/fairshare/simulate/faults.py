@@ -19,11 +19,13 @@ from typing import Final
 import msgspec
 
 from fairshare.documents.durations import parse_duration_ms
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Fate
 from fairshare.journal.record import Record
+from fairshare.model.identifiers import application_name, application_of
 from fairshare.model.inputs import NodeJoined, NodeLost
 from fairshare.simulate.agenda import Agenda
+from fairshare.simulate.workload import EPOCH_MS
 from fairshare.wording import counted
 
 REPAIR_MS: Final = 3_600_000
@@ -115,24 +117,23 @@ class Faults:
             self._agenda.at(back_ms, self._joined[given.node])
             self.back_ms = max(self.back_ms, back_ms)
 
-    def of_tasks(self, fates: Callable[[LaunchOrder], Fate]) -> Callable[[LaunchOrder], Fate]:
+    def of_tasks(self, fates: Callable[[TaskLaunch], Fate]) -> Callable[[TaskLaunch], Fate]:
         """The same fates of containers, of which some fail instead, after a part of their time."""
         probability = self.settings.tasks
         if not probability:
             return fates
 
-        def changed(order: LaunchOrder) -> Fate:
-            fate = fates(order)
-            environment = order.environment
-            if "FAIRSHARE_TASK_INDEX" not in environment:
+        def changed(launch: TaskLaunch) -> Fate:
+            fate = fates(launch)
+            if launch.group < 0:
                 return fate
             key = "/".join(
                 (
                     str(self.seed),
-                    order.application_name,
-                    environment.get("FAIRSHARE_TASK_GROUP", ""),
-                    environment["FAIRSHARE_TASK_INDEX"],
-                    environment["FAIRSHARE_TASK_ATTEMPT"],
+                    application_name(EPOCH_MS, application_of(launch.container)),
+                    launch.group_name,
+                    str(launch.task),
+                    str(launch.attempt),
                 )
             )
             drawn = hashlib.blake2b(key.encode(), digest_size=16).digest()

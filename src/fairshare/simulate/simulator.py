@@ -27,10 +27,7 @@ from fairshare.simulate.container_outcomes import ContainerOutcomes
 from fairshare.simulate.faults import Faults
 from fairshare.simulate.report import Report
 from fairshare.simulate.sessions import Sessions
-from fairshare.simulate.workload import Arrival, Workload
-
-EPOCH_MS = 1_000_000_000_000
-"""The epoch in the names of simulated applications."""
+from fairshare.simulate.workload import EPOCH_MS, Arrival, Workload
 
 FINISHED_KEPT = 1_000
 """How many applications that are over the state keeps, if it forgets any."""
@@ -181,17 +178,20 @@ class Simulator:
         return left if self._sessions is None else left + self._sessions.due
 
     def _next_ms(self) -> int | None:
-        times = []
-        if (entry_ms := self.agenda.next_ms()) is not None:
-            times.append(entry_ms)
+        next_ms = self.agenda.next_ms()
         arrivals = self._workload.arrivals
         if self._arrived < len(arrivals):
-            times.append(arrivals[self._arrived].at_ms)
-        if self._sessions is not None and (later_ms := self._sessions.next_ms()) is not None:
-            times.append(later_ms)
-        if (deadline_ms := self.runtime.next_deadline_ms()) is not None:
-            times.append(deadline_ms)
-        return max(min(times), self.clock.now_ms()) if times else None
+            at_ms = arrivals[self._arrived].at_ms
+            if next_ms is None or at_ms < next_ms:
+                next_ms = at_ms
+        if self._sessions is not None:
+            later_ms = self._sessions.next_ms()
+            if later_ms is not None and (next_ms is None or later_ms < next_ms):
+                next_ms = later_ms
+        deadline_ms = self.runtime.next_deadline_ms()
+        if deadline_ms is not None and (next_ms is None or deadline_ms < next_ms):
+            next_ms = deadline_ms
+        return None if next_ms is None else max(next_ms, self.clock.now_ms())
 
     def _go_to(self, now_ms: int) -> None:
         """Handle one instant: first the ends of containers, then the arrivals, finally the engine's

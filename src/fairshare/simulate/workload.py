@@ -6,11 +6,15 @@ Knows no file format and no scheduler.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import msgspec
 
 from fairshare.model.events import Locality
 from fairshare.model.inputs import NodeJoined, SubmitApplication
+
+EPOCH_MS: Final = 1_000_000_000_000
+"""The epoch in the names of simulated applications."""
 
 
 class GroupPlan(msgspec.Struct, frozen=True, gc=False):

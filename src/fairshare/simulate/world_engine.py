@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import LaunchOrder, NodeOffer, TaskLaunch
 from fairshare.model.events import ContainerLaunched
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
@@ -47,6 +47,10 @@ class WorldEngine:
     def launch(self, order: LaunchOrder) -> None:
         """Let a container live."""
         self.begin(order.container)
+
+    def pretend(self, launch: TaskLaunch) -> None:
+        """Let a container live."""
+        self.begin(launch.container)
 
     def begin(self, container: ContainerId) -> None:
         """Let a container live, unless it does."""
