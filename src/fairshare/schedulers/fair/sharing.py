@@ -6,6 +6,7 @@ shares do not depend on which queues are active.
 
 import math
 from collections import Counter
+from functools import lru_cache
 
 from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
@@ -13,7 +14,7 @@ from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
-from fairshare.schedulers.shares import Claim, fair_shares, shares_of_kinds
+from fairshare.schedulers.shares import FEW, Claim, fair_shares, shares_of_kinds
 
 
 def update_due(state: FairCluster) -> bool:
@@ -111,7 +112,8 @@ def _share_below(queue: FairQueue) -> None:
                 child.fair_share = share
                 child.shares_stale = True
     for child in queue.children.values():
-        _share_below(child)
+        if child.shares_stale or not child.leaf:
+            _share_below(child)
 
 
 def _share_among_applications(leaf: FairQueue) -> None:
@@ -124,11 +126,10 @@ def _share_among_applications(leaf: FairQueue) -> None:
         return
     # Thousands of applications have one weight between them, and then one share.
     weights = [attempt.weight for attempt in runnable]
-    counts = Counter(weights)
+    counts = tuple(Counter(weights).items())
     for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
-        kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts.items()}
-        divided = shares_of_kinds(leaf.fair_share[index], kinds)
-        shares = {claim.weight: share for claim, share in divided.items()}
+        by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
+        shares = by_weight(leaf.fair_share[index], counts)
         changed: dict[tuple[Resource, float], Resource] = {}
         for attempt, weight in zip(runnable, weights, strict=True):
             before, share = attempt.fair_share, shares[weight]
@@ -137,6 +138,15 @@ def _share_among_applications(leaf: FairQueue) -> None:
                 if after is None:
                     after = changed[before, weight] = _with(before, index, share)
                 attempt.fair_share = after
+
+
+def _shares_by_weight(total: int, counts: tuple[tuple[float, int], ...]) -> dict[float, int]:
+    """What an application of each weight gets, of so many with each."""
+    kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts}
+    return {claim.weight: share for claim, share in shares_of_kinds(total, kinds).items()}
+
+
+_kept_shares = lru_cache(maxsize=4_096)(_shares_by_weight)
 
 
 def _with(resource: Resource, index: int, amount: int) -> Resource:
