@@ -159,7 +159,7 @@ class Lifecycle:
     ) -> None:
         """Enter requests for tasks, without those of gangs that wait or do not fit at all; none if
         the application is held."""
-        if self._is_held(application):
+        if not requests or self._is_held(application):
             return
         self._enter(step, application, [r for r in requests if self._asks(step, application, r)])
 
@@ -354,6 +354,8 @@ class Lifecycle:
             state = ApplicationState.FINISHED if succeeded else ApplicationState.FAILED
             self.end(step, application, state, "" if succeeded else groups.losses(board))
             return
+        if not board.waits:
+            return  # then nothing is to be started again, or asked for
         gangs.restart_broken(step, application)
         self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)

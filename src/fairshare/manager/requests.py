@@ -42,6 +42,11 @@ def entries(
         if request.location:
             _put(found, request, request.location, size, 0, label, relax=request.relax)
             continue
+        if not (found or request.hosts or request.racks):  # nearly always
+            key = (request.priority, request.request, ANYWHERE)
+            outstanding = _outstanding(application, key, size)
+            _put(found, request, ANYWHERE, size, outstanding, label, relax=request.relax)
+            continue
         for place, relax in _places(request, node_on):
             key = (request.priority, request.request, place)
             earlier = found.get(key)

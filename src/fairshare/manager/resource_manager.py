@@ -166,32 +166,36 @@ class ResourceManager:
         when a thousand nodes join an empty cluster one after the other, the capacities of its
         queues are computed once.
         """
-        step = Step(now_ms, self.scheduler.state)
+        state = self.scheduler.state
+        step = Step(now_ms, state)
+        events = step.events
         try:
-            return self._decide(step, given, following)
+            try:
+                self._inputs[type(given)](step, given)
+            except Refusal as refusal:
+                application = getattr(given, "application", 0)
+                step.emit(RequestRefused(application, refusal.code, refusal.reason))
+            if self._settle is not None:
+                self._settle(step)
+            if events:
+                self._follow_all(step)
+            joins = type(following) is NodeJoined and type(given) is NodeJoined
+            if not joins or state.applications:
+                state.settle()
         except Exception as error:
-            if step.events or isinstance(error, InvariantViolation):
+            if events or isinstance(error, InvariantViolation):
                 raise
             raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
+        return tuple(events)
 
-    def _decide(self, step: Step, given: Input, following: Input | None) -> tuple[Event, ...]:
-        state = self.scheduler.state
-        try:
-            self._inputs[type(given)](step, given)
-        except Refusal as refusal:
-            application = getattr(given, "application", 0)
-            step.emit(RequestRefused(application, refusal.code, refusal.reason))
-        if self._settle is not None:
-            self._settle(step)
+    def _follow_all(self, step: Step) -> None:
+        """Handle the consequences of all events of the step, and of those that follow."""
         lives, starts = self._lives, self._starts
         followed = self._follow(step, 0)
         while lives.lost_masters or starts.awaited:
             lives.restart(step)
             starts.resume(step)
             followed = self._follow(step, followed)
-        if type(following) is not NodeJoined or type(given) is not NodeJoined or state.applications:
-            state.settle()
-        return tuple(step.events)
 
     def _follow(self, step: Step, followed: int) -> int:
         """Handle the consequences of the events after the first `followed`; returns the number of

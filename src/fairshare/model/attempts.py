@@ -6,6 +6,7 @@ FiCaSchedulerApp).
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fairshare.model.asks import AskTable
@@ -93,8 +94,8 @@ class Attempt:
     def plain(self) -> "Attempt":
         """The attempt without what a scheduler adds."""
         copied = object.__new__(Attempt)
-        for name in Attempt.__slots__:
-            setattr(copied, name, getattr(self, name))
+        for name, value in zip(Attempt.__slots__, _VALUES_OF(self), strict=True):
+            setattr(copied, name, value)
         return copied
 
     def ask(self, requests: Sequence[ResourceRequest]) -> None:
@@ -127,3 +128,6 @@ class Attempt:
         """Whether the first attempt's master started before a restart of the cluster: it is
         running, and this state has no container for it."""
         return self.submission.recovering and self.number <= 1
+
+
+_VALUES_OF = attrgetter(*Attempt.__slots__)

@@ -22,14 +22,14 @@ def add(a: Resource, b: Resource) -> Resource:
     """`add((1024, 1), (2048, 2)) == (3072, 3)`."""
     if len(a) == 2:
         return (a[0] + b[0], a[1] + b[1])
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    return tuple([x + y for x, y in zip(a, b, strict=True)])
 
 
 def subtract(a: Resource, b: Resource) -> Resource:
     """`subtract((3072, 3), (2048, 2)) == (1024, 1)`; may become negative."""
     if len(a) == 2:
         return (a[0] - b[0], a[1] - b[1])
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    return tuple([x - y for x, y in zip(a, b, strict=True)])
 
 
 def count_fitting(need: Resource, room: Resource) -> int:
@@ -53,22 +53,30 @@ def scale(a: Resource, count: int) -> Resource:
     """`scale((1024, 1), 3) == (3072, 3)`."""
     if len(a) == 2:
         return (a[0] * count, a[1] * count)
-    return tuple(x * count for x in a)
+    return tuple([x * count for x in a])
 
 
 def smallest(a: Resource, b: Resource) -> Resource:
     """The smaller of both in each type."""
-    return tuple(x if x < y else y for x, y in zip(a, b, strict=True))
+    if len(a) == 2:
+        x, y = a
+        u, v = b
+        return (x if x < u else u, y if y < v else v)
+    return tuple([x if x < y else y for x, y in zip(a, b, strict=True)])
 
 
 def largest(a: Resource, b: Resource) -> Resource:
     """The larger of both in each type."""
-    return tuple(x if x > y else y for x, y in zip(a, b, strict=True))
+    if len(a) == 2:
+        x, y = a
+        u, v = b
+        return (x if x > u else u, y if y > v else v)
+    return tuple([x if x > y else y for x, y in zip(a, b, strict=True)])
 
 
 def positive(a: Resource) -> Resource:
     """`a` with negative amounts replaced by 0."""
-    return tuple(x if x > 0 else 0 for x in a)
+    return tuple([x if x > 0 else 0 for x in a])
 
 
 def total(resources: Iterable[Resource], size: int) -> Resource:

@@ -6,6 +6,7 @@ numbered from 0 in the order of the submission.
 
 import enum
 from collections import deque
+from collections.abc import Sequence, Set
 from math import ceil
 
 import msgspec
@@ -31,6 +32,18 @@ class Assignment(msgspec.Struct, frozen=True):
     task: int
 
 
+FEW_TASKS = 64
+"""So many tasks wait in a list: an empty deque alone takes as much room as 64 numbers."""
+
+NO_TASKS: Set[int] = frozenset()
+"""An empty set of tasks: one object for all groups, replaced and never mutated."""
+
+
+def _line(tasks: Sequence[int]) -> deque[int] | list[int]:
+    """Tasks in a line, of which the first one leaves nearly always."""
+    return list(tasks) if len(tasks) <= FEW_TASKS else deque(tasks)
+
+
 class GroupProgress:
     """The tasks of one group."""
 
@@ -38,12 +51,12 @@ class GroupProgress:
 
     def __init__(self, spec: TaskGroup) -> None:
         self.spec = spec
-        self.waiting: deque[int] = deque(range(spec.count))
+        self.waiting = _line(range(spec.count))
         self.running: dict[int, ContainerId] = {}
         self.results: dict[int, ContainerId] = {}  # succeeded tasks, and the container of each
         self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
         self.started = False  # its containers have been asked for
-        self.unstartable: set[int] = set()  # failed tasks whose command cannot start at all
+        self.unstartable: Set[int] = NO_TASKS  # failed ones whose command cannot start at all
 
     @property
     def succeeded(self) -> int:
@@ -108,7 +121,7 @@ class GroupProgress:
 
     def restart(self) -> None:
         """Let the tasks that have succeeded wait again, with the others."""
-        self.waiting = deque(sorted((*self.waiting, *self.results)))
+        self.waiting = _line(sorted((*self.waiting, *self.results)))
         self.results.clear()
 
 
@@ -124,18 +137,21 @@ class TaskBoard:
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
         """Append groups."""
-        for spec in groups:
-            progress = GroupProgress(spec)
-            self.groups.append(progress)
-            self._by_name[spec.name] = progress
+        new = [GroupProgress(spec) for spec in groups]
+        self.groups += new
+        if self._by_name:
+            self._by_name.update((progress.spec.name, progress) for progress in new)
+        elif any(spec.after for spec in groups):  # else no name is looked up
+            self._by_name = {progress.spec.name: progress for progress in self.groups}
 
     def launched(self, container: ContainerId, group: int, task: int) -> None:
         """Record that a container runs a task."""
         progress = self.groups[group]
-        if progress.waiting and progress.waiting[0] == task:
-            progress.waiting.popleft()
+        waiting = progress.waiting
+        if type(waiting) is deque and waiting and waiting[0] == task:
+            waiting.popleft()
         else:
-            progress.waiting.remove(task)
+            waiting.remove(task)
         progress.running[task] = container
         self.assigned[container] = Assignment(group, task)
 
@@ -154,7 +170,7 @@ class TaskBoard:
         if is_own_failure(exit_code):
             progress.failed[task] = progress.failed.get(task, 0) + 1
             if cannot_start:
-                progress.unstartable.add(task)
+                progress.unstartable |= {task}
             if progress.failures_of(task) >= progress.spec.max_attempts:
                 return
         progress.waiting.append(task)
@@ -176,6 +192,11 @@ class TaskBoard:
         return True
 
     @property
+    def waits(self) -> bool:
+        """Whether a task of some group waits."""
+        return any(progress.waiting for progress in self.groups)
+
+    @property
     def complete(self) -> bool:
         """Whether all tasks of all groups have succeeded."""
         return all(progress.complete for progress in self.groups)
@@ -183,17 +204,17 @@ class TaskBoard:
     @property
     def over(self) -> bool:
         """Whether nothing runs, and nothing that waits can ever start."""
-        return all(
-            not progress.running and not (progress.waiting and self.ready(progress))
-            for progress in self.groups
-        )
+        for progress in self.groups:
+            if progress.running or (progress.waiting and self.ready(progress)):
+                return False
+        return True
 
     @property
     def hopeless(self) -> tuple[int, int] | None:
         """The first (group, task) that has reached its group's maximum of attempts, and ends the
         application at once; or None."""
         for number, progress in enumerate(self.groups):
-            if progress.spec.keep_going:
+            if not progress.failed or progress.spec.keep_going:
                 continue
             for task in progress.failed:
                 if progress.failures_of(task) >= progress.spec.max_attempts:

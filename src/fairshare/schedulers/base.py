@@ -82,7 +82,10 @@ class BaseState(ClusterState[Queue[AttemptType], AttemptType], Generic[AttemptTy
 
     def ancestry(self, queue: str) -> tuple[Queue[AttemptType], ...]:
         """A queue and its ancestors."""
-        return tuple(self.queues[name] for name in (queue, *parents_of(queue)))
+        queues = self.queues
+        if queue == DEFAULT:  # of every container
+            return queues[DEFAULT], queues[ROOT]
+        return tuple(queues[name] for name in (queue, *parents_of(queue)))
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
         self.settings = msgspec.json.decode(event.settings, type=self.settings_type)
@@ -220,6 +223,8 @@ class BaseScheduler:
         maximum = self.largest(step.now_ms)
         names = self._state.types.names
         for resource in resources:
+            if len(resource) == len(maximum) and min(resource) >= 0 and fits(resource, maximum):
+                continue
             for name, amount, most in zip(names, resource, maximum, strict=True):
                 if not 0 <= amount <= most:
                     raise Refusal(

@@ -15,11 +15,13 @@ def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Re
     >>> normalise((4500, 1), minimum=(1024, 1), increment=(1024, 1), maximum=(5000, 4))
     (5000, 1)
     """
-    return tuple(
-        min(_round_up(max(wanted, least), step), most)
-        for wanted, least, step, most in zip(ask, minimum, increment, maximum, strict=True)
-    )
+    amounts = zip(ask, minimum, increment, maximum, strict=True)
+    return tuple([_granted(*one) for one in amounts])
 
 
-def _round_up(amount: int, step: int) -> int:
-    return -(-amount // step) * step if step else amount
+def _granted(wanted: int, least: int, step: int, most: int) -> int:
+    """The amount of one type."""
+    amount = wanted if wanted > least else least
+    if step:
+        amount = -(-amount // step) * step
+    return amount if amount < most else most
