@@ -244,7 +244,7 @@ class Lifecycle:
 
     def follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
         """Launch the driver or the task that a newly allocated container is for."""
-        application = self.state.applications[event.application]
+        application = self.scheduler.state.applications[event.application]
         if event.master:
             driver = application.submission.driver
             if driver is not None:
@@ -270,11 +270,12 @@ class Lifecycle:
     def follow_completed(self, step: Step, event: ContainerCompleted) -> None:
         """After the end of a task's container, retry or finish the task; after the end of the
         master's container, end the attempt."""
-        application = self.state.applications[application_of(event.container)]
-        current = attempt_of(event.container) == application.attempt.number
-        if application.over or not application.attempt.active or not current:
+        container = event.container
+        application = self.state.applications[application_of(container)]
+        attempt = application.attempt
+        if not attempt.active or application.over or attempt_of(container) != attempt.number:
             return
-        if event.container == application.attempt.master:
+        if container == attempt.master:
             self._master_completed(step, application, event)
         elif application.tasks.groups:
             self._task_completed(step, application, event)

@@ -18,30 +18,32 @@ from fairshare.schedulers.protocol import State, Step
 
 def started(step: Step, state: State, given: ContainerStarted) -> None:
     """An engine reports that a container runs."""
-    application = state.applications.get(application_of(given.container))
-    if application is None or given.container not in application.containers:
+    container = given.container
+    application = state.applications.get(application_of(container))
+    if application is None or container not in application.attempt.containers:
         return
-    if given.container not in state.running:
-        step.emit(ContainerRunning(given.container, given.holds_room, given.gpus))
+    if container not in state.running:
+        step.emit(ContainerRunning(container, given.holds_room, given.gpus))
 
 
 def exited(step: Step, state: State, given: ContainerExited) -> None:
     """An engine reports that a container ended; if it was completed before, its room is freed."""
-    node = state.ending.get(given.container)
+    container = given.container
+    node = state.ending.get(container) if state.ending else None
     if node is not None:
-        step.emit(RoomFreed(given.container, node))
+        step.emit(RoomFreed(container, node))
         return
-    application = state.applications.get(application_of(given.container))
-    if application is None or given.container not in application.containers:
+    application = state.applications.get(application_of(container))
+    if application is None or container not in application.attempt.containers:
         return
     step.emit(
         ContainerCompleted(
-            given.container,
+            container,
             given.exit_code,
             given.diagnostics,
             given.peak_memory_mb,
             given.cpu_ms,
-            state.running.get(given.container) or False,
+            state.running.get(container) or False,
             given.cannot_start,
         )
     )

@@ -51,6 +51,8 @@ from fairshare.model.queues import ROOT, AttemptType, QueueType
 from fairshare.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.model.tasks import GROUP_REQUESTS, TaskBoard
 
+_PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
+
 
 class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
     """Nodes, queues, applications and containers. Only `apply` changes them.
@@ -211,13 +213,17 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         if attempt.launched:
             attempt.launched.pop(container, None)
         holds_room = self.running.pop(container, False) if self.running else False
-        if event.exit_code == ExitCode.PREEMPTED:
+        if event.exit_code == _PREEMPTED:
             application.preempted += 1
         if application.tasks.assigned:
             application.tasks.completed(container, event.exit_code, event.cannot_start)
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
-        self._use(attempt, node, tuple([-amount for amount in record.resource]))
+        resource = record.resource
+        if len(resource) == 2:
+            self._use(attempt, node, (-resource[0], -resource[1]))
+        else:
+            self._use(attempt, node, tuple([-amount for amount in resource]))
         if holds_room and not event.reported:
             self._hold_room(node, record)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from fairshare.errors import UndecidedError
 from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import Input
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 GREATEST: Final = 2**53
 """The greatest whole number that an input may hold, up or down: readers of JSON know larger ones
@@ -21,6 +21,8 @@ only nearly, and what is computed from this one (a thousand times as much) still
 GREATEST_APPLICATION: Final = 2**23 - 1
 """The greatest number of an application: the numbers of its containers still have 63 bits."""
 
+_GREATEST_CONTAINER: Final = 2**63 - 1
+
 _IDENTIFIERS: Final = frozenset(("container", "containers", "application", "applications"))
 _MOST_OF: Final = {"number": GREATEST_APPLICATION}
 _WITHOUT_NUMBERS: Final = frozenset((str, bytes, bool, float, type(None)))
@@ -28,6 +30,8 @@ _WITHOUT_NUMBERS: Final = frozenset((str, bytes, bool, float, type(None)))
 
 def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefused | None:
     """The reason to refuse an input: a number is out of range, or it cannot be recorded."""
+    if _is_plain_report(given):
+        return None
     found = _out_of_range(given)
     if found is not None:
         place, wrong = found
@@ -38,6 +42,19 @@ def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefuse
         words = f"this cannot be recorded, and so is not done: {error}"
         return _refused(given, "not-recordable", words)
     return None
+
+
+def _is_plain_report(given: Input) -> bool:
+    """Whether it says only that a container has started, or ended well: the most frequent inputs,
+    of which no number but that of the container is there."""
+    if type(given) is ContainerStarted:
+        plain = not (given.holds_room or given.gpus)
+    elif type(given) is ContainerExited:
+        plain = not (given.exit_code or given.diagnostics or given.peak_memory_mb or given.cpu_ms)
+    else:
+        return False
+    container = given.container
+    return plain and type(container) is int and 0 <= container <= _GREATEST_CONTAINER
 
 
 def failure_of(given: Input, error: UndecidedError) -> RequestRefused:

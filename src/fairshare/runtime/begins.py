@@ -15,11 +15,8 @@ class Begins:
         self._instants = Instants(
             {number: start.begin_ms for number, start in state.deferred.items() if start.begin_ms}
         )
-
-    @property
-    def known(self) -> bool:
-        """Whether there is one at all."""
-        return self._instants.any
+        self.at_ms = self._instants.at_ms
+        """The instants, by application; others read them only."""
 
     def note(self, events: Sequence[Event]) -> None:
         """Take note of applications that begin later, and of those that do not any more."""

@@ -24,23 +24,26 @@ _FREEING = frozenset((ContainerCompleted, NodeAdded, NodeTotalChanged, NodeUndra
 
 
 class Gangs:
-    """The incomplete gangs of a state. There are few, and the state lists them."""
+    """The incomplete gangs of a state. There are few, and the state lists them.
+
+    `freed`: room has become free since the last look; until then `note` has nothing to see.
+    """
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._freed = True
+        self.freed = True
         self._looked_ms = -LOOK_MS
 
     def note(self, events: Sequence[Event]) -> None:
         """See whether room has become free."""
-        if not self._freed and any(type(event) in _FREEING for event in events):
-            self._freed = True
+        if not self.freed and any(type(event) in _FREEING for event in events):
+            self.freed = True
 
     def next_ms(self) -> int | None:
         """When `take` is to be called next; None while no gang waits."""
         gangs = self._state.gangs.values()
         next_ms = min((one.due_ms for one in gangs if one.due_ms is not None), default=None)
-        if next_ms is not None and self._freed and any(one.paused for one in gangs):
+        if next_ms is not None and self.freed and any(one.paused for one in gangs):
             return min(next_ms, self._looked_ms + LOOK_MS)
         return next_ms
 
@@ -60,11 +63,11 @@ class Gangs:
     def look(self, now_ms: int) -> Iterator[GangDue]:
         """The paused gangs for which there may be room now, the oldest first. The caller stops
         after one that asks again: there may not be room for two."""
-        if not self._state.gangs or not self._freed or now_ms - self._looked_ms < LOOK_MS:
+        if not self._state.gangs or not self.freed or now_ms - self._looked_ms < LOOK_MS:
             return
         self._looked_ms = now_ms
         yield from [GangDue(*key) for key in sorted(self._state.gangs) if self._is_paused(key)]
-        self._freed = False
+        self.freed = False
 
     def _is_paused(self, key: GangId) -> bool:
         return self._state.gangs[key].paused

@@ -9,37 +9,32 @@ _SLACK = 64
 
 
 class Instants:
-    """One instant for each of some applications.
+    """One instant for each of some applications: `at_ms`, which others read only.
 
     The heap may also have outdated entries: of instants that were changed or dropped.
     """
 
     def __init__(self, known: dict[ApplicationId, int]) -> None:
-        self._at_ms = known
+        self.at_ms = known
         self._heap: list[tuple[int, ApplicationId]] = []
         self._rebuild()
 
-    @property
-    def any(self) -> bool:
-        """Whether something is due at some instant."""
-        return bool(self._at_ms)
-
     def set(self, number: ApplicationId, at_ms: int) -> None:
         """Set or change the instant of an application."""
-        if self._at_ms.get(number) != at_ms:
-            self._at_ms[number] = at_ms
+        if self.at_ms.get(number) != at_ms:
+            self.at_ms[number] = at_ms
             heappush(self._heap, (at_ms, number))
 
     def drop(self, number: ApplicationId) -> None:
         """Nothing is due for an application any more."""
-        self._at_ms.pop(number, None)
-        if len(self._heap) > 2 * len(self._at_ms) + _SLACK:
+        self.at_ms.pop(number, None)
+        if len(self._heap) > 2 * len(self.at_ms) + _SLACK:
             self._rebuild()
 
     def next_ms(self) -> int | None:
         """The earliest instant; None if there is none."""
         heap = self._heap
-        while heap and self._at_ms.get(heap[0][1]) != heap[0][0]:
+        while heap and self.at_ms.get(heap[0][1]) != heap[0][0]:
             heappop(heap)
         return heap[0][0] if heap else None
 
@@ -48,10 +43,10 @@ class Instants:
         due: list[ApplicationId] = []
         while (next_ms := self.next_ms()) is not None and next_ms <= now_ms:
             number = heappop(self._heap)[1]
-            del self._at_ms[number]
+            del self.at_ms[number]
             due.append(number)
         return due
 
     def _rebuild(self) -> None:
-        self._heap = [(at_ms, number) for number, at_ms in self._at_ms.items()]
+        self._heap = [(at_ms, number) for number, at_ms in self.at_ms.items()]
         heapify(self._heap)

@@ -19,11 +19,8 @@ class Lifetimes:
                 if application.expires_ms is not None and not application.over
             }
         )
-
-    @property
-    def known(self) -> bool:
-        """Whether there is one at all."""
-        return self._instants.any
+        self.at_ms = self._instants.at_ms
+        """The instants, by application; others read them only."""
 
     def note(self, events: Sequence[Event]) -> None:
         """Take note of lifetimes that were set, and of applications that need none any more."""

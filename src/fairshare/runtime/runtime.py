@@ -196,13 +196,13 @@ class Runtime:
         if not inputs:
             return
         before = self._bring_clocks_up_to_date(inputs)
-        last = len(inputs) - 1
+        last, steps = len(inputs) - 1, self._steps
         for place, given in enumerate(inputs):
             events = self._accept(given, inputs[place + 1] if place < last else None)
-            self._steps.append((given, events))
+            steps.append((given, events))
             if events:
                 self._note(events)
-        self._steps += before  # behind the inputs, whose places callers count on
+        steps += before  # behind the inputs, whose places callers count on
 
     def _accept(self, given: Input, following: Input | None) -> tuple[Event, ...]:
         """Decide an input from outside, or refuse it before anything has changed."""

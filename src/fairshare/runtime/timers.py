@@ -33,22 +33,26 @@ class Timers:
         self._lifetimes = Lifetimes(state)
         self._begins = Begins(state)
         self._unused = UnusedContainers(state, unused_expiry_ms)
+        self._expires = unused_expiry_ms is not None
         self._drains = Drains(state)
         self._overcommits = Overcommits(state)
         self.gangs = Gangs(state)
 
     def note(self, events: Sequence[Event]) -> None:
         """Take note of events."""
-        known = self._lifetimes.known or self._begins.known
-        if known or not _FIRST.isdisjoint(map(type, events)):
+        dated = self._lifetimes.at_ms or self._begins.at_ms
+        if dated or not _FIRST.isdisjoint(map(type, events)):
             self._lifetimes.note(events)
             self._begins.note(events)
-        self._unused.note(events)
-        self.gangs.note(events)
+        if self._expires:
+            self._unused.note(events)
+        if not self.gangs.freed:
+            self.gangs.note(events)
 
     def note_beat(self, events: Sequence[Event]) -> None:
         """Take note of the events of a node's beat, which only grants or reserves."""
-        self._unused.note(events)
+        if self._expires:
+            self._unused.note(events)
 
     @property
     def any(self) -> bool:
@@ -58,9 +62,9 @@ class Timers:
             state.gangs
             or state.drains
             or state.overcommits
-            or self._lifetimes.known
-            or self._begins.known
-            or self._unused.known
+            or self._lifetimes.at_ms
+            or self._begins.at_ms
+            or self._unused.granted
         )
 
     def due(self, now_ms: int) -> Iterator[Input]:

@@ -25,9 +25,9 @@ class UnusedContainers:
 
     def __init__(self, state: State, expiry_ms: int | None) -> None:
         self._state = state
-        self._expiry_ms = expiry_ms
-        # By container when it was granted, the oldest first.
-        self._granted: OrderedDict[ContainerId, int] = OrderedDict()
+        self.expiry_ms = expiry_ms
+        # By container when it was granted, the oldest first; others read it only.
+        self.granted: OrderedDict[ContainerId, int] = OrderedDict()
         if expiry_ms is not None:
             records = [
                 record
@@ -37,32 +37,27 @@ class UnusedContainers:
                 if record.request < GROUP_REQUESTS
             ]
             for record in sorted(records, key=lambda one: (one.allocated_ms, one.container)):
-                self._granted[record.container] = record.allocated_ms
-
-    @property
-    def known(self) -> bool:
-        """Whether there may be one at all."""
-        return bool(self._granted)
+                self.granted[record.container] = record.allocated_ms
 
     def note(self, events: Sequence[Event]) -> None:
         """Take note of containers that were granted to drivers, and of those that ended."""
-        if self._expiry_ms is None:
+        if self.expiry_ms is None:
             return
         for event in events:
             if type(event) is ContainerAllocated and event.request < GROUP_REQUESTS:
                 application = self._state.applications[event.application]
                 if application.submission.driver is not None:
-                    self._granted[event.container] = event.allocated_ms
+                    self.granted[event.container] = event.allocated_ms
             elif type(event) is ContainerCompleted:
-                self._granted.pop(event.container, None)
+                self.granted.pop(event.container, None)
 
     def next_ms(self) -> int | None:
         """When the next container must be taken back; None if none has to."""
-        granted = self._granted
+        granted = self.granted
         while granted:
             container, granted_ms = next(iter(granted.items()))
             if self._unused(container):
-                return granted_ms + (self._expiry_ms or 0)
+                return granted_ms + (self.expiry_ms or 0)
             del granted[container]
         return None
 
@@ -70,8 +65,8 @@ class UnusedContainers:
         """The ends of those whose time is over."""
         ends: list[ContainerExited] = []
         while (next_ms := self.next_ms()) is not None and next_ms <= now_ms:
-            container, _ = self._granted.popitem(last=False)
-            words = f"Container expired: nothing was launched in it for {self._expiry_ms} ms."
+            container, _ = self.granted.popitem(last=False)
+            words = f"Container expired: nothing was launched in it for {self.expiry_ms} ms."
             ends.append(ContainerExited(container, ExitCode.ABORTED, words))
         return ends
 

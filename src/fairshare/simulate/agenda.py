@@ -28,7 +28,9 @@ class Agenda:
 
     def after(self, delay_ms: int, given: Input) -> int:
         """Add an input for an instant `delay_ms` from now; returns its number."""
-        return self.at(self.now_ms + delay_ms, given)
+        self._sequence += 1
+        heappush(self._heap, (self.now_ms + max(delay_ms, 0), self._sequence, given))
+        return self._sequence
 
     def cancel(self, number: int) -> None:
         """Remove an entry that was not taken yet."""

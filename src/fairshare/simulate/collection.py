@@ -140,7 +140,11 @@ class Collection:
         tally = self._tallies[number]
         granted = tally.live.pop(event.container)
         resource = granted.resource
-        self._usage.change(now_ms, tally.queue, tuple([-amount for amount in resource]))
+        if len(resource) == 2:
+            change: Resource = (-resource[0], -resource[1])
+        else:
+            change = tuple([-amount for amount in resource])
+        self._usage.change(now_ms, tally.queue, change)
         self._stale[number] = None
         code = event.exit_code
         if code == 0:

@@ -42,6 +42,8 @@ from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.events import QueueConversionPending
 from fairshare.schedulers.fair.queues import FairQueue
 
+_PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
+
 
 class FairState(FairCluster):
     """The handlers of events."""
@@ -192,9 +194,8 @@ class FairState(FairCluster):
             attempt.to_preempt.pop(event.container, None)
             self.kills.pop(event.container, None)
         self.changed[attempt.id] = None
-        leaf = attempt.leaf
-        if event.exit_code == ExitCode.PREEMPTED:
-            for queue in leaf.path:
+        if event.exit_code == _PREEMPTED:
+            for queue in attempt.leaf.path:
                 queue.preempted += 1
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
