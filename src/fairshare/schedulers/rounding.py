@@ -3,7 +3,8 @@
 import struct
 
 _SINGLE = struct.Struct("f")
-_pack, _unpack = _SINGLE.pack, _SINGLE.unpack
+pack, unpack = _SINGLE.pack, _SINGLE.unpack
+"""For the hottest code, where a call of `single` costs as much as the rounding."""
 
 
 def single(value: float) -> float:
@@ -11,5 +12,5 @@ def single(value: float) -> float:
 
     Infinity and NaN are returned unchanged.
     """
-    rounded: float = _unpack(_pack(value))[0]
+    rounded: float = unpack(pack(value))[0]
     return rounded

@@ -89,6 +89,8 @@ def activate_for_node(state: CapacityCluster, step: "Step") -> None:
     the node was added or removed, twice if it was resized. By then users whose applications all
     wait have been recounted, so that a master may start that had no room in the pass before.
     """
+    if not state.attempts:
+        return  # there is nothing to activate, and no headroom to compute
     came_or_went = any(isinstance(event, NodeAdded | NodeRemoved) for event in step.events)
     for _ in range(1 if came_or_went else 2):
         before = _counts(state)

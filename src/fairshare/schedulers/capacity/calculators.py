@@ -10,7 +10,7 @@ from functools import cache
 from typing import Protocol
 
 from fairshare.model.resources import UNBOUNDED, Resource, subtract
-from fairshare.schedulers.rounding import single
+from fairshare.schedulers.rounding import pack, single, unpack
 
 MOST_CONTAINERS = 2**31 - 1
 EXACT = 2**24
@@ -159,12 +159,17 @@ class MemoryCalculator:
     def use(self, total: Resource, a: Resource, divisor: float) -> float:
         """Memory over memory."""
         if divisor and -EXACT <= a[0] <= EXACT:
-            return single(a[0] / divisor)
+            rounded: float = unpack(pack(a[0] / divisor))[0]
+            return rounded
         return _quotient(a[0], divisor)
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """Memory over memory."""
-        return _quotient(a[0], b[0])
+        memory, whole = a[0], b[0]
+        if 0 < whole <= EXACT and -EXACT <= memory <= EXACT:  # nearly always, and written out
+            rounded: float = unpack(pack(memory / whole))[0]
+            return rounded
+        return _quotient(memory, whole)
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Adds half a MB, then truncates."""

@@ -35,9 +35,15 @@ def recompute(state: CapacityCluster, top: CapacityQueue) -> None:
 def below(top: CapacityQueue) -> list[CapacityQueue]:
     """A queue and all queues below it, parents before children."""
     found = [top]
-    for child in top.children.values():
-        found += below(child)
+    _add_below(top, found)
     return found
+
+
+def _add_below(queue: CapacityQueue, found: list[CapacityQueue]) -> None:
+    for child in queue.children.values():
+        found.append(child)
+        if child.children:
+            _add_below(child, found)
 
 
 def _root(root: CapacityQueue, label: str, whole: Resource) -> None:

@@ -42,7 +42,6 @@ from fairshare.schedulers.capacity import (
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
 from fairshare.schedulers.capacity.attempts import Stage
-from fairshare.schedulers.capacity.capacities import below
 from fairshare.schedulers.capacity.events import LimitsComputed
 from fairshare.schedulers.capacity.heartbeat import Heartbeat
 from fairshare.schedulers.capacity.index import QueueIndex
@@ -406,8 +405,8 @@ class CapacityScheduler(labels.LabelDoors):
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
-        leaves = (queue for queue in below(self._state.root) if queue.leaf)
-        return {leaf.name: leaf.share.effective_minimum for leaf in leaves}
+        queues = self._state.queues.values()
+        return {one.name: one.shares[""].effective_minimum for one in queues if one.leaf}
 
     def leaf_guarantees(self) -> dict[str, Resource]:
         """The capacity of each leaf queue, which is its fair share too."""

@@ -15,7 +15,7 @@ from fairshare.schedulers.capacity.calculators import (
     truncate,
 )
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
-from fairshare.schedulers.rounding import single
+from fairshare.schedulers.rounding import pack, single, unpack
 
 NO_FACTOR = -1.0
 """The user-limit-factor that means: no factor."""
@@ -231,9 +231,9 @@ class Users:
         if not self.stirs:
             self.stir()
         ratios, ratio = user.ratios, c.ratio(used, total)
-        change = single(ratio - ratios.get(label, 0.0))
+        change = unpack(pack(ratio - ratios.get(label, 0.0)))[0]  # `single`, written out
         ratios[label] = ratio
-        self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
+        self.ratios[label] = unpack(pack(self.ratios.get(label, 0.0) + change))[0]
 
     def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:
         """Recompute the ratios after the partition's size has changed."""
