@@ -28,7 +28,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.protocol import EndsInOrder, Refusal, Scheduler, State, Step
+from fairshare.schedulers.protocol import EndsInOrder, Refusal, Scheduler, Step
 
 MASTER_PRIORITY = 0
 """The request priority of a master's own container, as in Hadoop."""
@@ -41,14 +41,11 @@ class Lifecycle:
 
     def __init__(self, scheduler: Scheduler, partitions: Partitions) -> None:
         self.scheduler = scheduler
+        self.state = scheduler.state
+        """The state of the cluster."""
         self._partitions = partitions
         self._ends_in_order = scheduler if isinstance(scheduler, EndsInOrder) else None
         self.lost_masters: list[Application] = []  # in one step, until it is over
-
-    @property
-    def state(self) -> State:
-        """The state of the cluster."""
-        return self.scheduler.state
 
     def start_attempt(self, step: Step, application: Application) -> None:
         """Start the first or the next attempt: request its master's container, or, for a prepared
@@ -244,7 +241,7 @@ class Lifecycle:
 
     def follow_allocated(self, step: Step, event: ContainerAllocated) -> None:
         """Launch the driver or the task that a newly allocated container is for."""
-        application = self.scheduler.state.applications[event.application]
+        application = self.state.applications[event.application]
         if event.master:
             driver = application.submission.driver
             if driver is not None:

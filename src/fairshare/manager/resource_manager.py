@@ -99,6 +99,7 @@ class ResourceManager:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
+        self._state = scheduler.state
         self._partitions = Partitions(scheduler)
         self._lifetimes = Lifetimes(scheduler)
         self._lives = Lifecycle(scheduler, self._partitions)
@@ -151,7 +152,7 @@ class ResourceManager:
     @property
     def state(self) -> State:
         """The state of the cluster."""
-        return self.scheduler.state
+        return self._state
 
     def handle(
         self, now_ms: int, given: Input, following: Input | None = None
@@ -166,7 +167,7 @@ class ResourceManager:
         when a thousand nodes join an empty cluster one after the other, the capacities of its
         queues are computed once.
         """
-        state = self.scheduler.state
+        state = self._state
         step = Step(now_ms, state)
         events = step.events
         try:
@@ -207,7 +208,7 @@ class ResourceManager:
                     self._lives.follow_allocated(step, event)
             elif type(event) is ContainerCompleted:
                 self._lives.follow_completed(step, event)
-            elif type(event) is ApplicationEnded and self.state.dependents:
+            elif type(event) is ApplicationEnded and self._state.dependents:
                 self._starts.ended(event.application)
         return len(events)
 
@@ -245,20 +246,20 @@ class ResourceManager:
         self._partitions.change(step, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
-        if given.node in self.state.drains:
+        if given.node in self._state.drains:
             nodes.shrink(step, self.scheduler, given.node)
-        elif not self.state.safe_mode:
+        elif not self._state.safe_mode:
             self.scheduler.beat(step, given.node)
 
     def _update_shares(self, step: Step, given: UpdateShares) -> None:
-        if not self.state.safe_mode:
+        if not self._state.safe_mode:
             self.scheduler.update(step)
 
     def _tidy_queues(self, step: Step, given: TidyQueues) -> None:
         self.scheduler.tidy(step)
 
     def _preempt_containers(self, step: Step, given: PreemptContainers) -> None:
-        if not self.state.safe_mode:
+        if not self._state.safe_mode:
             self.scheduler.preempt(step)
 
     # Applications, as clients submit and change them.
@@ -266,10 +267,10 @@ class ResourceManager:
     def _submit(self, step: Step, given: SubmitApplication) -> None:
         if nodes.refuse_in_safe_mode(step, self.scheduler):
             return
-        number = self.state.next_application if given.number is None else given.number
-        if number in self.state.applications:
+        number = self._state.next_application if given.number is None else given.number
+        if number in self._state.applications:
             raise Refusal("repeated-number", f"there is an application {number} already")
-        if not 1 <= number < self.state.next_application + NUMBERS_AHEAD:
+        if not 1 <= number < self._state.next_application + NUMBERS_AHEAD:
             raise Refusal(
                 "unknown-number",
                 f"{number} is far beyond the numbers of applications so far: ask for a new one",
@@ -289,10 +290,10 @@ class ResourceManager:
             step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
-        self._starts.begin(step, self.state.applications[number])
+        self._starts.begin(step, self._state.applications[number])
 
     def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
-        step.emit(ApplicationNumberTaken(max(self.state.next_application, given.at_least)))
+        step.emit(ApplicationNumberTaken(max(self._state.next_application, given.at_least)))
 
     def _check_tasks(
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
@@ -302,9 +303,9 @@ class ResourceManager:
         self.scheduler.check_asks(number, queue, groups.asks_anywhere(tasks, normalise))
 
     def _known(self, number: ApplicationId) -> Application:
-        application = self.state.applications.get(number)
+        application = self._state.applications.get(number)
         if application is None:
-            name = application_name(self.state.epoch_ms, number)
+            name = application_name(self._state.epoch_ms, number)
             raise Refusal("unknown-application", no_application(name))
         return application
 
@@ -414,7 +415,7 @@ class ResourceManager:
         self._lifetimes.change(step, application, given.expires_ms)
 
     def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
-        application = self.state.applications.get(given.application)
+        application = self._state.applications.get(given.application)
         if application is not None and lifetimes.is_over(step, application):
             state = ApplicationState.KILLED
             self._lives.end(step, application, state, lifetimes.diagnostics(application))
@@ -432,22 +433,22 @@ class ResourceManager:
         change(step, application)
 
     def _begin_due(self, step: Step, given: BeginDue) -> None:
-        application = self.state.applications.get(given.application)
+        application = self._state.applications.get(given.application)
         if application is not None and not application.over:
             self._starts.due(step, application)
 
     def _gang_due(self, step: Step, given: GangDue) -> None:
-        application = self.state.applications.get(given.application)
+        application = self._state.applications.get(given.application)
         if application is not None and application.attempt.active:
             self._lives.gang_due(step, application, given.group)
 
     def _forget(self, step: Step, given: ForgetApplications) -> None:
-        reports.forget(step, self.state, given)
+        reports.forget(step, self._state, given)
 
     # Containers, as engines report them.
 
     def _container_started(self, step: Step, given: ContainerStarted) -> None:
-        reports.started(step, self.state, given)
+        reports.started(step, self._state, given)
 
     def _container_exited(self, step: Step, given: ContainerExited) -> None:
-        reports.exited(step, self.state, given)
+        reports.exited(step, self._state, given)

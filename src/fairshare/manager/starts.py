@@ -18,7 +18,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.inputs import NO_CONDITIONS, Condition, StartConditions, SubmitApplication
-from fairshare.schedulers.protocol import Refusal, State, Step
+from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.wording import no_application
 
 REQUEUED = "Container killed: its application was requeued"
@@ -39,12 +39,9 @@ class Starts:
 
     def __init__(self, lives: Lifecycle, lifetimes: Lifetimes) -> None:
         self._lives = lives
+        self._state = lives.state
         self._lifetimes = lifetimes
         self.awaited: list[ApplicationId] = []  # in one step, until `resume`
-
-    @property
-    def _state(self) -> State:
-        return self._lives.state
 
     def check(self, step: Step, given: SubmitApplication) -> None:
         """Raise Refusal for conditions that name what does not exist, or contradict each other."""

@@ -80,7 +80,10 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
         return "", f"it is {_short(value)}; {most} is the most"
     if kind is tuple or kind is list:
         for number, one in enumerate(value):
-            if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
+            held = type(one)
+            if held is int and -GREATEST <= one <= GREATEST:
+                continue
+            if held not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
                 return _within(f"[{number}]", found)
     elif kind is dict:
         for key, one in value.items():

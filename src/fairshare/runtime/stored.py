@@ -114,7 +114,16 @@ add(
     "resource-manager",
     ResourceManager,
     "scheduler",
-    derived=("_goes_back", "_inputs", "_lifetimes", "_lives", "_partitions", "_settle", "_starts"),
+    derived=(
+        "_goes_back",
+        "_inputs",
+        "_lifetimes",
+        "_lives",
+        "_partitions",
+        "_settle",
+        "_starts",
+        "_state",
+    ),
     derive=lambda one: ResourceManager.__init__(one, one.scheduler),
 )
 add("ask", Ask)

@@ -293,6 +293,8 @@ class FairScheduler:
         """Refuse asks for a type of which the queue's maximum is 0."""
         state = self._state
         maximum = state.queues[queue].max_share
+        if 0 not in maximum:
+            return
         names = state.types.names
         refused = []
         for request in requests:
@@ -306,6 +308,8 @@ class FairScheduler:
     def _check_sizes(self, resources: Sequence[Resource], maximum: Resource, queue: str) -> None:
         names = self._state.types.names
         for resource in resources:
+            if len(resource) == len(maximum) and min(resource) >= 0 and fits(resource, maximum):
+                continue
             for name, amount, most in zip(names, resource, maximum, strict=True):
                 if amount < 0:
                     raise Refusal(
