@@ -69,15 +69,18 @@ class Levels:
 
     def read(self) -> dict[str, Resource]:
         """By leaf queue, the amounts of all KINDS one after the other, as one vector. What has not
-        changed since the last reading is the same object again."""
+        changed since the last reading is the same object again; no table is changed later."""
         none = self._none
         demands = self.demands.by_queue()
         shares, guarantees = self._scheduler.leaf_shares(), self._scheduler.leaf_guarantees()
         names: Iterable[str] = self.demands.changed
         if shares != self._shares or guarantees != self._guarantees:
             self._shares, self._guarantees = shares, guarantees
-            self._levels = {name: self._levels.get(name, ()) for name in shares}
+            before = self._levels
+            self._levels = {name: before.get(name, ()) for name in shares}
             names = shares
+        elif names:
+            self._levels = dict(self._levels)
         for name in names:
             if name in shares:
                 share, demand = shares[name], demands.get(name, none)

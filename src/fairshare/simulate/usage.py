@@ -73,13 +73,15 @@ class _Meter:
 
 
 class Usage:
-    """The usage by queue. `look_ms` is when `advance` needs the fair shares next."""
+    """The usage by queue. `look_ms` is when `advance` needs the fair shares next, in a table that
+    does not change afterwards."""
 
     def __init__(self, none: Resource) -> None:
         self._none = none
         self._meters: dict[str, _Meter] = {}
         self._total = _Meter(none, 0)
         self._shares: dict[str, _Meter] = {}
+        self._last: dict[str, Resource] = {}
         self._length_ms = FIRST_INTERVAL_MS
         self._begin_ms = 0
         self._now_ms = 0
@@ -123,12 +125,16 @@ class Usage:
         before_ms = self._now_ms
         if now_ms <= before_ms:
             return
-        meters = self._shares
-        for queue, share in shares.items():
-            meter = meters.get(queue)
+        self._now_ms = now_ms
+        meters, last = self._shares, self._last
+        if shares is last:
+            return
+        self._last = shares
+        for queue in [name for name, share in shares.items() if last.get(name) is not share]:
+            meter, share = meters.get(queue), shares[queue]
             if meter is None:
                 meters[queue] = _Meter(share, before_ms)
-            elif meter.amount is not share and meter.amount != share:
+            elif meter.amount != share:
                 meter.read(before_ms)
                 meter.amount = share
         if len(shares) < len(meters):  # queues were removed
@@ -136,7 +142,6 @@ class Usage:
                 if queue not in shares:
                     meter.read(before_ms)
                     meter.amount = (0,) * len(meter.amount)
-        self._now_ms = now_ms
 
     def _close(self) -> None:
         begin_ms, now_ms = self._begin_ms, self._now_ms

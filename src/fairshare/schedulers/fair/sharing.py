@@ -126,7 +126,9 @@ def _share_among_applications(leaf: FairQueue) -> None:
         return
     # Thousands of applications have one weight between them, and then one share.
     weights = [attempt.weight for attempt in runnable]
-    counts = tuple(Counter(weights).items())
+    weight_of_first = weights[0]
+    alike = weights.count(weight_of_first) == len(weights)
+    counts = ((weight_of_first, len(weights)),) if alike else tuple(Counter(weights).items())
     for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
         by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
         shares = by_weight(leaf.fair_share[index], counts)
