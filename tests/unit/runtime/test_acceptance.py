@@ -13,6 +13,7 @@ from fairshare.model.events import RequestRefused
 from fairshare.model.inputs import (
     ChangeLifetime,
     ContainerExited,
+    ContainerStarted,
     KillApplication,
     LaunchContainer,
     RequestContainers,
@@ -175,6 +176,12 @@ def test_the_numbers_of_containers_may_have_63_bits(served):
     assert served.runtime.feed(11_000, [ContainerExited(last, 0)]) == [
         (ContainerExited(last, 0), ())
     ]
+
+
+def test_a_plain_report_of_a_container_that_no_record_could_name_is_refused(served):
+    for report in (ContainerExited(2**64, 0), ContainerStarted(2**64)):
+        ((_, events), *_) = served.runtime.feed(1, [report])
+        assert [(type(one), one.code) for one in events] == [(RequestRefused, "not-recordable")]
 
 
 def test_asks_that_add_up_to_too_much_are_refused(served):

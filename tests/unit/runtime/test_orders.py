@@ -1,5 +1,6 @@
 """What an engine is told."""
 
+from fairshare.engines.protocol import TaskLaunch
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import (
     ContainerExited,
@@ -110,3 +111,34 @@ def test_a_container_that_is_killed_in_the_same_batch_is_not_launched(bench, sub
     bench.runtime._finish()
     assert bench.engine.launched == []
     assert bench.engine.stopped == [container_id(1, 1, 1)]
+
+
+def pretending(bench):
+    """Lets the engine of a bench run nothing from now on; its launches."""
+    launched = []
+    bench.engine.pretend = launched.append
+    bench.restart()
+    return launched
+
+
+def test_an_engine_that_runs_nothing_gets_the_numbers_of_tasks_alone(bench, submit):
+    bench.join("n1")
+    launched = pretending(bench)
+    bench.runtime.turn(0, [submit(2, name="map", time_limit_ms=90_000)])
+    first, second = container_id(1, 1, 1), container_id(1, 1, 2)
+    assert launched == [
+        TaskLaunch(first, 0, "map", 0, 1, 90_000),
+        TaskLaunch(second, 0, "map", 1, 1, 90_000),
+    ]
+    bench.runtime.turn(1, [ContainerExited(first, -100), ContainerExited(second, 3)])
+    assert [(one.task, one.attempt) for one in launched[2:]] == [(0, 1), (1, 2)]
+    assert bench.engine.launched == []
+
+
+def test_an_engine_that_runs_nothing_gets_no_masters_that_run_elsewhere(bench):
+    bench.join("n1")
+    launched = pretending(bench)
+    elsewhere = SubmitApplication("ann", master=(1024, 1))
+    driven = SubmitApplication("bob", master=(1024, 1), driver=Command(("driver",)))
+    bench.runtime.turn(0, [elsewhere, driven])
+    assert launched == [TaskLaunch(container_id(2, 1, 1))]

@@ -89,3 +89,14 @@ def test_the_total_is_that_of_the_nodes_that_were_there():
         usage.offer(now_ms, there)
     usage.finish(3_000, {})
     assert [one.total[0] for one in usage.intervals] == [100_000, 25_000, 50_000]
+
+
+def test_a_queue_that_is_removed_has_no_share_any_more():
+    usage = Usage((0, 0))
+    usage.advance(500, {"a": (10, 0), "b": (5, 0)})
+    usage.advance(1_000, {"b": (5, 0)})
+    usage.advance(2_000, {"a": (3, 0), "b": (5, 0)})
+    assert [one.shares for one in usage.intervals] == [
+        {"a": (10 * 1, 0), "b": (5 * 1_000, 0)},
+        {"a": (3 * 1_000, 0), "b": (5 * 1_000, 0)},
+    ]

@@ -1,0 +1,51 @@
+"""The tasks of an application: which of them wait, run, and run again."""
+
+import pytest
+
+from fairshare.model.tasks import FEW_TASKS, TaskBoard
+from fairshare.model.work import TaskGroup
+
+
+def board_of(*groups: TaskGroup) -> TaskBoard:
+    board = TaskBoard()
+    board.add(groups)
+    return board
+
+
+@pytest.mark.parametrize("count", [3, FEW_TASKS, FEW_TASKS + 1])
+def test_tasks_start_in_order_and_those_that_failed_come_last(count):
+    board = board_of(TaskGroup("t", count, (1024, 1)))
+    for task in range(count):
+        assert board.groups[0].waiting[0] == task
+        board.launched(100 + task, 0, task)
+    assert not board.waits
+    board.completed(101, 1)
+    board.completed(100, -100)
+    board.completed(102, 0)
+    assert list(board.groups[0].waiting) == [1, 0]
+    assert (board.waits, board.over) == (True, False)
+    board.launched(200, 0, 0)  # not the first one: a journal may say so
+    assert list(board.groups[0].waiting) == [1]
+
+
+def test_a_group_finds_an_earlier_one_that_was_added_when_no_group_waited_for_another():
+    board = board_of(TaskGroup("map", 2, (1024, 1)))
+    board.add((TaskGroup("other", 1, (1024, 1)),))
+    board.add((TaskGroup("reduce", 1, (1024, 1), after=("map",)),))
+    reduce = board.groups[2]
+    assert not board.ready(reduce)
+    for task in range(2):
+        board.launched(task, 0, task)
+        board.completed(task, 0)
+    assert board.ready(reduce)
+    board.add((TaskGroup("last", 1, (1024, 1), after=("reduce",)),))
+    assert not board.ready(board.groups[3])
+
+
+def test_a_command_that_cannot_start_is_remembered_for_its_group_alone():
+    one, other = board_of(TaskGroup("t", 1, (1, 1))), board_of(TaskGroup("t", 1, (1, 1)))
+    one.launched(1, 0, 0)
+    one.completed(1, 127, cannot_start=True)
+    assert one.hopeless == (0, 0)
+    assert other.hopeless is None
+    assert not other.groups[0].unstartable
