@@ -26,8 +26,8 @@ def test_a_job_after_the_end_of_the_last_one_begins_a_turn_after_the_time_in_bet
         (6, [(0, [0])]),
     ]
     assert note == (
-        "2 users in closed loops submit 4 times what they submitted together, each time after the"
-        " think time of the trace."
+        "Closed loops: 2 users with 4 turns. What users submitted together is a turn, and each turn"
+        " follows after the think time of the trace."
     )
 
 
