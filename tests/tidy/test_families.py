@@ -41,6 +41,8 @@ def named(node: ast.AST) -> bool:
 
 def compared_names(text: str) -> Iterator[int]:
     """The lines that compare a value with a scheduler's name, or choose by one."""
+    if not any(name in text for name in NAMES):
+        return
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Compare(left=left, comparators=others) if any(map(named, (left, *others))):
