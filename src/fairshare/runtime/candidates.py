@@ -4,7 +4,7 @@ time.
 Kept in step with the state by updating the nodes and applications that events name.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import subtract
@@ -152,32 +152,15 @@ class Candidates:
         groups = rooms.groups
         if self._useful_version != self.wishes.version:
             self._useful_version = self.wishes.version
-            self._useful = self._those_that_fit(groups)
+            self._useful = self.wishes.fitting(groups)
         elif rooms.fresh or rooms.gone:
             for group in rooms.gone:
                 if group not in groups:
                     self._useful.pop(group, None)
-            self._useful |= self._those_that_fit([one for one in rooms.fresh if one in groups])
+            self._useful |= self.wishes.fitting([one for one in rooms.fresh if one in groups])
         rooms.fresh.clear()
         rooms.gone.clear()
         return self._useful
-
-    def _those_that_fit(self, groups: Iterable[Group]) -> dict[Group, None]:
-        """Those of some groups on whose nodes some wanted size fits."""
-        if len(self.wishes.sizes) == 1:  # nearly always, and written out
-            (size,) = self.wishes.sizes
-            if self._state.counts_memory_alone:
-                memory = size[0]
-                return {group: None for group in groups if memory <= group[0][0]}
-            if len(size) == 2:
-                memory, vcores = size
-                return {
-                    group: None
-                    for group in groups
-                    if memory <= group[0][0] and vcores <= group[0][1]
-                }
-        fit = self.wishes.fit
-        return {group: None for group in groups if fit(group[0])}
 
     def _enter_left_overs(self, heap: Heap, useful: dict[Group, None]) -> None:
         alike = not self.wishes.picky

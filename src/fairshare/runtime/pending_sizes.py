@@ -1,11 +1,15 @@
 """Owns the present demand, as far as it determines useful nodes: sizes and preferences.
 
-Kept in step with the state by looking again at the applications that events name. Knows no node.
+Kept in step with the state by looking again at the applications that events name. Of nodes it knows
+only how much room there is.
 """
+
+from collections.abc import Iterable
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, fits
+from fairshare.runtime.node_groups import Group
 from fairshare.schedulers.protocol import State
 
 
@@ -76,6 +80,22 @@ class PendingSizes:
         if self._state.counts_memory_alone:
             return any(size[0] <= room[0] for size in self.sizes)
         return any(fits(size, room) for size in self.sizes)
+
+    def fitting(self, groups: Iterable[Group]) -> dict[Group, None]:
+        """The groups of nodes into whose room a container of some wanted size fits."""
+        if len(self.sizes) == 1:  # nearly always, and written out
+            (size,) = self.sizes
+            if self._state.counts_memory_alone:
+                memory = size[0]
+                return {group: None for group in groups if memory <= group[0][0]}
+            if len(size) == 2:
+                memory, vcores = size
+                return {
+                    group: None
+                    for group in groups
+                    if memory <= group[0][0] and vcores <= group[0][1]
+                }
+        return {group: None for group in groups if self.fit(group[0])}
 
 
 def _sizes(application: Application) -> tuple[Resource, ...]:

@@ -24,7 +24,7 @@ KNOWN_TO_ONE = frozenset(
 )
 """Applications that one of the two keeps and the other does not; lists are compared without."""
 ABSENT = 999
-"""The number of an application that nobody submits."""
+"""The number of an application that is never submitted."""
 ELSEWHERE_MS = 1_400_000_000_000
 """The timestamp of another cluster."""
 

@@ -59,9 +59,10 @@ def test_the_nodes_of_a_live_server_are_taken_over_its_yarn_interface(tmp_path):
             ]
 
 
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="there are no samples of a ResourceManager")
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"the shared samples are not there: {SAMPLES}")
 @pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo"])
 def test_what_a_resource_manager_of_hadoop_has_answered_is_read(scheduler):
+    read = 0
     for sample in sorted(SAMPLES.glob(f"{scheduler}/*/*-nodes.json")):
         recorded = json.loads(sample.read_text())
         if recorded["request"]["method"] != "GET" or recorded["response"]["status"] != 200:
@@ -78,6 +79,8 @@ def test_what_a_resource_manager_of_hadoop_has_answered_is_read(scheduler):
             assert found[name].total[:2] == (memory_mb, vcores)
             assert found[name].rack == one["rack"]
             assert bool(found[name].total[2]) == (name.startswith("g") and scheduler == "capacity")
+        read += 1
+    assert read
 
 
 @pytest.mark.parametrize(
