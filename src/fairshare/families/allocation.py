@@ -5,7 +5,6 @@ Knows nothing of what the file says.
 """
 
 from abc import abstractmethod
-from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -36,11 +35,7 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
 
     @abstractmethod
     def with_allocations(
-        self,
-        in_force: Settings,
-        document: bytes,
-        file: str,
-        policies: Collection[str] | None,
+        self, in_force: Settings, document: bytes, file: str
     ) -> tuple[Settings, tuple[Problem, ...]]:
         """The settings with what the file says now; raises ConfigurationError."""
 
@@ -54,28 +49,21 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         return self.watched(configuration).path
 
     def refreshed(
-        self,
-        started: Configuration,
-        in_force: Settings,
-        now: Configuration,
-        policies: Collection[str] | None,
-        problems: Problems,
+        self, started: Configuration, in_force: Settings, now: Configuration, problems: Problems
     ) -> Settings:
         """As `SchedulerFamily.refreshed`, and the allocation file of the start, as it is now.
 
         Another name for it needs a restart.
         """
-        settings = super().refreshed(started, in_force, now, policies, problems)
+        settings = super().refreshed(started, in_force, now, problems)
         path = started.allocation_path or now.allocation_path
         if path is None:
             return settings
         if path == now.allocation_path:
             return msgspec.structs.replace(settings, allocations=now.settings.allocations)
-        return self.reread_file(path, settings, policies)[0]
+        return self.reread_file(path, settings)[0]
 
-    def reread_file(
-        self, path: Path, in_force: Settings, policies: Collection[str] | None = None
-    ) -> tuple[Settings, tuple[Problem, ...]]:
+    def reread_file(self, path: Path, in_force: Settings) -> tuple[Settings, tuple[Problem, ...]]:
         """As `SchedulerFamily.reread_file`."""
         try:
             document = path.read_bytes()
@@ -83,7 +71,7 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
             problems = Problems()
             problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
             raise ConfigurationError(problems.all) from error
-        return self.with_allocations(in_force, document, str(path), policies)
+        return self.with_allocations(in_force, document, str(path))
 
 
 def find_allocation_file(

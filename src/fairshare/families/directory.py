@@ -4,7 +4,7 @@ The only part of this room that opens files. Knows nothing of what a server does
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,6 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 
 def read_directory(
     path: str | Path,
-    policies: Collection[str] | None = None,
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
     gpus: GpuSetting | None = None,
@@ -46,13 +45,12 @@ def read_directory(
 
     Properties come from core-site.xml, yarn-site.xml, mapred-site.xml and resource-types.xml, as
     far as they exist, a later one before an earlier one, and then from the scheduler's own file
-    where it has properties. `policies` are the names of scheduling policies that a file of queues
-    may use, in lower case; None: all that there are. `scheduler` is chosen whatever the properties
-    say; None: they choose. `stored` are properties that hold instead of those of the scheduler's
-    own file. `gpus` is assigned whatever fairshare.toml says.
+    where it has properties. `scheduler` is chosen whatever the properties say; None: they choose.
+    `stored` are properties that hold instead of those of the scheduler's own file. `gpus` is
+    assigned whatever fairshare.toml says.
     """
     problems = Problems()
-    configuration = collect_directory(Path(path), problems, policies, scheduler, stored, gpus)
+    configuration = collect_directory(Path(path), problems, scheduler, stored, gpus)
     problems.raise_errors()
     assert configuration is not None, "without one there is an error, which has been raised"
     return msgspec.structs.replace(configuration, problems=problems.all)
@@ -61,7 +59,6 @@ def read_directory(
 def collect_directory(
     directory: Path,
     problems: Problems,
-    policies: Collection[str] | None = None,
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
     gpus: GpuSetting | None = None,
@@ -105,7 +102,7 @@ def collect_directory(
         return None
     located = _with_resources(located, family.node_resources(site, problems))
     web = read_web(site, problems)
-    found = family.read(Source(directory, site, located, policies), problems)
+    found = family.read(Source(directory, site, located), problems)
     return Configuration(
         scheduler=family.name,
         types=types,

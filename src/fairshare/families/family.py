@@ -5,7 +5,7 @@ scheduler, its state or its settings. Knows no particular scheduler.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -53,13 +53,11 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What a family reads its settings from. `policies` are the names of the scheduling policies
-    that files may use, in lower case; None: all that there are."""
+    """What a family reads its settings from."""
 
     directory: Path
     site: Site
     shell: ShellSettings
-    policies: Collection[str] | None = None
 
 
 class ReadSettings(msgspec.Struct, frozen=True):
@@ -274,12 +272,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
         return None
 
     def refreshed(
-        self,
-        started: Configuration,
-        in_force: Settings,
-        now: Configuration,
-        policies: Collection[str] | None,
-        problems: Problems,
+        self, started: Configuration, in_force: Settings, now: Configuration, problems: Problems
     ) -> Settings:
         """What a refresh of the whole directory puts in force.
 
@@ -292,9 +285,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
         """Whether `refreshed` takes over the value of a property; else it needs a restart."""
         return False
 
-    def reread_file(
-        self, path: Path, in_force: Settings, policies: Collection[str] | None = None
-    ) -> tuple[Settings, tuple[Problem, ...]]:
+    def reread_file(self, path: Path, in_force: Settings) -> tuple[Settings, tuple[Problem, ...]]:
         """The settings in force with the watched file as it is now, and what there is to say.
 
         Only called where `watched` has a file of its own. Raises ConfigurationError.

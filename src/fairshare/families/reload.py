@@ -3,7 +3,7 @@
 Knows neither when this is done nor what becomes of the result.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,10 +21,7 @@ from fairshare.families.registry import family_of
 
 
 def refresh(
-    started: Configuration,
-    in_force: Any,
-    policies: Collection[str] | None = None,
-    stored: Mapping[str, str] | None = None,
+    started: Configuration, in_force: Any, stored: Mapping[str, str] | None = None
 ) -> Refreshed:
     """Read the whole directory again, and take over what may change.
 
@@ -32,7 +29,7 @@ def refresh(
     `stored` holds instead of what the scheduler's own file says. Raises ConfigurationError with all
     problems.
     """
-    now = read_directory(started.directory, policies, started.scheduler, stored, started.gpus)
+    now = read_directory(started.directory, started.scheduler, stored, started.gpus)
     problems = Problems()
     if now.types != started.types:
         problems.error(
@@ -44,7 +41,7 @@ def refresh(
         )
         raise ConfigurationError(problems.all)
     family = family_of(started.scheduler)
-    settings = family.refreshed(started, in_force, now, policies, problems)
+    settings = family.refreshed(started, in_force, now, problems)
     problems.raise_errors()
     restart = tuple(_needs_restart(started, now))
     return Refreshed(settings, restart, now.problems, now.store)

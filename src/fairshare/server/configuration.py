@@ -203,7 +203,7 @@ class LiveConfiguration:
         began_ms = self._service.now_ms()
         stamp = stamp_of(self._watch.path) if self._watch is not None else None
         stored = self._kept.properties if self._kept is not None else None
-        found = await asyncio.to_thread(refresh, self.started, self._in_force, None, stored)
+        found = await asyncio.to_thread(refresh, self.started, self._in_force, stored)
         await self._load(found.settings)
         # Only a restart changes the kind of store, and the permission to change it.
         self._store = msgspec.structs.replace(self._store, base=found.store.base)

@@ -1,7 +1,7 @@
 """Owns the family of the Capacity Scheduler of Hadoop YARN. Knows no other scheduler."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +166,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         started: Configuration,
         in_force: CapacitySettings,
         now: Configuration,
-        policies: Collection[str] | None,
         problems: Problems,
     ) -> CapacitySettings:
         """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
@@ -181,7 +180,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
             )
             raise ConfigurationError(problems.all)
         settings = refreshed_capacity(in_force, self.settings_of(now))
-        return super().refreshed(started, settings, now, policies, problems)
+        return super().refreshed(started, settings, now, problems)
 
     def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
         """As `SchedulerFamily.updated_properties`."""

@@ -4,7 +4,7 @@
 Knows neither where the file is nor when it is read again.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, Final
 
 from fairshare.config.problems import Problem, Problems
@@ -34,19 +34,15 @@ NAMES: Final = frozenset(_KNOWN)
 
 
 def read_allocation_file(
-    document: str | bytes,
-    file: str,
-    types: ResourceTypes,
-    policies: Collection[str] | None = None,
+    document: str | bytes, file: str, types: ResourceTypes
 ) -> tuple[AllocationSettings, tuple[Problem, ...]]:
     """The settings of an allocation file, and what there is to say about it (no errors).
 
-    `file` is the name for problems; `policies` are the names of scheduling policies, in lower
-    case; None: all that there are. Raises ConfigurationError with all problems when the file is
-    bad (Hadoop: AllocationConfigurationException).
+    `file` is the name for problems. Raises ConfigurationError with all problems when the file
+    is bad (Hadoop: AllocationConfigurationException).
     """
     problems = Problems()
-    settings = collect_allocation_file(document, file, ElementValues(types, problems, policies))
+    settings = collect_allocation_file(document, file, ElementValues(types, problems))
     problems.raise_errors()
     return settings, problems.all
 

@@ -40,20 +40,13 @@ _T = TypeVar("_T")
 
 
 class ElementValues:
-    """Reads elements' texts; `types` and `policies` (lower case) are what names may refer to.
+    """Reads elements' texts; names refer to `types`, and to the policies that there are, those
+    of installed packages too."""
 
-    Without `policies`, all that there are may be named, those of installed packages too.
-    """
-
-    def __init__(
-        self,
-        types: ResourceTypes,
-        problems: Problems,
-        policies: Collection[str] | None = None,
-    ) -> None:
+    def __init__(self, types: ResourceTypes, problems: Problems) -> None:
         self.types = types
         self.problems = problems
-        self.policies = available_policies() if policies is None else policies
+        self.policies = available_policies()
 
     def integer(self, element: Element) -> int | None:
         """A whole number of 32 bits."""

@@ -1,6 +1,6 @@
 """Owns the family of the Fair Scheduler of Hadoop YARN. Knows no other scheduler."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -82,9 +82,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
             source.directory, source.site, ALLOCATION_FILE, problems
         )
         name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
-        return ReadSettings(
-            collect_fair(source.site, document, name, problems, source.policies), path
-        )
+        return ReadSettings(collect_fair(source.site, document, name, problems), path)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
         """As `SchedulerFamily.read_texts`."""
@@ -96,16 +94,10 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         return settings.update_interval_ms, None
 
     def with_allocations(
-        self,
-        in_force: FairSettings,
-        document: bytes,
-        file: str,
-        policies: Collection[str] | None,
+        self, in_force: FairSettings, document: bytes, file: str
     ) -> tuple[FairSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
-        allocations, found = allocation_file.read_allocation_file(
-            document, file, in_force.types, policies
-        )
+        allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
         return msgspec.structs.replace(in_force, allocations=allocations), found
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:

@@ -11,15 +11,19 @@ from fairshare.families.fair.element_texts import ElementTexts
 from fairshare.families.fair.element_values import BAD_FILE, ElementValues
 from fairshare.families.setting import Setting, by_name
 from fairshare.model.resources import UNBOUNDED
+from fairshare.schedulers.fair.policies import POLICIES
+
+_OF_PARENTS: Final = tuple(name for name, policy in POLICIES.items() if not policy.leaf_only)
+"""The policies that any queue may have, and so a queue that names none."""
 
 
 def _default_policy(values: ElementValues, element: Element) -> Any:
     policy = values.policy(element)
-    if policy == "fifo":
+    if policy is not None and POLICIES[policy].leaf_only:
         values.problems.error(
             element.text_place,
             element.name,
-            "fifo cannot be the default policy, because it is for leaf queues only:"
+            f"{policy} cannot be the default policy, because it is for leaf queues only:"
             " write it into the queues that shall have it",
             BAD_FILE,
         )
@@ -69,7 +73,7 @@ SETTINGS: Final = (
     Setting(
         "defaultQueueSchedulingPolicy", "default_policy", _default_policy, "fair",
         "schedulingPolicy of queues without one.", write=ElementTexts.text, scope="cluster",
-        choices=("fair", "drf"), aliases=("defaultQueueSchedulingMode",),
+        choices=_OF_PARENTS, aliases=("defaultQueueSchedulingMode",),
     ),
 )  # fmt: skip
 """The settings at the top of the file, in the order in which they are written."""

@@ -12,6 +12,7 @@ from fairshare.families.fair.element_texts import ElementTexts
 from fairshare.families.fair.element_values import ElementValues
 from fairshare.families.setting import Setting, by_name, form_fields
 from fairshare.model.resources import UNBOUNDED
+from fairshare.schedulers.fair.policies import POLICIES
 
 
 def _absolute(values: ElementValues, element: Element, missing: int) -> Any:
@@ -68,7 +69,7 @@ SETTINGS: Final = (
         "schedulingPolicy", "policy", ElementValues.policy,
         "defaultQueueSchedulingPolicy, or fair",
         "How the queue divides its share; fifo in leaf queues only.", title="Scheduling Policy",
-        write=ElementTexts.text, choices=("fair", "drf", "fifo"), aliases=("schedulingMode",),
+        write=ElementTexts.text, choices=tuple(POLICIES), aliases=("schedulingMode",),
     ),
     Setting(
         "maxContainerAllocation", "max_container", _max_container, "its parent's",

@@ -4,7 +4,6 @@ joined with its file.
 Knows neither where files are nor when they are read again.
 """
 
-from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -34,29 +33,21 @@ _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule
 
 
 def read_fair(
-    site: Site,
-    allocation_text: str | bytes | None,
-    allocation_name: str = DEFAULT_ALLOCATION_FILE,
-    policies: Collection[str] | None = None,
+    site: Site, allocation_text: str | bytes | None, allocation_name: str = DEFAULT_ALLOCATION_FILE
 ) -> tuple[FairSettings, tuple[Problem, ...]]:
     """The settings, and the warnings and traps found on the way.
 
-    `allocation_text` is None when there is no allocation file. `policies` are the names of all
-    scheduling policies, in lower case; None: all that there are. Raises ConfigurationError with all
-    problems of all files.
+    `allocation_text` is None when there is no allocation file. Raises ConfigurationError
+    with all problems of all files.
     """
     problems = Problems()
-    settings = collect_fair(site, allocation_text, allocation_name, problems, policies)
+    settings = collect_fair(site, allocation_text, allocation_name, problems)
     problems.raise_errors()
     return settings, problems.all
 
 
 def collect_fair(
-    site: Site,
-    allocation_text: str | bytes | None,
-    allocation_name: str,
-    problems: Problems,
-    policies: Collection[str] | None = None,
+    site: Site, allocation_text: str | bytes | None, allocation_name: str, problems: Problems
 ) -> FairSettings:
     """As `read_fair`, but errors are only added to the problems."""
     manager = read_manager(site, problems)
@@ -66,7 +57,7 @@ def collect_fair(
     _report_without_effect(site, problems)
     if allocation_text is None:
         return settings
-    values = ElementValues(manager.types, problems, policies)
+    values = ElementValues(manager.types, problems)
     allocations = collect_allocation_file(allocation_text, allocation_name, values)
     return msgspec.structs.replace(settings, allocations=allocations)
 

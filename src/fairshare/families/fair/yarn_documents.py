@@ -17,8 +17,6 @@ from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.views import Sums, sums_with
 
-_TITLES = {"fair": "fair", "drf": "DRF", "fifo": "FIFO"}
-
 
 class FairQueueInfo(Document, rename=TYPED):
     """One queue. Only leaves have `type_` and the last two fields, only parents have
@@ -122,7 +120,7 @@ class _Queues:
             allocatedContainers=sums.containers,
             reservedContainers=sums.reserved_containers,
             queueName=queue.name,
-            schedulingPolicy=_TITLES.get(queue.policy.name, queue.policy.name),
+            schedulingPolicy=queue.policy.title,
             preemptable=queue.allow_preemption,
             childQueues=FairQueueInfos(below) if below else UNSET,
             numPendingApps=fresh + len(queue.waiting) if queue.leaf else UNSET,

@@ -1,6 +1,6 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -91,11 +91,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         return ReadSettings(settings, path)
 
     def with_allocations(
-        self,
-        in_force: PoolsSettings,
-        document: bytes,
-        file: str,
-        policies: Collection[str] | None,
+        self, in_force: PoolsSettings, document: bytes, file: str
     ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
         pools, found = pools_file.read_pools_file(

@@ -241,7 +241,7 @@ class DominantPolicy(Policy):
 
 
 POLICIES: dict[str, Policy] = {
-    policy.name: policy for policy in (FairPolicy(), FifoPolicy(), DominantPolicy())
+    policy.name: policy for policy in (FairPolicy(), DominantPolicy(), FifoPolicy())
 }
 """The policies by the name in the allocation file. A new one is one entry here."""
 

@@ -8,6 +8,8 @@ from fairshare.config.problems import Problem
 from fairshare.errors import ConfigurationError
 from fairshare.families.fair.allocation_file import read_allocation_file
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.schedulers.calculators import memory_calculator
+from fairshare.schedulers.fair.policies import POLICIES, FairPolicy, Policy
 from fairshare.schedulers.fair.settings import (
     NEVER_MS,
     AllocationSettings,
@@ -183,15 +185,24 @@ def test_javas_names_of_the_policies_are_synonyms() -> None:
         assert settings_of(body).queues["root.q"].policy == policy
 
 
-def test_a_policy_of_the_site_can_be_named() -> None:
-    document = (
-        "<allocations><defaultQueueSchedulingPolicy>My.Lottery</defaultQueueSchedulingPolicy>"
-        "</allocations>"
-    )
-    settings, _ = read_allocation_file(document, "f.xml", ResourceTypes(), {"fair", "my.lottery"})
-    assert settings.default_policy == "my.lottery"
+class Lottery(FairPolicy):
+    """A policy of another package."""
+
+    def __init__(self) -> None:
+        Policy.__init__(self, "my.lottery", "lottery", memory_calculator, leaf_only=True)
+
+
+def test_a_registered_policy_can_be_named_and_one_of_leaves_is_no_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = '<queue name="q"><schedulingPolicy>My.Lottery</schedulingPolicy></queue>'
     with pytest.raises(ConfigurationError, match=r"no policy 'My.Lottery' \(there are drf, fair"):
-        read_allocation_file(document, "f.xml", ResourceTypes())
+        settings_of(body)
+    monkeypatch.setitem(POLICIES, "my.lottery", Lottery())
+    assert settings_of(body).queues["root.q"].policy == "my.lottery"
+    default = "<defaultQueueSchedulingPolicy>My.Lottery</defaultQueueSchedulingPolicy>"
+    with pytest.raises(ConfigurationError, match=r"my.lottery cannot be the default policy"):
+        settings_of(default)
 
 
 def test_a_timeout_that_64_bits_cannot_hold_never_ends() -> None:
