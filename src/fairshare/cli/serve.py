@@ -3,8 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,18 @@ import click
 
 from fairshare.cli.options import GPUS, MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.verbs import WrongFiles
+from fairshare.config.engines import ENGINES
 from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError
 from fairshare.families.registry import all_families
 
 if TYPE_CHECKING:
-    from fairshare.hadoop.doors import HadoopDoors
-    from fairshare.server.settings import LiveSettings
+    from fairshare.server.server import LiveServer
+    from fairshare.web.listener import Door
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
+_ENGINES = "; ".join(f"{one.name}, {one.where}" for one in ENGINES.values())
 
 
 class WrongConfiguration(WrongFiles):
@@ -64,9 +66,8 @@ class WrongConfiguration(WrongFiles):
 @scheduler_option(sorted(all_families()))
 @click.option(
     "--engine",
-    type=click.Choice(["local", "nodemanagers", "ray"]),
-    help="Where containers run: on this machine, on the NodeManagers of a Hadoop cluster, which"
-    " register with this server, or on the nodes of a Ray cluster. [default: local]",
+    type=click.Choice(list(ENGINES)),
+    help=f"Where containers run: {_ENGINES}. [default: local]",
 )
 @click.option(
     "--ray-address",
@@ -152,14 +153,14 @@ def command(
         from fairshare.web.listener import check_exposure
 
         check_exposure(settings)
-        doors = _hadoop_doors(settings)
+        make = import_module(ENGINES[settings.engine].setup).prepared(settings)
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
             _stand_by(settings.state_directory)
 
-        asyncio.run(_run(settings, doors))
+        asyncio.run(_run(make))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
 
@@ -172,51 +173,15 @@ def _start_in_background(context: click.Context, standby: bool) -> None:
     start_server(options_of(context, "background"))
 
 
-async def _run(settings: "LiveSettings", doors: "HadoopDoors | None") -> None:
-    from fairshare.server.server import LiveServer
+async def _run(make: "Callable[[], tuple[LiveServer, Sequence[Door]]]") -> None:
     from fairshare.web.listener import serve
 
-    if settings.engine == "ray":
-        from fairshare.ray.setup import server_on_ray
-
-        server = server_on_ray(settings)
-        await serve(server, _tell_ready)
-    elif doors is None:
-        server = LiveServer(settings)
-        await serve(server, _tell_ready)
-    else:
-        server = LiveServer(settings, doors.make_engine)
-        await serve(server, _tell_ready, (doors.attached_to(server),))
+    server, doors = make()
+    await serve(server, _tell_ready, doors)
     if any(server.left_running):
         from fairshare.cli.shutdown import what_runs_on  # it loads rich, which takes its time
 
         click.echo(what_runs_on(*server.left_running))
-
-
-def _hadoop_doors(settings: "LiveSettings") -> "HadoopDoors | None":
-    """The ports for Hadoop's clients and nodes, if they are wanted. Raises ConfigurationError."""
-    wanted = settings.hadoop.enabled
-    if settings.engine == "ray":
-        from fairshare.ray.setup import check
-
-        check(settings)
-        return None
-    if settings.engine == "nodemanagers":
-        if wanted == "no":
-            raise ConfigurationError(["NodeManagers need Hadoop's ports: leave --no-hadoop out"])
-        wanted = "yes"
-    needs_proof = settings.authentication.required  # which Hadoop's callers cannot give
-    if wanted == "no" or (wanted == "auto" and (settings.port == 0 or needs_proof)):
-        return None
-    if find_spec("google") is None or find_spec("google.protobuf") is None:
-        if wanted == "auto":
-            return None
-        raise ConfigurationError(
-            ["Hadoop's clients and nodes need an extra: pip install 'fairshare[hadoop]'"]
-        )
-    from fairshare.hadoop.doors import HadoopDoors
-
-    return HadoopDoors(settings, optional=wanted == "auto")
 
 
 def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str, int]:

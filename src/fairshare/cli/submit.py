@@ -40,6 +40,7 @@ from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
+from fairshare.config.engines import signals
 from fairshare.documents.bounds import GANG_TIMEOUT_MS, NOTICE_EVENTS
 from fairshare.documents.images import check_image
 
@@ -344,7 +345,7 @@ def described(
         submission = from_file(job, command_line, given)
     else:
         submission = from_command(command_line, given)
-    if "ray" in given and "signal" not in given and client.cluster().engine == "nodemanagers":
+    if "ray" in given and "signal" not in given and not signals(client.cluster().engine):
         submission = unwarned(submission)
     return with_caller(client, submission, given, of_file=job is not None)
 

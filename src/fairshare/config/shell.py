@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from fairshare.config import label_tables
 from fairshare.config.accounting import AccountingSettings
+from fairshare.config.engines import ENGINES
 from fairshare.config.fields import Fields
 from fairshare.config.label_tables import LabelTables
 from fairshare.config.limits import LimitSettings
@@ -73,7 +74,7 @@ class EngineSettings(msgspec.Struct, frozen=True):
     command line, before the image.
     """
 
-    kind: Literal["local", "nodemanagers", "ray"] = "local"
+    kind: str = "local"
     nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
     memory_mb: Annotated[int, Meta(ge=1, le=2**40)] | None = None
     vcores: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
@@ -301,6 +302,10 @@ def check_resources(
 # Fields whose types do not say it all.
 
 
+def _engine(fields: Fields, node: Node, what: str) -> str:
+    return fields.word_of(node, what, list(ENGINES))
+
+
 def _gpus(fields: Fields, node: Node, what: str) -> GpuSetting:
     value: Any = node.plain
     if message := wrong_gpus(value):
@@ -339,6 +344,7 @@ def _groups_command(fields: Fields, node: Node, what: str) -> tuple[str, ...]:
 
 _USER_WORD: Final = "{user}"
 _READERS: Final[dict[str, Reader]] = {
+    "kind": _engine,
     "gpus": _gpus,
     "resources": _resources,
     "proxies": _proxies,

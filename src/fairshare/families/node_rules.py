@@ -7,6 +7,7 @@ They hold for schedulers that grant any resource type, and at least the minimum 
 from collections.abc import Iterator
 from typing import Final
 
+from fairshare.config.engines import runs_here
 from fairshare.config.findings import Finding
 from fairshare.documents.gpus import GPU
 from fairshare.families.configuration import Configuration
@@ -28,7 +29,7 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
 
 def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
     """Declared types of which no node has anything: who asks for one waits for ever."""
-    if configuration.shell.engine.kind != "local":
+    if not runs_here(configuration.shell.engine.kind):
         return  # nodes say themselves what they have
     offered = configuration.shell.engine.resources
     assigned = configuration.shell.engine.gpus != "none"  # the machine says how many there are
@@ -50,7 +51,7 @@ def _minimums_of_nodes(configuration: Configuration) -> Iterator[Finding]:
     With nodes of 8192 MB and a minimum of 5120, 3072 MB of each node stay unused.
     """
     engine = configuration.shell.engine
-    if engine.kind != "local":
+    if not runs_here(engine.kind):
         return
     sizes = {MEMORY: engine.memory_mb, VCORES: engine.vcores}
     for (name, size), least in zip(

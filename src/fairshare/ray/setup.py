@@ -1,5 +1,6 @@
 """Puts a server and the engine of a Ray cluster together."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,12 @@ from fairshare.ray.driver_options import ContainerLimits, DriverOptions
 from fairshare.ray.engine import RayEngine
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+
+
+def prepared(settings: LiveSettings) -> Callable[[], tuple[LiveServer, tuple[()]]]:
+    """As `config.engines.EngineKind.setup` says."""
+    check(settings)
+    return lambda: (server_on_ray(settings), ())
 
 
 def check(settings: LiveSettings) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from fairshare.api.nodes import Gpu
+from fairshare.config.engines import runs_here
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.families.registry import family_of
@@ -168,11 +169,10 @@ class LiveServer:
 
     def _notices(self) -> Notices:
         settings = self.settings
-        local = settings.engine == "local"
         delivery = Delivery(
             settings.notify,
             as_users=settings.run_as == "user",
-            commands_refused="" if local else COMMANDS_REFUSED,
+            commands_refused="" if runs_here(settings.engine) else COMMANDS_REFUSED,
             url=lambda: self.url,
         )
         service = self.service

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.config.accounting import AccountingSettings
+from fairshare.config.engines import ENGINES, runs_here
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
 from fairshare.config.notify import NotifySettings
@@ -121,7 +122,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     kind = overrides.engine or engine.kind
     _check_gpus(kind, engine.gpus, directory if overrides.gpus is None else None)
     # Nodes that register by themselves are several, as in Hadoop: more may come at any time.
-    configuration = with_reservations(configuration, nodes if kind == "local" else ANY_NUMBER)
+    configuration = with_reservations(configuration, nodes if runs_here(kind) else ANY_NUMBER)
     memory_mb = overrides.memory_mb or engine.memory_mb
     place = Place(str(directory / SHELL_FILE) if overrides.memory_mb is None else "--memory-mb")
     return LiveSettings(
@@ -172,15 +173,14 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
 
 def _check_gpus(engine: str, gpus: GpuSetting, directory: Path | None) -> None:
     """GPUs of other machines are not assigned by this server. Raises ConfigurationError."""
-    if engine == "local" or gpus == "none":
+    if runs_here(engine) or gpus == "none":
         return
     where = "--gpus" if directory is None else f"{directory / SHELL_FILE}: gpus in [engine]"
-    nodes = {"ray": "Ray's nodes", "nodemanagers": "NodeManagers"}[engine]
     raise ConfigurationError(
         [
             f"{where} is about this machine, and the engine {engine} runs containers elsewhere:"
-            f" leave it out; {nodes} say themselves which GPUs they have, if {GPU} is among"
-            " yarn.resource-types"
+            f" leave it out; {ENGINES[engine].nodes} say themselves which GPUs they have, if"
+            f" {GPU} is among yarn.resource-types"
         ]
     )
 

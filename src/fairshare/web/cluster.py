@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from fairshare import __version__
 from fairshare.api.cluster import Cluster, ShutdownBody, Stopping, Version
+from fairshare.config.engines import runs_here
 from fairshare.families.registry import family_of
 from fairshare.this_machine import this_machine
 from fairshare.web.actors import check_administrator
@@ -43,7 +44,7 @@ async def show_cluster(request: Request) -> Response:
             scheduler_title=family.title,
             has_priorities=family.has_priorities,
             moves_applications=family.moves_applications,
-            machine=this_machine() if server.engine_name == "local" else "",
+            machine=this_machine() if runs_here(server.engine_name) else "",
         )
     )
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from fairshare.config.engines import runs_here
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
@@ -142,7 +143,7 @@ def check_exposure(settings: LiveSettings) -> None:
 def warn_of_exposure(settings: LiveSettings) -> None:
     """Log a warning where tokens and all other data cross the network as plain text, and where
     containers have the account that is an administrator on the Unix socket."""
-    if settings.socket is not None and settings.run_as == "server" and settings.engine == "local":
+    if settings.socket is not None and settings.run_as == "server" and runs_here(settings.engine):
         _log.warning(
             "containers run under the server's account, which is an administrator on the Unix"
             ' socket: write run_as = "user" below [engine] if users need not trust each other'

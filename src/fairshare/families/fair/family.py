@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.config.engines import runs_here
 from fairshare.config.findings import Finding, add_findings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
@@ -165,7 +166,7 @@ def _apply(
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:
     """A share of nodes that may be reserved, written down for a cluster of one node."""
     engine, site = configuration.shell.engine, configuration.site
-    if engine.kind != "local" or engine.nodes != 1 or engine.reservations != "auto":
+    if not runs_here(engine.kind) or engine.nodes != 1 or engine.reservations != "auto":
         return
     if RESERVABLE_NODES not in site:
         return

@@ -20,6 +20,7 @@ from fairshare.api.ray_jobs import (
     RayVersion,
 )
 from fairshare.api.values import ActorBody
+from fairshare.config.engines import signals
 from fairshare.errors import InputError
 from fairshare.model.inputs import ForgetApplications, KillApplication, SubmitApplication
 from fairshare.web.actors import actor_of, caller_of, groups_of, identity_of
@@ -82,7 +83,7 @@ async def _submission(
     workers.resources(worker_resources(job.metadata or {}), "the workers")
     workers.finish()
     queue = request.headers.get(QUEUE_HEADER)
-    warned = server.settings.engine != "nodemanagers"
+    warned = signals(server.settings.engine)
     body = submission_body(job, submission_id, packages, queue, warned=warned)
     return submission_of(body, types, user, await groups_of(server, user), limits)
 

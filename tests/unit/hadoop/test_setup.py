@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from fairshare.cli.serve import _hadoop_doors
 from fairshare.config.shell import AuthenticationSettings, HadoopSettings
+from fairshare.hadoop.setup import wanted_doors
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
 
 pytest.importorskip("google.protobuf", reason="Hadoop's ports need the extra fairshare[hadoop]")
@@ -17,8 +17,8 @@ def settings(tmp_path) -> LiveSettings:
 
 
 def test_hadoops_ports_open_by_themselves_only_where_callers_need_no_proof(settings):
-    assert _hadoop_doors(settings) is not None
+    assert wanted_doors(settings) is not None
     tokens = msgspec.structs.replace(settings, authentication=AuthenticationSettings(tokens=True))
-    assert _hadoop_doors(tokens) is None
+    assert wanted_doors(tokens) is None
     named = msgspec.structs.replace(tokens, hadoop=HadoopSettings(enabled="yes"))
-    assert _hadoop_doors(named) is not None
+    assert wanted_doors(named) is not None
