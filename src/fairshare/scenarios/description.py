@@ -5,8 +5,10 @@ few percentages. Resources are mappings of all types by name.
 """
 
 import struct
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from fairshare.api.queues import CapacityFields
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState, ContainerAllocated
 from fairshare.model.identifiers import attempt_of, number_of
@@ -15,12 +17,66 @@ from fairshare.model.resources import MEMORY, Resource, ResourceTypes, total
 from fairshare.model.state import ClusterState
 from fairshare.scenarios.applications import Applications
 from fairshare.scenarios.cluster import Cluster
-from fairshare.schedulers.views import PartitionView, QueueView, UserView
+from fairshare.schedulers.views import QueueView
 
 Description = dict[str, Any]
 
 NO_LIMIT = 2**31 - 1
 """How Hadoop writes a limit on applications that is none."""
+
+
+def _same(text: str) -> dict[str, str]:
+    """Fields that scenarios call as views do."""
+    return {name: name for name in text.split()}
+
+
+# What is read from views as it is: keys of scenarios, and the fields of the view that have them.
+QUEUE: Final = {
+    **_same("policy dynamic preemptable used reserved demand pending fair_share steady_fair_share"),
+    **_same("min_share max_share weight preempted max_container"),
+    "running_apps": "running_applications",
+    "pending_apps": "pending_applications",
+    "am_used": "master_used",
+    "am_limit": "master_limit",
+    "max_am_share": "max_master_share",
+    "min_share_preemption_timeout": "min_share_timeout_ms",
+    "fair_share_preemption_timeout": "fair_share_timeout_ms",
+    "fair_share_preemption_threshold": "fair_share_threshold",
+}
+CAPACITIES: Final = (
+    *("capacity", "max_capacity", "absolute_capacity", "absolute_max_capacity"),
+    *("used_capacity", "absolute_used_capacity"),
+)
+CAPACITY: Final = {
+    **_same("state priority normalized_weight effective_min effective_max max_allocation"),
+    "max_parallel_apps": "max_parallel_applications",
+    "non_runnable_apps": "non_runnable_applications",
+}
+CAPACITY_OF_LEAF: Final = {
+    "max_apps_per_user": "max_applications_per_user",
+    "user_limit": "user_limit_percent",
+    **_same("user_limit_factor active_users"),
+}
+_CAPACITIES_OF_PARTITION: Final = (
+    *("capacity", "absolute_capacity", "absolute_max_capacity", "used_capacity"),
+    "absolute_used_capacity",
+)
+_PARTITION: Final = {
+    **_same("used reserved pending effective_min effective_max"),
+    "am_used": "master_used",
+    "am_limit": "master_limit",
+}
+_USER: Final = {
+    **_same("used max_resource weight active"),
+    "am_used": "master_used",
+    "am_limit": "master_limit",
+    "running_apps": "running_applications",
+    "pending_apps": "pending_applications",
+}
+APPLICATION: Final = _same(
+    "user diagnostics containers used pending demand fair_share headroom to_preempt priority"
+)
+APPLICATION_OF_QUEUE: Final = _same("queue attempt preempted")
 
 
 def describe(cluster: Cluster, applications: Applications) -> Description:
@@ -61,29 +117,18 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
     application = cluster.state.applications[number]
     described: Description = {
         "state": str(applications.state_of(application)),
-        "user": view.user,
-        "diagnostics": view.diagnostics,
-        "containers": view.containers,
         "on": _count_by_node(application),
         "list": [
             describe_container(types, application.containers[container], application)
             for container in sorted(application.containers)
         ],
-        "used": types.mapping(view.used),
         "reserved": types.mapping(_reserved(cluster.state, application)),
-        "pending": types.mapping(view.pending),
-        "demand": types.mapping(view.demand),
-        "fair_share": types.mapping(view.fair_share),
-        "headroom": types.mapping(view.headroom),
-        "to_preempt": view.to_preempt,
-        "priority": view.priority,
+        **_described(types, view, APPLICATION),
     }
     if view.missed is not None:
         described["missed"] = {str(priority): count for priority, count in view.missed.items()}
     if view.state != ApplicationState.REJECTED:
-        described["queue"] = view.queue
-        described["attempt"] = view.attempt
-        described["preempted"] = view.preempted
+        described |= _described(types, view, APPLICATION_OF_QUEUE)
     return described
 
 
@@ -132,128 +177,62 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
     limit = view.max_running_applications
     described: Description = {
         "type": "leaf" if view.leaf else "parent",
-        "policy": view.policy,
-        "dynamic": view.dynamic,
-        "preemptable": view.preemptable,
         "state": "RUNNING",
-        "used": types.mapping(view.used),
-        "reserved": types.mapping(view.reserved),
-        "demand": types.mapping(view.demand),
-        "pending": types.mapping(view.pending),
-        "fair_share": types.mapping(view.fair_share),
-        "steady_fair_share": types.mapping(view.steady_fair_share),
-        "min_share": types.mapping(view.min_share),
-        "max_share": types.mapping(view.max_share),
-        "weight": shortest_single(view.weight),
-        "running_apps": view.running_applications,
-        "pending_apps": view.pending_applications,
         "max_apps": NO_LIMIT if limit is None else limit,
-        "preempted": view.preempted,
         "capacity": share / total[memory] * 100 if total[memory] else 0.0,
         "used_capacity": view.used[memory] / share * 100 if share else 0.0,
+        **_described(types, view, QUEUE),
     }
-    described |= {
-        key: types.mapping(amounts)
-        for key, amounts in (
-            ("max_container", view.max_container),
-            ("am_used", view.master_used),
-            ("am_limit", view.master_limit),
-        )
-        if amounts is not None
-    }
-    if view.max_master_share is not None:
-        described["max_am_share"] = shortest_single(view.max_master_share)
-    if view.min_share_timeout_ms is not None:
-        described["min_share_preemption_timeout"] = view.min_share_timeout_ms
-    if view.fair_share_timeout_ms is not None:
-        described["fair_share_preemption_timeout"] = view.fair_share_timeout_ms
-    if view.fair_share_threshold is not None:
-        described["fair_share_preemption_threshold"] = shortest_single(view.fair_share_threshold)
     if view.capacity is not None:
-        described |= _describe_capacity(types, view)
+        described |= _describe_capacity(types, view, view.capacity)
     return described
 
 
-def _describe_capacity(types: ResourceTypes, view: QueueView) -> Description:
+def _described(types: ResourceTypes, view: object, fields: Mapping[str, str]) -> Description:
+    """Fields of a view by their keys: amounts by type, other numbers as Java prints its floats."""
+    values = {key: getattr(view, field) for key, field in fields.items()}
+    return {key: _plain(types, value) for key, value in values.items() if value is not None}
+
+
+def _plain(types: ResourceTypes, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return types.mapping(value)
+    return shortest_single(value) if isinstance(value, float) else value
+
+
+def _describe_capacity(
+    types: ResourceTypes, view: QueueView, capacity: CapacityFields[Resource]
+) -> Description:
     """What only the capacity scheduler says of a queue, and what it means otherwise.
 
     As everything there but `partitions` itself, what is used, reserved and asked for is that
     of the default partition.
     """
-    capacity = view.capacity
-    assert capacity is not None
-    described: Description = {
-        "state": capacity.state,
-        "priority": capacity.priority,
-        "capacity": _percent(capacity.capacity),
-        "max_capacity": _percent(capacity.max_capacity),
-        "absolute_capacity": _percent(capacity.absolute_capacity),
-        "absolute_max_capacity": _percent(capacity.absolute_max_capacity),
-        "used_capacity": _percent(capacity.used_capacity),
-        "absolute_used_capacity": _percent(capacity.absolute_used_capacity),
-        "normalized_weight": shortest_single(capacity.normalized_weight),
-        "effective_min": types.mapping(capacity.effective_min),
-        "effective_max": types.mapping(capacity.effective_max),
-        "max_allocation": types.mapping(capacity.max_allocation),
-        "max_parallel_apps": capacity.max_parallel_applications,
-        "non_runnable_apps": capacity.non_runnable_applications,
-    }
+    described = _percentages(capacity, CAPACITIES) | _described(types, capacity, CAPACITY)
     if len(capacity.partitions) > 1:
         described["partitions"] = {
-            part.label: _describe_partition(types, part) for part in capacity.partitions
+            part.label: _percentages(part, _CAPACITIES_OF_PARTITION)
+            | _described(types, part, _PARTITION)
+            for part in capacity.partitions
         }
         default = described["partitions"][""]
         described |= {key: default[key] for key in ("used", "reserved", "pending")}
     if not view.leaf:
         return described
-    described |= {
-        "max_apps_per_user": capacity.max_applications_per_user,
-        "user_limit": capacity.user_limit_percent,
-        "user_limit_factor": capacity.user_limit_factor,
-        "active_users": capacity.active_users,
-        "users": {user.name: _describe_user(types, user) for user in capacity.users},
-    }
+    described |= {key: getattr(capacity, field) for key, field in CAPACITY_OF_LEAF.items()}
+    described["users"] = {user.name: _described(types, user, _USER) for user in capacity.users}
     if capacity.pending_after_user_limits is not None:
         described["pending_after_user_limits"] = types.mapping(capacity.pending_after_user_limits)
     return described
 
 
-def _describe_partition(types: ResourceTypes, part: PartitionView) -> Description:
-    """A queue's part of one partition; the default one is called ""."""
-    described: Description = {
-        "used": types.mapping(part.used),
-        "reserved": types.mapping(part.reserved),
-        "pending": types.mapping(part.pending),
-        "capacity": _percent(part.capacity),
-        "absolute_capacity": _percent(part.absolute_capacity),
-        "absolute_max_capacity": _percent(part.absolute_max_capacity),
-        "used_capacity": _percent(part.used_capacity),
-        "absolute_used_capacity": _percent(part.absolute_used_capacity),
-        "effective_min": types.mapping(part.effective_min),
-        "effective_max": types.mapping(part.effective_max),
-        "am_used": types.mapping(part.master_used),
-    }
-    if part.master_limit is not None:
-        described["am_limit"] = types.mapping(part.master_limit)
-    return described
+def _percentages(view: object, names: Iterable[str]) -> Description:
+    return {name: _percent(getattr(view, name)) for name in names}
 
 
 def _percent(value: float) -> float:
     """A percentage of a fraction in 32 bits, as its shortest decimal says."""
     return round(shortest_single(value / 100) * 100, 6)
-
-
-def _describe_user(types: ResourceTypes, user: UserView) -> Description:
-    return {
-        "used": types.mapping(user.used),
-        "am_used": types.mapping(user.master_used),
-        "max_resource": types.mapping(user.max_resource),
-        "am_limit": types.mapping(user.master_limit),
-        "weight": shortest_single(user.weight),
-        "active": user.active,
-        "running_apps": user.running_applications,
-        "pending_apps": user.pending_applications,
-    }
 
 
 def _describe_node(types: ResourceTypes, node: Node, applications: Applications) -> Description:

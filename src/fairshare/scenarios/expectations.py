@@ -6,6 +6,14 @@ from typing import Any, Final
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
 from fairshare.model.resources import MEMORY
+from fairshare.scenarios.description import (
+    APPLICATION,
+    APPLICATION_OF_QUEUE,
+    CAPACITIES,
+    CAPACITY,
+    CAPACITY_OF_LEAF,
+    QUEUE,
+)
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
 from fairshare.scenarios.waiting import CAUSES, KEYS
@@ -15,24 +23,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-APPLICATION_KEYS: Final = _words(
-    """
-    exists queue user state containers used reserved pending demand fair_share headroom priority
-    on to_preempt preempted diagnostics attempt missed why
-    """
+APPLICATION_KEYS: Final = _words("exists state reserved on missed why").union(
+    APPLICATION, APPLICATION_OF_QUEUE
 )
 QUEUE_KEYS: Final = _words(
-    """
-    exists type policy state dynamic preemptable weight used reserved demand pending
-    fair_share steady_fair_share min_share max_share max_container max_apps running_apps
-    pending_apps am_used am_limit max_am_share preempted capacity used_capacity
-    fair_share_preemption_timeout min_share_preemption_timeout fair_share_preemption_threshold
-    max_capacity absolute_capacity absolute_max_capacity absolute_used_capacity normalized_weight
-    effective_min effective_max max_allocation max_apps_per_user max_parallel_apps
-    non_runnable_apps pending_after_user_limits user_limit user_limit_factor users active_users
-    partitions
-    """
-)
+    "exists type state max_apps capacity used_capacity pending_after_user_limits users partitions"
+).union(QUEUE, CAPACITIES, CAPACITY, CAPACITY_OF_LEAF)
 NODE_KEYS: Final = _words("exists rack total used available reserved_for containers")
 CLUSTER_KEYS: Final = _words("total used containers apps_running")
 
