@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from fairshare.api.queues import CapacityFields
+from fairshare.api.queues import CapacityFields, QueueFields
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState, ContainerAllocated
 from fairshare.model.identifiers import attempt_of, number_of
@@ -31,18 +31,29 @@ def _same(text: str) -> dict[str, str]:
 
 
 # What is read from views as it is: keys of scenarios, and the fields of the view that have them.
-QUEUE: Final = {
-    **_same("policy dynamic preemptable used reserved demand pending fair_share steady_fair_share"),
-    **_same("min_share max_share weight preempted max_container"),
-    "running_apps": "running_applications",
-    "pending_apps": "pending_applications",
-    "am_used": "master_used",
-    "am_limit": "master_limit",
-    "max_am_share": "max_master_share",
-    "min_share_preemption_timeout": "min_share_timeout_ms",
-    "fair_share_preemption_timeout": "fair_share_timeout_ms",
-    "fair_share_preemption_threshold": "fair_share_threshold",
+_RENAMED: Final = {
+    "running_applications": "running_apps",
+    "pending_applications": "pending_apps",
+    "master_used": "am_used",
+    "master_limit": "am_limit",
+    "max_master_share": "max_am_share",
+    "min_share_timeout_ms": "min_share_preemption_timeout",
+    "fair_share_timeout_ms": "fair_share_preemption_timeout",
+    "fair_share_threshold": "fair_share_preemption_threshold",
 }
+_NO_KEYS: Final = _same(
+    "name leaf parent children max_running_applications containers reserved_containers"
+    " active_applications waiting_applications capacity pool"
+)
+"""Fields of a queue that scenarios see in another form, or not at all."""
+
+QUEUE: Final = {
+    _RENAMED.get(field, field): field
+    for field in QueueFields.__struct_fields__
+    if field not in _NO_KEYS
+}
+"""Each further field of a queue is a key of scenarios by itself."""
+
 CAPACITIES: Final = (
     *("capacity", "max_capacity", "absolute_capacity", "absolute_max_capacity"),
     *("used_capacity", "absolute_used_capacity"),
