@@ -7,6 +7,7 @@ shows one instant: only frozen values are written in slices.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -113,8 +114,8 @@ class ApplicationRows(RowCache[ApplicationId, Shown, tuple[bytes, ...]]):
         # marks of their values, none of these markers can occur anywhere else.
         return cut(
             encoded(application_row(self._server, item[0])),
-            (b',"demand":{', b'},"to_preempt":'),
-            (b',"diagnostics":"', b'","missed":'),
+            (b',"demand":{', b"}," + _field_after("headroom")),
+            (b',"diagnostics":"', b'",' + _field_after("diagnostics")),
         )
 
     def _row(self, kept: tuple[bytes, ...], rest: VolatileFields, full: bool) -> bytes:
@@ -142,6 +143,13 @@ class ApplicationRows(RowCache[ApplicationId, Shown, tuple[bytes, ...]]):
             found = encoded(self._server.service.state.types.mapping(resource))[1:-1]
             self._vectors[resource] = found
         return found
+
+
+@cache
+def _field_after(name: str) -> bytes:
+    """What the field that follows this one in a row begins with: `"missed":` after diagnostics."""
+    names = ApplicationRow.__struct_fields__
+    return f'"{names[names.index(name) + 1]}":'.encode()
 
 
 def _list(rows: list[bytes]) -> bytes:
