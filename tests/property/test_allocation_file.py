@@ -116,6 +116,7 @@ documents = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(documents)
 def test_settings_that_were_written_are_read_again(settings: AllocationSettings) -> None:
     text = write_allocation_file(settings, TYPES)

@@ -1,9 +1,10 @@
 """Whatever stands in the files, the Capacity Scheduler's reader reads or refuses it."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
@@ -51,6 +52,7 @@ TREE = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(names, values, max_size=12), st.booleans())
 def test_any_properties_are_read_or_refused(found: dict[str, str], tree: bool) -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import ForgetfulJournal, MemoryJournal
@@ -87,6 +87,7 @@ def run(kind, workload, journal=None, **options):
     return made.run(), manager.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SETTINGS)
 @settings(max_examples=examples(40), deadline=None)
 @given(jobs)

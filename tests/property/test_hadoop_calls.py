@@ -19,7 +19,7 @@ pytest.importorskip("google.protobuf", reason="needs the extra fairshare[hadoop]
 
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 from tests.property.hadoop_messages import messages
 from tests.unit.hadoop.cluster import Cluster
 
@@ -140,6 +140,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     made.close()
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(
     max_examples=examples(300),

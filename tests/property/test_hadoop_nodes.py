@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 pytest.importorskip("google.protobuf", reason="tests of fairshare.hadoop need the extra")
 
@@ -126,6 +126,7 @@ async def run(given_steps) -> None:
             await cluster.stop()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=examples(60),
     deadline=None,

@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 
 from fairshare.cli.recorded_history import read_world
 from fairshare.families.registry import family_of
@@ -39,8 +41,6 @@ from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.simulate.world import Origin
-
-from .effort import examples
 
 QUEUES = ("root.a", "root.b", "root.c")
 FAIR = FairSettings(
@@ -108,6 +108,15 @@ def recorded(kind, given_arrivals, given_others):
     return list(journal.records())
 
 
+def all_changed_something(given_others, records):
+    """Whether all these inputs are in the journal.
+
+    An input that changes nothing is not, though it may have made shares be updated earlier.
+    """
+    sent = Counter([NodeJoined, NodeJoined, *(type(one) for _, one in given_others)])
+    return sent <= Counter(type(one.input) for one in records)
+
+
 def again(records, kind, new=None):
     """The records of the same history, simulated from what others did in it."""
     types = ResourceTypes()
@@ -118,25 +127,24 @@ def again(records, kind, new=None):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SETTINGS)), arrivals, others)
 def test_a_history_is_reproduced_record_by_record(kind, given_arrivals, given_others):
     records = recorded(kind, given_arrivals, given_others)
-    # What changes nothing is not in a journal, though it may have made shares be updated earlier.
-    sent = Counter(type(one) for _, one in given_others)
-    assume(sent <= Counter(type(one.input) for one in records))
+    assume(all_changed_something(given_others, records))
     found = again(records, kind)
     assert [(one.now_ms, one.input, one.events) for one in found] == [
         (one.now_ms, one.input, one.events) for one in records
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SETTINGS)), arrivals, others, st.floats(0, 1))
 def test_a_history_is_reproduced_from_any_state_of_it(kind, given_arrivals, given_others, part):
     records = recorded(kind, given_arrivals, given_others)
-    sent = Counter(type(one) for _, one in given_others)
-    assume(sent <= Counter(type(one.input) for one in records))
+    assume(all_changed_something(given_others, records))
     # Servers take snapshots between turns, not in the middle of one.
     until_ms = records[int(part * (len(records) - 1))].now_ms
     origin = state_after([one for one in records if one.now_ms <= until_ms], kind)
@@ -164,6 +172,7 @@ def test_a_server_that_takes_stock_decides_nothing_before_it_first_did():
     assert min(one.now_ms for one in found if type(one.input).__name__ == "UpdateShares") == 44
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SETTINGS)), arrivals, others)
 def test_compact_records_reproduce_what_full_ones_do(kind, given_arrivals, given_others):
@@ -176,6 +185,7 @@ def test_compact_records_reproduce_what_full_ones_do(kind, given_arrivals, given
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(sorted(SETTINGS)),
@@ -189,8 +199,7 @@ def test_a_trimmed_journal_with_its_long_history_reproduces_the_whole(
     kind, given_arrivals, given_others, states, ends, bounds
 ):
     records = recorded(kind, given_arrivals, given_others)
-    sent = Counter(type(one) for _, one in given_others)
-    assume(sent <= Counter(type(one.input) for one in records))
+    assume(all_changed_something(given_others, records))
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         trim_after(directory, kind, records, (states, ends), bounds)
@@ -254,6 +263,7 @@ def grants(record):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(arrivals, others)
 def test_other_settings_decide_the_same_history_to_its_end(given_arrivals, given_others):

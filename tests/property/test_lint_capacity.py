@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site

@@ -1,5 +1,6 @@
 """The incremental order against a plain sort, under random changes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ kinds = st.sampled_from(["move", "leave", "forget", "append", "renumber"])
 changes = st.lists(st.tuples(kinds, st.integers(0, 30), st.integers(-5, 5)), max_size=200)
 
 
+@pytest.mark.slow
 @given(st.booleans(), changes)
 def test_the_first_of_the_order_is_the_first_of_a_sort(
     whole: bool, changes: list[tuple[str, int, int]]

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 from starlette.routing import BaseRoute, Mount, Route
+from tests.effort import examples
 from tests.manual_engine import ManualEngine
-from tests.property.effort import examples
 
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
@@ -357,6 +357,7 @@ HEADERS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(
     max_examples=EXAMPLES,

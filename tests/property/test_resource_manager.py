@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager

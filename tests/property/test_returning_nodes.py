@@ -3,7 +3,7 @@
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager

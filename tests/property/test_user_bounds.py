@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.effort import examples
+from tests.effort import examples
 
 from fairshare.schedulers.capacity.calculators import calculator
 from fairshare.schedulers.capacity.limits import user_limit
@@ -68,6 +68,7 @@ charges = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(1_500), deadline=None)
 @given(leaves, charges)
 def test_a_user_that_is_known_to_be_below_its_limit_is(leaf, given_charges):

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.effort import in_haste
 from tests.facts.runner import evaluate, read_facts
-from tests.property.effort import in_haste
 
 FACTS = Path(__file__).parents[2].parent / "shared" / "facts" / "papers"
 if not FACTS.is_dir():

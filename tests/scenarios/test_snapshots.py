@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.property.effort import in_haste
+from tests.effort import in_haste
 
 from fairshare.model.invariants import check
 from fairshare.runtime.snapshot import freeze, thaw

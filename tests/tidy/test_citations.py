@@ -51,6 +51,7 @@ def dead_citations(source: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_source_cites_classes_and_properties_of_hadoop():
     assert SOURCES
     found = {

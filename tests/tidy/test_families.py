@@ -75,6 +75,7 @@ def test_other_uses_of_such_words_are_not_found(text):
     assert not list(compared_names(text))
 
 
+@pytest.mark.slow
 def test_no_room_but_the_exceptions_compares_a_schedulers_name():
     found = [
         f"{path.relative_to(ROOT)}:{line}"

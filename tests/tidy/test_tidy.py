@@ -154,12 +154,14 @@ MODULE_RULES: tuple[Rule, ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", MODULE_RULES, ids=lambda rule: rule.__name__)
 def test_every_module_keeps_the_rule(rule: Rule) -> None:
     assert len(SOURCES) > len(PURE_ROOMS)
     assert problems_of(rule, SOURCES) == []
 
 
+@pytest.mark.slow
 def test_the_core_calls_nothing_impure() -> None:
     rooms = [ROOT / "src" / "fairshare" / room for room in PURE_ROOMS]
     assert all(room.is_dir() for room in rooms)

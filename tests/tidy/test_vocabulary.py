@@ -93,6 +93,7 @@ def test_other_words_are_left_alone(source):
     assert unwelcome_words("m.py", source) == []
 
 
+@pytest.mark.slow
 def test_the_source_keeps_the_words_of_contributing():
     places = []
     for path in SOURCES:

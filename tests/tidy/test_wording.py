@@ -107,6 +107,7 @@ def is_number(value: ast.FormattedValue) -> bool:
     return value.format_spec is not None and ast.unparse(value.format_spec) == "f','"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [bare_system_error, uncounted_plural])
 def test_all_that_is_said_keeps_the_rule(rule: Rule) -> None:
     assert SOURCES

@@ -61,6 +61,7 @@ def measured_as(monkeypatch, rates):
     )
 
 
+@pytest.mark.slow
 @in_a_repository
 def test_a_limit_sets_the_exit_code(monkeypatch, capsys, tmp_path):
     measured_as(monkeypatch, (100.0, 93.0))

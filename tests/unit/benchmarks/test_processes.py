@@ -10,6 +10,7 @@ from benchmarks.processes import Spread, cost_of, processor_s, spread_of, users_
 BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_command_has_the_time_of_its_children():
     command = [sys.executable, "-c", BURN]
     alone = cost_of(command)

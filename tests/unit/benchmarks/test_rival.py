@@ -52,6 +52,7 @@ def test_rates_are_those_of_processor_time():
     assert rates_of([result_of("p", 9, 4)]) == {"p": {"fill": 9.0, "churn": 4.0}}
 
 
+@pytest.mark.slow
 def test_both_are_measured_and_kept(folder, with_java, monkeypatch, tmp_path, capsys):
     history = tmp_path / "history.jsonl"
     words = ["--rival", str(folder), "--policy", "fair", "--points", "grid-n1000-q1-a1"]

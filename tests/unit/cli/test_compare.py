@@ -95,6 +95,7 @@ def seeds(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_runs_with_seeds_are_paired_by_seed(seeds):
     result = call("compare", seeds["fair"], seeds["fifo"])
     assert result.exit_code == 0, result.output

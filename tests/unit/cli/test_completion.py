@@ -104,6 +104,7 @@ def test_the_script_is_accepted_by_the_shell(run, tmp_path, shell):
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_bash_completes_with_the_script(tmp_path):
     (tmp_path / "fairshare").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairshare "$@"\n')
     (tmp_path / "fairshare").chmod(0o755)

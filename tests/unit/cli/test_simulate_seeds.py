@@ -24,6 +24,7 @@ def simulate(*options):
     return CliRunner().invoke(fairshare, [*ARGUMENTS, *options])
 
 
+@pytest.mark.slow
 def test_several_seeds_give_means_and_intervals():
     found = json.loads(simulate(*FAULTS, "--seeds", "3", "--json").stdout)
     assert found["seeds"] == [1, 2, 3]
@@ -96,6 +97,7 @@ def simulate_with(*arguments):
     return CliRunner().invoke(fairshare, ["simulate", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_the_same_seeds_give_the_same_bytes_whatever_the_hashes_of_python(tmp_path):
     workload = tmp_path / "with-a-loop.yaml"
     written = (ROOT / "examples" / "workloads" / "three-teams.yaml").read_text()

@@ -154,6 +154,7 @@ def test_ctrl_c_while_a_trace_is_read_says_that_there_is_no_report(simulate, mon
     assert "Ctrl-C ended it: there is no report" in result.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_an_instant_that_takes_long(simulate, tmp_path):
     nodes = "; MaxNodes: 2000\n; MaxProcs: 64000\n"
     jobs = "".join(
@@ -170,6 +171,7 @@ def test_ctrl_c_ends_an_instant_that_takes_long(simulate, tmp_path):
     assert time.monotonic() - began_s < 30
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is_although_one_instant_takes_long(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with Watch() as watch:
@@ -208,6 +210,7 @@ def test_reading_is_measured_by_what_was_read(tmp_path, monkeypatch):
     assert on_read.get() is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TRACES.is_dir(), reason="the shared traces are not beside this checkout")
 @pytest.mark.parametrize(
     "folder", sorted(TRACES.iterdir()) if TRACES.is_dir() else [], ids=lambda path: path.name

@@ -58,6 +58,7 @@ def test_it_has_the_methods_of_the_other_with_the_same_parameters():
         ), name
 
 
+@pytest.mark.slow
 def test_importing_the_package_brings_no_http_library_along():
     import subprocess
     import sys
@@ -107,6 +108,7 @@ def test_a_wait_ends_in_time(script, ask):
         ask(lambda client: client.wait("application_1_0001", timeout_s=0.0))
 
 
+@pytest.mark.slow
 def test_a_map_that_fails_says_what_was_written(script, ask):
     script.answers["/applications"] = httpx.Response(201, json={"id": "application_1_0001"})
     script.answers[PATH] = {**APP, "state": "FAILED", "diagnostics": "too often"}
@@ -132,6 +134,7 @@ def test_it_is_who_the_other_is_by_the_file_with_the_token(script, ask, tmp_path
     assert script.calls[-1] == ("POST", f"{PATH}/kill", {})
 
 
+@pytest.mark.slow
 def test_a_map_that_is_cancelled_kills_its_application(script, ask):
     script.answers["/applications"] = httpx.Response(201, json={"id": "application_1_0001"})
     script.answers[PATH] = APP

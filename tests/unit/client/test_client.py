@@ -185,6 +185,7 @@ def cluster_of_one(script, monkeypatch):
     script.answers["/applications"] = submit
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster_of_one")
 def test_map_gives_the_results_in_the_order_of_the_items(client, script):
     offset = 100
@@ -212,6 +213,7 @@ def failing(script):
     }
 
 
+@pytest.mark.slow
 def test_map_raises_with_the_last_lines_of_what_failed(client, script):
     failing(script)
     with pytest.raises(ApplicationFailed) as caught:
@@ -224,6 +226,7 @@ def test_map_raises_with_the_last_lines_of_what_failed(client, script):
     )
 
 
+@pytest.mark.slow
 def test_last_lines_that_the_diagnostics_tell_already_are_not_told_again(client, script):
     failing(script)
     script.answers[PATH] = state("FAILED", diagnostics="exit code 1: ValueError: 3 is no item")
@@ -233,6 +236,7 @@ def test_last_lines_that_the_diagnostics_tell_already_are_not_told_again(client,
     assert caught.value.log.startswith("Traceback")
 
 
+@pytest.mark.slow
 def test_a_failure_whose_logs_are_gone_is_still_told(client, script):
     failing(script)
     del script.answers["/containers/c9/logs/stderr"]
@@ -240,6 +244,7 @@ def test_a_failure_whose_logs_are_gone_is_still_told(client, script):
         client.map(str, [1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), httpx.ReadError("reset")])
 def test_map_that_ends_early_kills_its_application(client, script, end):
     client.patience_s = 0

@@ -57,6 +57,7 @@ def test_singles_have_32_bits() -> None:
         literals.single("1e39")
 
 
+@pytest.mark.slow
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_a_single_is_read_as_it_was_written(value: float) -> None:
     assert literals.single(repr(value)) == value

@@ -62,6 +62,7 @@ def test_a_mistake_is_told_with_its_place(text, place, words):
     assert words in problems[0]
 
 
+@pytest.mark.slow
 def test_aliases_cannot_multiply_without_end():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]

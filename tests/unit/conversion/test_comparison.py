@@ -159,6 +159,7 @@ def test_without_queues_the_default_one_is_loaded() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_made_up_workload_makes_every_queue_wait_also_on_a_large_cluster() -> None:
     six = "".join(f"<queue name='q{number}'/>" for number in range(6))
     source = source_of(six)

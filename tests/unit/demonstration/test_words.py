@@ -63,6 +63,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(), st.lists(FRAGMENTS, max_size=30).map("".join)))
 def test_each_word_is_counted_exactly_once_whatever_the_document(document: str) -> None:
     expected = Counter(map(str.lower, words.WORD.findall(document)))

@@ -92,13 +92,16 @@ def order_of(directory: ContainerDirectory) -> Launch:
 
 
 def pid_file(directory: ContainerDirectory, pid: int, **changes: object) -> None:
+    """Write it as a supervisor does, in one step: an engine may read it at any moment."""
     record = {
         "supervisor": pid,
         "supervisor_start": processes.start_time(pid),
         "boot": processes.boot_id(),
         **changes,
     }
-    directory.pid.write_text(json.dumps(record))
+    unfinished = directory.pid.with_name("pid.json.unfinished")
+    unfinished.write_text(json.dumps(record))
+    unfinished.replace(directory.pid)
 
 
 def test_a_container_that_nobody_began_is_recognised(directory):
@@ -238,6 +241,7 @@ def watcher(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
         zygote_client.close()
 
 
+@pytest.mark.slow
 def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directory, watcher):
     reported: list[Input] = []
     changed = threading.Condition()
@@ -251,18 +255,21 @@ def test_a_supervisor_whose_pidfd_could_not_be_had_is_found_by_its_files(directo
     with subprocess.Popen(["sleep", "1000"], cwd=directory.path) as supervisor:
         liveness = watcher(report, directory)._liveness
         pid_file(directory, supervisor.pid)
-        deadline = time.monotonic() + 20
-        while liveness.without_pidfd or liveness.watched[str(directory.path)].pidfd is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        directory.exit.write_bytes(verdict(container, 4, "exit code 4", cannot_start=False))
-        supervisor.kill()
+        try:
+            deadline = time.monotonic() + 20
+            while liveness.without_pidfd or liveness.watched[str(directory.path)].pidfd is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            directory.exit.write_bytes(verdict(container, 4, "exit code 4", cannot_start=False))
+        finally:
+            supervisor.kill()
     with changed:
         assert changed.wait_for(lambda: len(reported) == 2, 20)
     started = ContainerStarted(container, holds_room=True)
     assert reported == [started, ContainerExited(container, 4, "exit code 4")]
 
 
+@pytest.mark.slow
 def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monkeypatch):
     """What the files say must not be taken for nothing because too many files are open."""
     reported: list[Input] = []

@@ -25,6 +25,7 @@ def test_different_keys_have_different_bytes(one, other):
     assert (encoded(one) == encoded(other)) == (one == other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [visible, st.integers(), st.tuples(visible, st.integers())])
 def test_keys_are_in_their_own_order(kind):
     @given(st.lists(kind))

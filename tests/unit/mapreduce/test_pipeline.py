@@ -29,6 +29,7 @@ def lines_of(text: bytes) -> list[bytes]:
     return text.split(b"\n")[:-1] if text.endswith(b"\n") else text.split(b"\n") if text else []
 
 
+@pytest.mark.slow
 @seldom
 @given(
     text=texts,

@@ -49,6 +49,7 @@ def added(maps):
     return found
 
 
+@pytest.mark.slow
 @several
 @given(st.lists(counts, max_size=6))
 def test_merged_runs_are_the_sum_of_all_in_order(tmp_path, maps):
@@ -56,6 +57,7 @@ def test_merged_runs_are_the_sum_of_all_in_order(tmp_path, maps):
     assert total(merged(segments)) == added(maps)
 
 
+@pytest.mark.slow
 @several
 @given(st.lists(counts, max_size=12), st.integers(2, 4), st.booleans())
 def test_merges_on_the_way_lose_nothing_and_leave_few_runs(tmp_path, maps, factor, relieve):

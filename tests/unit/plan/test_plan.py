@@ -132,6 +132,7 @@ def instants(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_only_the_best_try_goes_on_after_a_history_that_ends_with_live_applications(
     tmp_path, instants
 ):

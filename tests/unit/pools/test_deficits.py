@@ -97,6 +97,7 @@ def test_what_guarantees_leave_is_shared_between_jobs_in_0_19_and_pools_in_0_20(
     assert shares == pytest.approx([4.0, 4.0, 4.0] if old == "0.19" else [6.0, 3.0, 3.0])
 
 
+@pytest.mark.slow
 def test_jobs_with_long_tasks_get_as_much_time_as_those_with_short_ones(old: str) -> None:
     """Over a long run, whatever their tasks take (P-MR-010)."""
     from tests.unit.pools.conftest import arrival, simulated

@@ -52,6 +52,7 @@ def test_behind_a_large_job_a_small_one_gets_nothing_under_fifo_and_something_he
         assert cluster.beat() == [large if fifo else small]
 
 
+@pytest.mark.slow
 def test_a_low_priority_job_starves_behind_a_stream_under_fifo_and_goes_on_here() -> None:
     stream = [arrival(10 * n, f"urgent-{n}", 8, 10, priority=4) for n in range(30)]
     low = arrival(1, "low", 60, 10, priority=2)
@@ -250,6 +251,7 @@ def test_the_boost_may_last_ten_minutes_and_count_from_the_first_task() -> None:
     assert cluster.maps_of(number).weight == 1.0
 
 
+@pytest.mark.slow
 def test_with_the_boost_a_short_job_ends_earlier_and_long_ones_still_reach_their_minimum() -> None:
     file = pools(PoolAllocation("production", min_share=(2, 0)))
     jobs = [

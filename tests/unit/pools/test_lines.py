@@ -47,6 +47,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_a_grant_looks_at_one_job_of_two_hundred(generation: str, looked_at: list[object]) -> None:
     cluster = Cluster(settings(generation), (50, 0))

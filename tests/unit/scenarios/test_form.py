@@ -170,6 +170,7 @@ def test_the_page_and_the_schema_are_made_from_the_form(name):
     )
 
 
+@pytest.mark.slow
 def test_every_scenario_of_the_project_is_valid():
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     blocks = [block for page in pages for block in page.read_text().split("```yaml\n")[1:]]
@@ -184,6 +185,7 @@ def test_every_scenario_of_the_project_is_valid():
     assert wrong == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [COMPLETE, JOBS], ids=["yarn", "mapreduce"])
 def test_the_schema_refuses_what_the_reader_refuses_and_nothing_else(text):
     whole = document(text)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
@@ -105,6 +106,7 @@ def test_with_sixteen_times_the_applications_a_grant_costs_less_than_twice_as_mu
     assert cost(1600) < 2 * cost(100)
 
 
+@pytest.mark.slow
 def test_shares_and_limits_hold_on_a_thousand_nodes() -> None:
     manager = manager_of(
         QueueSettings("root.heavy", weight=3.0),

@@ -83,6 +83,7 @@ def test_points_are_at_most_as_many_as_asked_and_the_last_is_among_them():
     assert points[-1].at_ms == 199_000
 
 
+@pytest.mark.slow
 def test_the_past_stands_more_thinly_and_ends_after_a_day():
     moments = filled(*range(0, 30 * 3_600_000, 5_000))
     latest = 30 * 3_600_000 - 5_000
@@ -94,6 +95,7 @@ def test_the_past_stands_more_thinly_and_ends_after_a_day():
     assert all(after - at >= 60_000 for at, after in itertools.pairwise(old))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_all_together_stay_within_the_budget_and_the_newest_stays(seed):
     print(f"repeat with seed {seed}")

@@ -74,6 +74,7 @@ def short(settings):
     return msgspec.structs.replace(settings, retention=few)
 
 
+@pytest.mark.slow
 async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
     server = await restarted(short, engine)
     large = SubmitApplication("ann", tasks=(TaskGroup("t", 1, (512, 1), LARGE),))

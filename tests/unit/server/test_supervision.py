@@ -59,6 +59,7 @@ async def test_work_that_has_ended_is_not_begun_again():
     assert not background.failing
 
 
+@pytest.mark.slow
 async def test_a_server_whose_journal_is_removed_ends_though_nothing_is_recorded(
     server, settings, monkeypatch, caplog
 ):

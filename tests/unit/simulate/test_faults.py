@@ -75,6 +75,7 @@ def test_the_mean_times_are_those_of_the_settings():
     assert sum(times_ms) / 10_000 == pytest.approx(HOUR_MS, rel=0.03)
 
 
+@pytest.mark.slow
 def test_attempts_fail_as_often_as_it_was_said_and_before_their_end():
     report, records, faults = run(FaultSettings(tasks=0.1), tasks=2_000)
     attempts = report.containers.granted
@@ -110,6 +111,7 @@ def test_an_application_waits_for_nodes_that_come_back_after_days():
     assert report.makespan_ms > PATIENCE_MS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_only_node_may_be_away_for_long_again_and_again(seed):
     settings = FaultSettings(mtbf_ms=30 * 60_000, repair_ms=10 * HOUR_MS)

@@ -126,6 +126,7 @@ def test_every_workload_of_the_project_is_valid():
         assert [error.message for error in VALIDATOR.iter_errors(root.plain)] == []
 
 
+@pytest.mark.slow
 def test_the_schema_refuses_what_the_reader_refuses_and_nothing_else(tmp_path):
     file = tmp_path / "w.json"
     assert refused(COMPLETE, file) == ""

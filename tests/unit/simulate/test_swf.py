@@ -157,6 +157,7 @@ def test_a_header_is_only_followed_where_it_says_something():
     assert header == Header()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "nodes", "jobs", "left_out"),
     [

@@ -36,6 +36,7 @@ class JumpingTime:
         return time.monotonic_ns()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(
     seed, server_settings, engine, monkeypatch

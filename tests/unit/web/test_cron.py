@@ -129,6 +129,7 @@ async def test_a_job_that_replaces_kills_the_last_application(page, clock):
     assert first["application"] in second["reason"]
 
 
+@pytest.mark.slow
 async def test_a_paused_job_is_not_submitted_and_has_nothing_to_catch_up(page, clock):
     await add(page)
     paused = (await page.post("/cron/ann/nightly/pause", json={})).json()

@@ -244,6 +244,7 @@ async def test_a_version_that_is_taken_back_in_memory_is_what_is_shown_as_in_for
         assert (found["text"], found["restored"]) == (heavier, None)
 
 
+@pytest.mark.slow
 async def test_a_draft_is_tried_on_the_history_and_changes_nothing(serving):
     found = await serving.document()
     before = (await serving.http.get("/configuration")).json()["version"]

@@ -149,6 +149,7 @@ async def test_who_hears_nothing_hears_a_sign_of_life(page):
     await stream.aclose()
 
 
+@pytest.mark.slow
 async def test_a_thousand_readers_are_all_told_everything(page, monkeypatch):
     """Each in its own task; the writer goes on meanwhile."""
     version = page.server.service.version

@@ -162,6 +162,7 @@ def _apps(infos: list[AppInfo]) -> bytes:
     return encoder.encode({"apps": {"app": infos} if infos else {}})
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("scheduler", list(CONFIGURATIONS))

@@ -87,6 +87,7 @@ async def test_notices_are_about_what_was_asked_for(page, hook):
     assert events == {("failed", "FAILED"), ("start", "RUNNING"), ("end", "FINISHED")}
 
 
+@pytest.mark.slow
 async def test_a_webhook_that_fails_is_tried_again_and_a_refusal_is_final(page, hook, monkeypatch):
     monkeypatch.setattr(notices, "PAUSES_S", (0.01, 0.01))
     hook.statuses = [503]

@@ -26,6 +26,7 @@ def routes_of(page):
     return page.http._transport.app.state.own_routes
 
 
+@pytest.mark.slow
 async def test_the_description_is_a_valid_one(document):
     validate(document, cls=OpenAPIV31SpecValidator)
 
@@ -166,6 +167,7 @@ def examples(strategy, count):
     return found
 
 
+@pytest.mark.slow
 async def test_no_call_finds_a_defect(page, document):
     """Bodies that are allowed, and bodies that are not, to every path: no answer is a defect of the
     server, and each has the form that is told. Hypothesis prints what fails."""

@@ -4,6 +4,7 @@ import pytest
 from tests.unit.cli.yarn.conftest import EPOCH_MS, Recorded, Yarn
 
 
+@pytest.mark.slow
 def test_an_application_is_killed_and_a_second_time_it_has_finished(ours):
     yarn = ours()
     name = yarn.submit("root.a", "sleeper")
@@ -14,6 +15,7 @@ def test_an_application_is_killed_and_a_second_time_it_has_finished(ours):
     assert f"\tState : KILLED" in yarn.lines("application", "-status", name)  # noqa: F541
 
 
+@pytest.mark.slow
 def test_of_several_to_be_killed_one_that_is_there_is_enough(ours):
     yarn = ours()
     name = yarn.submit("root.a", "sleeper")
@@ -24,6 +26,7 @@ def test_of_several_to_be_killed_one_that_is_there_is_enough(ours):
     assert yarn("application", "-kill", missing).exit_code == 255
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new_words", [True, False], ids=["changeQueue", "movetoqueue"])
 def test_an_application_is_moved(ours, new_words):
     yarn = ours()
@@ -84,6 +87,7 @@ def test_a_container_is_signalled_and_an_unknown_signal_is_not_sent(ours):
     assert yarn(*words, "WAKE_UP").exit_code == 255
 
 
+@pytest.mark.slow
 def test_labels_are_added_assigned_and_removed(ours):
     yarn = ours("capacity")
     assert yarn.lines("rmadmin", "-addToClusterNodeLabels", "gpu(exclusive=false),ssd") == []
@@ -113,6 +117,7 @@ def test_a_fairshare_server_reads_its_queues_again(ours):
     assert ours().lines("rmadmin", "-refreshQueues") == []
 
 
+@pytest.mark.slow
 def test_the_configuration_of_the_capacity_scheduler_is_changed(ours):
     yarn = ours("capacity")
     assert yarn.lines(

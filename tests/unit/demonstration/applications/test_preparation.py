@@ -74,6 +74,7 @@ def test_a_python_without_sources_is_named(tmp_path: Path, monkeypatch: pytest.M
         prepare(tmp_path / "folder")
 
 
+@pytest.mark.slow
 def test_the_speed_of_a_machine_is_that_of_the_programs(tmp_path: Path) -> None:
     documents = corpus.first_bytes(corpus.documents(corpus.roots()), 200_000)
     with confined():
@@ -84,6 +85,7 @@ def test_the_speed_of_a_machine_is_that_of_the_programs(tmp_path: Path) -> None:
     assert rates.mapped_bytes < rates.searched_bytes < 1e10
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     missing = [corpus.Document(str(tmp_path / "missing.txt"), 100)]
     with pytest.raises(DemonstrationFailed, match=r"(?s)ended with 1:.*FileNotFoundError"):

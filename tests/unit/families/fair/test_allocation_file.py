@@ -477,6 +477,7 @@ ELEMENTS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ELEMENTS, max_size=4))
 def test_any_file_is_read_or_refused_with_places(elements: list[str]) -> None:
     problems: tuple[object, ...] = ()

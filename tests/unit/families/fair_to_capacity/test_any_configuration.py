@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.families.fair_to_capacity.converted import CLUSTER, written
@@ -62,6 +63,7 @@ def files(draw: Any) -> str:
 MODES: list[Mode] = ["weights", "percentage", "absolute", "vectors"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(files(), st.sampled_from(MODES), st.sampled_from([True, False]))
 def test_whatever_can_be_read_converts_and_loads(text: str, mode: Mode, known: bool) -> None:

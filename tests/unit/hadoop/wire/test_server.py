@@ -292,6 +292,7 @@ def headers_in(data: bytes) -> list[Any]:
 QUICK = RpcLimits(login_s=0.2, idle_s=0.2, frame_s=0.2, frame_bytes=100_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [0, 1, 5])
 def test_calls_and_pings_are_served_however_they_are_cut(piece: int) -> None:
     data = OPENING + context_frame("ann") + call_frame("nodeHeartbeat") + PING
@@ -335,6 +336,7 @@ def test_a_request_that_cannot_be_read_is_refused_and_the_connection_goes_on() -
     assert [(header.callId, header.status) for header in answers] == [(1, 1), (2, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [b"", b"hr", OPENING, OPENING + b"\0\0", OPENING + context_frame("ann")]
 )

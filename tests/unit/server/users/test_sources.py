@@ -116,6 +116,7 @@ def test_a_command_that_cannot_be_run_is_a_failure():
         CommandGroups(("/nonexistent/groups", "{user}")).groups("ann")
 
 
+@pytest.mark.slow
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
     pid_file = tmp_path / "pid"
     script = f"sleep 600 & echo $! > {pid_file}; wait"

@@ -153,6 +153,7 @@ def test_the_workers_of_a_spot_job_start_together(tmp_path):
     assert "Jobs left out because they have no worker: 1." in trace.notes
 
 
+@pytest.mark.slow
 def test_the_shared_tables_are_read():
     nodes, jobs = first_jobs("alibaba-gpu-v2023")
     assert sum(one.amounts.get(GPU, 0) for one in nodes) == 6_212

@@ -129,6 +129,7 @@ def test_other_tables_between_bars_are_not_accounts(tmp_path):
     assert not is_trace(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_shared_accounts_are_read():
     nodes, jobs = first_jobs("xdmod-phillips-2016")
     assert (len(nodes), sum(one.amounts.get(GPU, 0) for one in nodes), len(jobs)) == (46, 2, 300)

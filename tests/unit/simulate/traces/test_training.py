@@ -188,6 +188,7 @@ def test_a_damaged_sample_is_refused_with_its_line(tmp_path):
         open_trace(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_shared_traces_are_read():
     nodes, jobs = first_jobs("philly-vc-2017-09_10")
     assert (nodes[0].count, len(jobs)) == (352, 300)

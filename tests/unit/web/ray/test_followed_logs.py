@@ -162,6 +162,7 @@ async def test_a_log_is_followed_until_the_job_has_ended(served):
         assert await socket.reader.read() == b""
 
 
+@pytest.mark.slow
 async def test_a_log_that_is_followed_breaks_off_when_the_server_ends(served):
     served.write("first\n")
     async with asyncio.timeout(10):

@@ -63,6 +63,7 @@ async def until(found, text):
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_log_goes_on_in_the_next_attempt_when_a_node_is_lost(ray, logs, followed):
     await ray.submit(submission_id="j", metadata={"fairshare.queue": "root.a"})
     first, _ = await ray.driver()

@@ -145,6 +145,7 @@ async def test_the_page_of_an_application_that_is_over_is_where_it_said(yarn, ma
     assert master.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
 async def test_a_master_elsewhere_cannot_have_services_of_this_machine_called(yarn, master, host):
     yarn.server.gateway.node_web_address = lambda node: "192.0.2.1:8042"
@@ -153,6 +154,7 @@ async def test_a_master_elsewhere_cannot_have_services_of_this_machine_called(ya
     assert (answer.status_code, master.asked) == (302, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "224.0.0.1", "0.0.0.0"])
 async def test_no_master_can_have_services_of_the_link_called(yarn, master, host):
     master.attempt.tracking_url = f"http://{host}/latest"
