@@ -20,7 +20,7 @@ def test_a_server_with_another_journal_and_engine_decides_the_same(
     for record in records:
         ((_, events),) = runtime.feed(record.now_ms, [record.input])
         assert events == record.events
-    assert list(journal.records()) == records
+    assert [decision(one) for one in journal.records()] == [decision(one) for one in records]
     assert shown(manager) == shown(simulation.manager)
     launched = [e.container for r in records for e in r.events if isinstance(e, ContainerLaunched)]
     assert [order.container for order in engine.launched] == launched
@@ -33,6 +33,11 @@ def test_a_server_with_another_journal_and_engine_decides_the_same(
     assert position.sequence == len(records)
     assert shown(restarted) == shown(manager)
     check(restarted.state)
+
+
+def decision(record):
+    """A record without the pace: this server is only fed."""
+    return record.sequence, record.now_ms, record.input, record.events
 
 
 def test_a_replay_finds_no_difference(simulation, manager):

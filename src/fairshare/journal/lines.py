@@ -1,7 +1,7 @@
 """Owns the journal as a text file with one JSON record per line: for people, diff and jq.
 
-A line is an array: sequence, now_ms, input, events. The same history yields the same bytes. Not
-suitable for a server: lines are not synchronised to disk.
+A line is an array: sequence, now_ms, input, events, pace. The same history yields the same bytes.
+Not suitable for a server: lines are not synchronised to disk.
 """
 
 from collections.abc import Iterator

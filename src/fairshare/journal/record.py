@@ -13,13 +13,20 @@ else:
     AnyEvent = ClusterEvent  # and all that `register_events` adds
 
 
+Pace = tuple[tuple[int, int], ...]
+"""What the runtime did since the record before without a record, as (ms before this one, what):
+`runtime/pace.py` has the meaning."""
+
+
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """One atomic step of history: an input that changed the state, and its events."""
+    """One atomic step of history: an input that changed the state, and its events; and the pace of
+    the runtime since the step before, None in journals of releases that did not record it."""
 
     sequence: int
     now_ms: int
     input: Input
     events: "tuple[AnyEvent, ...]"  # looked up when the first journal is read
+    pace: Pace | None = None
 
 
 def register_events(*kinds: type[Event]) -> None:

@@ -62,7 +62,7 @@ def thin(record: Record) -> Record | None:
         shorter = _EVENTS.get(type(event))
         if shorter is not None:
             events.append(shorter(event))
-    return Record(record.sequence, record.now_ms, given, tuple(events))
+    return Record(record.sequence, record.now_ms, given, tuple(events), record.pace)
 
 
 def _groups(tasks: tuple[TaskGroup, ...]) -> tuple[TaskGroup, ...]:

@@ -80,7 +80,7 @@ class HeartbeatRounds:
             container: name for name, node in state.nodes.items() for container in node.containers
         }
         self._grew = self._restless = bool(state.nodes)
-        self._thorough_ms = 0  # not to be thorough again before
+        self.thorough_ms = 0  # not to be thorough again before
         self._owed = False  # thorough rounds
         self._fruitless: dict[Group | int, None] = {}
 
@@ -200,13 +200,13 @@ class HeartbeatRounds:
 
     def due(self, now_ms: int) -> bool:
         """Whether rounds are due: something has happened, or an interval is over."""
-        return self._restless or (self._owed and now_ms >= self._thorough_ms)
+        return self._restless or (self._owed and now_ms >= self.thorough_ms)
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """When rounds are due without further events; None if never."""
         if self._restless:
             return now_ms
-        return self._thorough_ms if self._owed else None
+        return self.thorough_ms if self._owed else None
 
     def rounds(self, now_ms: int, beat: Beat) -> Generator[None]:
         """Let nodes beat until a round changes nothing; yields after each beat.
@@ -215,9 +215,9 @@ class HeartbeatRounds:
         """
         candidates = self._candidates
         happened, self._restless = self._restless, False
-        thorough = (self._owed or happened) and now_ms >= self._thorough_ms
+        thorough = (self._owed or happened) and now_ms >= self.thorough_ms
         if thorough:
-            self._thorough_ms = now_ms + self._interval_ms
+            self.thorough_ms = now_ms + self._interval_ms
             candidates.reconsider_reservations()
         everywhere = thorough or self._grew or not candidates.wishes.waiting
         self._grew = False

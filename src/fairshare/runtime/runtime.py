@@ -27,6 +27,7 @@ from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
 from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
+from fairshare.runtime.pace import Pacing
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.tidying import Tidying
@@ -93,6 +94,8 @@ class Runtime:
         self._eventful = True  # since the deadline was found
         self._deadline_ms: int | None = None
         self._settling: Generator[None] | None = None
+        self._pacing = Pacing()
+        self._recorded_ms = 0
         self._pending: list[Record] = []
         self._steps: list[Step] = []
 
@@ -115,6 +118,8 @@ class Runtime:
         self._timers = Timers(self.manager.state, self._unused_expiry_ms)
         self._eventful = True
         self._settling = None
+        self._pacing = Pacing()
+        self._recorded_ms = self._now_ms
         return self.position
 
     def reconcile(self, now_ms: int) -> list[Step]:
@@ -139,6 +144,7 @@ class Runtime:
         is one) means that nothing was ordered, and the state in memory is ahead of the journal or
         contradicts itself: the caller must stop.
         """
+        self._pacing.fed(max(now_ms, self._now_ms))
         self._take(now_ms, inputs)
         return self._finish()
 
@@ -185,7 +191,10 @@ class Runtime:
         events = self.manager.handle(self._now_ms, given, following)
         if events:
             self._sequence += 1
-            record = Record(self._sequence, self._now_ms, given, events)
+            now_ms, pacing = self._now_ms, self._pacing
+            pace = pacing.taken(now_ms, self._recorded_ms) if pacing.pending else ()
+            self._recorded_ms = now_ms
+            record = Record(self._sequence, now_ms, given, events, pace)
             self.journal.append(record)
             self._pending.append(record)
         return events
@@ -241,18 +250,24 @@ class Runtime:
         given = UpdateShares()
         events = self._decide(given)
         self._note(events)
+        if not events:
+            self._pacing.updated(self._now_ms)
         return [(given, events)] if events else []
 
     def _settle(self, now_ms: int, enough: Enough | None = None) -> None:
         now_ms = self._now_ms = max(now_ms, self._now_ms)
+        self._pacing.settled(now_ms)
         if self._settling is None:
             if not self._eventful and (self._deadline_ms is None or now_ms < self._deadline_ms):
                 return
             self._settling = self._settlement(now_ms)
-        for _ in self._settling:
+        for beats, _ in enumerate(self._settling, 1):
             if enough is not None and enough():
+                self._pacing.left(now_ms, beats, recorded=self._recorded_ms == now_ms)
                 return
         self._settling = None
+        if self._recorded_ms != now_ms:
+            self._pacing.finished(now_ms, begun_ms=self._recorded_ms)
 
     def _settlement(self, now_ms: int) -> Generator[None]:
         """All that is due at an instant; yields after each beat. Later ones go on with its rounds,
@@ -282,7 +297,10 @@ class Runtime:
                 self._update()
             if not self._beats.due(now_ms):
                 break
+            thorough_ms = self._beats.thorough_ms
             yield from self._beats.rounds(now_ms, self._beat)
+            if self._beats.thorough_ms != thorough_ms:
+                self._pacing.quiet(NodeBeat, now_ms)
             if self._beats.disturbed or not scheduler.update_due():
                 break
         self._eventful = self._beats.disturbed
@@ -321,6 +339,8 @@ class Runtime:
         if events:
             self._steps.append((given, events))
             self._note(events)
+        else:
+            self._pacing.quiet(type(given), self._now_ms)
         return events
 
     def _beat(self, node: str) -> tuple[Event, ...]:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -22,7 +23,9 @@ from fairshare.model.inputs import (
     Input,
     LoadConfiguration,
     MasterRegistered,
+    UpdateShares,
 )
+from fairshare.runtime.pace import FED
 from fairshare.runtime.runtime import Observer, Runtime
 from fairshare.simulate.world import ENDED, GRANTED, REGISTERED, STARTED, Entry, Fact, World
 from fairshare.simulate.world_engine import WorldEngine
@@ -34,6 +37,8 @@ LATEST_MS: Final = 20
 """The most that a timer is taken to be late; a later record has another cause."""
 
 _NO_NUMBER: Final = 1 << 62
+_WHOLE: Final = (-1, 0)
+"""A turn that was not left."""
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -64,10 +69,12 @@ class Rerun:
     out; None: the history's own. `observers` see each record. A world with an origin needs a
     manager of it; new settings come there as at a restart of the server.
 
-    What is due is done at once, as by a machine that is never busy. With `late` the scheduler's
-    timers fire as late as they did in the history. `pauses` are further ones than the world knows,
-    such as the start of a server, which grants nothing before it has taken stock, and moments at
-    which the machine held it up between two beats of nodes.
+    What is due is done at once, as by a machine that is never busy. With `paced` the server does
+    everything when it did, as far as its records say: with other settings it is late by LATEST_MS
+    at most. With `late` the scheduler's timers fire as late as they did in the history. `pauses`
+    are further ones than the world knows, such as the start of a server, which grants nothing
+    before it has taken stock, and moments at which the machine held it up between two beats of
+    nodes.
     """
 
     def __init__(
@@ -80,6 +87,7 @@ class Rerun:
         unused_expiry_ms: int | None = None,
         late: bool = False,
         pauses: Sequence[Pause] = (),
+        paced: bool = False,
         observers: Sequence[Observer] = (),
     ) -> None:
         self.manager = manager
@@ -97,6 +105,8 @@ class Rerun:
         self._granted_before = 0  # before this instant
         self._idle_since_ms = world.begin_ms
         self._late = late
+        self._pace = world.pace if paced else None
+        self._latest_ms = LATEST_MS if settings is not None else _NO_NUMBER
         self._over: set[Pause] = set()
         self._pauses = (*(Pause(*span) for span in world.pauses), *pauses)
         self.engine = WorldEngine(world, self._after, self._cancelled.add)
@@ -130,6 +140,8 @@ class Rerun:
                 self._push(entry.at_ms, entry.number, entry.turn, entry.input)
         for fact in world.facts:
             self._happened(fact)
+        for at_ms in self._pace.updates if self._pace is not None and settings is None else ():
+            self._push(at_ms, _NO_NUMBER, 0, UpdateShares())
 
     def run(self, until_ms: int | None = None) -> None:
         """Run to the end, or up to and with an instant; may be called again, and then goes on.
@@ -157,8 +169,14 @@ class Rerun:
             self._go()
 
     def _deadline_ms(self) -> int | None:
-        """When a timer of the scheduler fires."""
+        """When a timer of the scheduler fires, or a turn goes on that was left."""
         deadline_ms = self.runtime.next_deadline_ms()
+        if self._pace is not None and deadline_ms is not None:
+            due_ms = max(deadline_ms, self.now_ms + self.runtime.unsettled)
+            wakes = self._pace.wakes
+            at = bisect_left(wakes, due_ms)
+            near = at < len(wakes) and wakes[at] - due_ms <= self._latest_ms
+            return wakes[at] if near else due_ms
         return None if deadline_ms is None else self._late_ms(max(deadline_ms, self.now_ms))
 
     def _late_ms(self, due_ms: int) -> int:
@@ -197,20 +215,28 @@ class Rerun:
         """Handle one instant."""
         turns = self._due()
         if not turns:
-            self._decide(())
+            self._decide((), 0)
             return
         while turns:
-            for inputs in turns:
+            for turn, inputs in turns:
                 for given in inputs:
                     if type(given) is ContainerExited:
                         self.engine.ended(given.container)
                     elif type(given) is ContainerStarted:
                         self._happened((STARTED, given.container))
-                self._decide(inputs)
+                self._decide(inputs, turn)
             turns = self._due()
 
-    def _decide(self, inputs: Sequence[Input]) -> None:
+    def _decide(self, inputs: Sequence[Input], turn: int) -> None:
         """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
+        beats, since = self._pace.left.get(self.now_ms, _WHOLE) if self._pace else _WHOLE
+        if beats == FED:
+            self.runtime.feed(self.now_ms, inputs)
+            return
+        if beats > 0 and turn >= since:
+            asked = count(1)
+            self.runtime.turn(self.now_ms, inputs, lambda: next(asked) >= beats)
+            return
         pause = self._pause(self.now_ms)
         if pause is None:
             self.runtime.turn(self.now_ms, inputs)
@@ -222,16 +248,16 @@ class Rerun:
         else:
             self.runtime.feed(self.now_ms, inputs)
 
-    def _due(self) -> list[list[Input]]:
-        """The inputs that are due, divided into turns."""
-        turns: list[list[Input]] = []
+    def _due(self) -> list[tuple[int, list[Input]]]:
+        """The inputs that are due, divided into turns, with the number of each."""
+        turns: list[tuple[int, list[Input]]] = []
         last: int | None = None
         while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
             _, number, _, turn, given = heappop(self._heap)
             if turns and turn == last and number != _NO_NUMBER:
-                turns[-1].append(given)
+                turns[-1][1].append(given)
             else:
-                turns.append([given])
+                turns.append((turn, [given]))
             last = turn
         return turns
 

@@ -82,6 +82,19 @@ class Origin(msgspec.Struct, frozen=True):
     manager: Callable[[], ResourceManager]
 
 
+class Pace(msgspec.Struct, frozen=True):
+    """When a server did anything, ascending: each record, and what it did without one.
+
+    In `left` are the turns that ended before all nodes had beaten: by their instant after how many
+    beats (0: inputs were only fed), and the last turn of inputs that came before, 0 if none did. At
+    the instants of `updates` shares were updated without an effect.
+    """
+
+    wakes: tuple[int, ...]
+    left: dict[int, tuple[int, int]]
+    updates: tuple[int, ...]
+
+
 class World(msgspec.Struct, frozen=True):
     """A history without its decisions; and its grants, which a simulation can be held against.
 
@@ -117,6 +130,8 @@ class World(msgspec.Struct, frozen=True):
     """When the runtime first did something by itself; a server takes stock before that."""
     timers: tuple[int, ...] = ()
     """When timers of the scheduler fired: on a real machine a little later than they wanted."""
+    pace: Pace | None = None
+    """How the machine ran; None in journals of releases that did not record it."""
     censored: int = 0
     drivers: int = 0
     nodes: int = 0

@@ -34,6 +34,11 @@ def after(beats):
     return enough
 
 
+def decisions(records):
+    """Records without the pace of their runtime, which says when it was left."""
+    return [(one.sequence, one.now_ms, one.input, one.events) for one in records]
+
+
 def grants(records):
     return [event for record in records for event in record.events
             if isinstance(event, ContainerAllocated)]  # fmt: skip
@@ -160,7 +165,7 @@ def test_slices_decide_the_same_as_one_turn_while_nothing_comes_in_between(make_
         inputs = [random_input(chance, whole) for _ in range(3)]
         whole.runtime.turn(now_ms, inputs)
         in_slices(sliced, now_ms, inputs, chance.randrange(1, 4))
-        assert sliced.records == whole.records
+        assert decisions(sliced.records) == decisions(whole.records)
         assert sliced.runtime.next_deadline_ms() == whole.runtime.next_deadline_ms()
 
 

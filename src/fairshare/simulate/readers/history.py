@@ -54,6 +54,7 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.resources import ResourceTypes
+from fairshare.runtime.pace import QUIET, UPDATED
 from fairshare.simulate.world import (
     ENDED,
     GRANTED,
@@ -64,6 +65,7 @@ from fairshare.simulate.world import (
     Grant,
     Life,
     Origin,
+    Pace,
     Task,
     World,
 )
@@ -170,6 +172,11 @@ class _Reader:
         self._apart = True
         self._nodes: set[str] = set()
         self._timers: list[int] = []
+        self._paced = False
+        self._wakes: set[int] = set()
+        self._left: dict[int, tuple[int, int]] = {}
+        self._updates: list[int] = []
+        self._turn_ms = -1  # when the last turn of inputs came
         self._pauses: list[tuple[int, int]] = []
         self._paused_ms: int | None = None
         self._origin: Origin | None = None
@@ -212,6 +219,7 @@ class _Reader:
         if self._first_ms is None:
             self._first_ms = now_ms
         kind = type(given)
+        self._pace(record)
         if kind in OWN or now_ms != self._now_ms:
             self._apart = True
         if kind in OWN and self._decided_ms is None:
@@ -227,12 +235,27 @@ class _Reader:
         if kind not in OWN:
             if self._apart:
                 self._turn += 1
+                self._turn_ms = now_ms
                 self._apart = False
             if kind not in LEFT_OUT or self._has_left(given):
                 self._entries.append(self._entry(record))
         self._see(given, record)
         for event in record.events:
             self._observe(event, record)
+
+    def _pace(self, record: Record) -> None:
+        """Take what a record says of the machine."""
+        self._wakes.add(record.now_ms)
+        if record.pace is None:
+            return
+        self._paced = True
+        for before_ms, what in record.pace:
+            at_ms = record.now_ms - before_ms
+            self._wakes.add(at_ms)
+            if what == UPDATED:
+                self._updates.append(at_ms)
+            elif what != QUIET:
+                self._left[at_ms] = (what, self._turn if self._turn_ms == at_ms else 0)
 
     def _has_left(self, given: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
@@ -365,6 +388,9 @@ class _Reader:
             pauses=tuple(self._pauses),
             decided_ms=self._decided_ms,
             timers=tuple(self._timers),
+            pace=Pace(tuple(sorted(self._wakes)), self._left, tuple(self._updates))
+            if self._paced
+            else None,
             censored=censored,
             drivers=len(self._masters),
             nodes=len(self._nodes),
@@ -443,7 +469,9 @@ class _Estimates:
         until_ms = now_ms if seen.decided_ms is None else seen.decided_ms
         known_ms = self._known_ms(seen)
         ran_ms = max(0, until_ms - began_ms) + SURVIVED_MS
-        return Life(start_ms or 0, max(known_ms, ran_ms), censored=True, **common)
+        if start_ms is None:  # not by then
+            start_ms = max(0, until_ms - began_ms) + 1
+        return Life(start_ms, max(known_ms, ran_ms), censored=True, **common)
 
     def _known_ms(self, seen: _Seen) -> int:
         task = seen.task

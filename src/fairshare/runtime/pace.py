@@ -1,0 +1,94 @@
+"""Owns the pace of a runtime: what records do not say of the machine that it ran on.
+
+Decisions follow from the inputs, their instants, and a little more: when a deadline was met that
+had no effect but to set the next one, and after how many beats a turn ended because it was enough.
+Both are noted here, and the next record takes them along, so that `fairshare plan` can simulate a
+history exactly. An idle cluster still records nothing: of each kind only the last instant counts.
+
+Knows no clock, and not what is decided.
+"""
+
+from typing import Final
+
+from fairshare.journal.record import Pace
+
+QUIET: Final = -1
+"""A turn without a record: something was due, or a turn that had been left was finished."""
+
+UPDATED: Final = -2
+"""Shares were updated before an input that was refused."""
+
+FED: Final = 0
+"""Inputs were only fed. Numbers above are the beats after which a turn was left."""
+
+
+class Pacing:
+    """The pace since the last record.
+
+    `pending` says whether the next record has anything to take along.
+    """
+
+    __slots__ = ("_fed_ms", "_left", "_open", "_quiet", "_updated_ms", "pending")
+
+    def __init__(self) -> None:
+        self.pending = False
+        self._quiet: dict[object, int] = {}
+        self._left: list[tuple[int, int]] = []
+        self._open = False  # whether the last of them has not been finished, and nothing recorded
+        self._fed_ms: int | None = None
+        self._updated_ms: int | None = None
+
+    def fed(self, now_ms: int) -> None:
+        """Inputs are fed at an instant, and nothing else is done."""
+        self.settled(now_ms)
+        self._fed_ms = now_ms
+
+    def settled(self, now_ms: int) -> None:
+        """All that is due is done, or more is fed."""
+        if self._fed_ms is not None and self._fed_ms < now_ms:
+            self._left.append((self._fed_ms, FED))
+            self.quiet(FED, now_ms)
+        self._fed_ms = None
+
+    def quiet(self, kind: object, now_ms: int) -> None:
+        """Something of a kind was done without an event."""
+        self._quiet[kind] = now_ms
+        self.pending = True
+
+    def updated(self, now_ms: int) -> None:
+        """Shares were updated before inputs of which nothing came."""
+        self._updated_ms = now_ms
+        self.pending = True
+
+    def left(self, now_ms: int, beats: int, *, recorded: bool) -> None:
+        """A turn is left after some beats; whether it has recorded anything."""
+        if self._open and not recorded:
+            at_ms, before = self._left.pop()
+            self._left.append((at_ms, before + beats))
+        else:
+            self._left.append((now_ms, beats))
+        self._open = self.pending = True
+
+    def finished(self, now_ms: int, *, begun_ms: int) -> None:
+        """What was left is finished without a record; what began it was at `begun_ms`."""
+        if not self._open:
+            return
+        self._open = False
+        if self._left[-1][0] == begun_ms:
+            self._left.append((now_ms, QUIET))
+        else:
+            self._left.pop()
+
+    def taken(self, now_ms: int, recorded_ms: int) -> Pace:
+        """The pace for a record at an instant, as instants before it; `recorded_ms` is that of the
+        record before."""
+        left = [(now_ms - at_ms, beats) for at_ms, beats in self._left if at_ms < now_ms]
+        quiet = {at_ms for at_ms in self._quiet.values() if recorded_ms < at_ms < now_ms}
+        left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
+        if self._updated_ms is not None and recorded_ms < self._updated_ms < now_ms:
+            left.append((now_ms - self._updated_ms, UPDATED))
+        self._quiet.clear()
+        self._left.clear()
+        self._open = self.pending = False
+        self._updated_ms = None
+        return tuple(sorted(left, reverse=True))
