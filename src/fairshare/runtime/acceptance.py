@@ -12,7 +12,7 @@ import msgspec
 
 from fairshare.errors import UndecidedError
 from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.model.inputs import ContainerExited, ContainerStarted, Input, SubmitApplication
 
 GREATEST: Final = 2**53
 """The greatest whole number that an input may hold, up or down: readers of JSON know larger ones
@@ -25,23 +25,41 @@ _GREATEST_CONTAINER: Final = 2**63 - 1
 
 _IDENTIFIERS: Final = frozenset(("container", "containers", "application", "applications"))
 _MOST_OF: Final = {"number": GREATEST_APPLICATION}
+_WIDE: Final = (b"\xcf", b"\xd3")
+"""How MessagePack marks whole numbers of 64 bits, without and with a sign."""
+
 _WITHOUT_NUMBERS: Final = frozenset((str, bytes, bool, float, type(None)))
 
 
-def refusal_of(given: Input, encode: Callable[[Input], object]) -> RequestRefused | None:
-    """The reason to refuse an input: a number is out of range, or it cannot be recorded."""
+def refusal_of(given: Input, encode: Callable[[Input], bytes]) -> RequestRefused | None:
+    """The reason to refuse an input: a number is out of range, or it cannot be recorded.
+
+    `encode` writes MessagePack, which marks each number of more than 32 bits with one of two bytes:
+    where neither occurs, no number is out of range, and none is looked for.
+    """
     if _is_plain_report(given):
         return None
+    unrecordable: Exception | None = None
+    try:
+        encoded = encode(given)
+    except Exception as error:
+        unrecordable = error
+    else:
+        if not (_WIDE[0] in encoded or _WIDE[1] in encoded or _has_lower_limit(given)):
+            return None
     found = _out_of_range(given)
     if found is not None:
         place, wrong = found
         return _refused(given, "number-out-of-range", f"{place} is out of range: {wrong}")
-    try:
-        encode(given)
-    except Exception as error:
-        words = f"this cannot be recorded, and so is not done: {error}"
+    if unrecordable is not None:
+        words = f"this cannot be recorded, and so is not done: {unrecordable}"
         return _refused(given, "not-recordable", words)
     return None
+
+
+def _has_lower_limit(given: Input) -> bool:
+    """Whether it has a number whose limit 32 bits may exceed: that of a new application."""
+    return type(given) is SubmitApplication and given.number is not None
 
 
 def _is_plain_report(given: Input) -> bool:

@@ -165,6 +165,25 @@ def test_a_number_out_of_range_is_refused_with_its_place(served, given, place):
     assert len(served.records) == records
 
 
+@pytest.mark.parametrize(("most", "beyond"), [(2**53, 2**53 + 1), (-(2**53), -(2**53) - 1)])
+def test_the_greatest_number_is_accepted_and_the_next_one_is_not(served, most, beyond):
+    expires = ChangeLifetime(1, most)
+    ((_, events), *_) = served.runtime.feed(11_000, [expires])
+    assert "number-out-of-range" not in [getattr(one, "code", "") for one in events]
+    event = refusal(served.runtime.feed(11_000, [ChangeLifetime(1, beyond)]))
+    assert event.code == "number-out-of-range"
+
+
+def test_a_text_whose_bytes_look_like_those_of_large_numbers_is_accepted(served):
+    encode = msgspec.msgpack.encode
+    name = "\u03cf, \u04c0"  # their bytes begin like MessagePack's numbers of 64 bits
+    given = SubmitApplication("ann", queue="root.a", name=name)
+    assert b"\xcf" in encode(given)
+    assert b"\xd3" in encode(given)
+    ((_, events), *_) = served.runtime.feed(11_000, [given])
+    assert "number-out-of-range" not in [getattr(one, "code", "") for one in events]
+
+
 def test_a_text_that_has_no_bytes_is_refused(served):
     event = refusal(served.runtime.feed(11_000, [SubmitApplication("ann", name="\ud800")]))
     assert event.code == "not-recordable"
