@@ -106,6 +106,10 @@ class ResourceManager:
         self._starts = Starts(self._lives, self._lifetimes)
         self._goes_back = scheduler if isinstance(scheduler, GoesBack) else None
         self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
+        self._consequences: dict[type, Callable[[Step, Any], None]] = {
+            ContainerCompleted: self._lives.follow_completed,
+            ApplicationEnded: self._starts.ended,
+        }
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
             ContainerExited: self._container_exited,
@@ -206,10 +210,10 @@ class ResourceManager:
             if type(event) is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:
                     self._lives.follow_allocated(step, event)
-            elif type(event) is ContainerCompleted:
-                self._lives.follow_completed(step, event)
-            elif type(event) is ApplicationEnded and self._state.dependents:
-                self._starts.ended(event.application)
+                continue
+            follow = self._consequences.get(type(event))
+            if follow is not None:
+                follow(step, event)
         return len(events)
 
     # Nodes and configuration.

@@ -12,6 +12,7 @@ from fairshare.manager.lifetimes import Lifetimes
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationDeferred,
+    ApplicationEnded,
     ApplicationState,
     ContainerCompleted,
     ExitCode,
@@ -70,9 +71,10 @@ class Starts:
         if start is not None:
             self._look(step, application, start)
 
-    def ended(self, number: ApplicationId) -> None:
+    def ended(self, step: Step, event: ApplicationEnded) -> None:
         """An application has ended: `resume` looks at those that wait for it."""
-        self.awaited += self._state.dependents.get(number, ())
+        if self._state.dependents:
+            self.awaited += self._state.dependents.get(event.application, ())
 
     def resume(self, step: Step) -> None:
         """Look at the applications that waited for one that has ended in this step."""

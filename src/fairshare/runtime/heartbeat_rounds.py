@@ -65,8 +65,11 @@ Beat = Callable[[str], Sequence[Event]]
 _ROUNDS_IN_VAIN = 8
 """How many rounds in a row may change something without a grant; the rest waits an interval."""
 
-_QUIET = frozenset((ContainerLaunched, ContainerRunning, RequestRefused))
-"""Events after which nothing can be granted that could not be granted before."""
+_QUIET = frozenset(
+    (ContainerAllocated, ContainerLaunched, ContainerRunning, OffersCounted, RequestRefused)
+)
+"""Events after which nothing can be granted that could not be granted before, unless a container
+was reserved."""
 
 
 class HeartbeatRounds:
@@ -75,7 +78,7 @@ class HeartbeatRounds:
     def __init__(self, state: State, interval_ms: int) -> None:
         self._interval_ms = interval_ms
         self._candidates = Candidates(state)
-        self._effects = self._rare_effects()
+        self._effects = self._effects_of_kinds()
         self._node_of: dict[ContainerId, str] = {
             container: name for name, node in state.nodes.items() for container in node.containers
         }
@@ -95,7 +98,9 @@ class HeartbeatRounds:
 
     def _look_at(self, events: Sequence[Event]) -> tuple[bool, bool]:
         """Whether one changes more than a grant does, and whether containers were granted."""
-        other = granted = False
+        granted = False
+        other = not _QUIET.issuperset(map(type, events))
+        effects = self._effects
         candidates = self._candidates
         for event in events:
             if type(event) is ContainerAllocated:
@@ -104,24 +109,17 @@ class HeartbeatRounds:
                 self._node_of[event.container] = event.node
                 candidates.stale_nodes[event.node] = None
                 candidates.stale_applications[event.application] = None
-            elif type(event) is ContainerCompleted:
-                other = True
-                node = self._node_of.pop(event.container)
-                candidates.stale_nodes[node] = candidates.touched[node] = None
-            elif type(event) is OffersCounted:
-                candidates.wishes.passed_by(event.application)
-            elif type(event) not in _QUIET:
-                other = True
-                effect = self._effects.get(type(event))
-                if effect is not None:
-                    effect(event)
+                continue
+            effect = effects.get(type(event))
+            if effect is not None:
+                effect(event)
         if other:
             self._fruitless.clear()  # nodes that beat without effect may be useful again
         return other, granted
 
-    def _rare_effects(self) -> dict[type, Callable[[Any], None]]:
-        """What follows from rarer events. Of all others (a setting, a queue, new shares) it only
-        follows that what was refused before may be granted now."""
+    def _effects_of_kinds(self) -> dict[type, Callable[[Any], None]]:
+        """What follows from events, apart from grants. Of all others (a setting, a queue, new
+        shares) it only follows that what was refused before may be granted now."""
         of_applications = (
             ApplicationAdmitted,
             ApplicationMoved,
@@ -147,7 +145,9 @@ class HeartbeatRounds:
             ApplicationsForgotten: self._forgotten,
             ReservationMoved: self._reservation_moved,
             ContainerReserved: self._reserved,
+            ContainerCompleted: self._completed,
             ContainerMarked: self._marked,
+            OffersCounted: self._passed_by,
         }
 
     def _application_changed(self, event: AttemptStarted) -> None:
@@ -173,9 +173,16 @@ class HeartbeatRounds:
     def _reserved(self, event: ContainerReserved) -> None:
         self._candidates.node_changed(event.node, touched=False)
 
+    def _completed(self, event: ContainerCompleted) -> None:
+        node = self._node_of.pop(event.container)
+        self._candidates.stale_nodes[node] = self._candidates.touched[node] = None
+
     def _marked(self, event: ContainerMarked) -> None:
         # Where preemption is lazy, its room can be had from now on.
         self._candidates.node_marked(self._node_of[event.container])
+
+    def _passed_by(self, event: OffersCounted) -> None:
+        self._candidates.wishes.passed_by(event.application)
 
     def _partitions_changed(self, event: object) -> None:
         self._candidates.partitions_changed()

@@ -37,6 +37,8 @@ class StopOrder(msgspec.Struct, frozen=True, gc=False):
 
 Order = LaunchOrder | TaskLaunch | StopOrder
 
+_CAUSES = frozenset((ContainerLaunched, ContainerCompleted))
+
 
 def nothing_extra(application: Application, master: bool) -> dict[str, str]:
     """The extra environment of a runtime without a server to call back."""
@@ -72,6 +74,8 @@ class OrderBook:
         decided (kill, release, preemption, lost node) and does.
         """
         orders: list[Order] = []
+        if _CAUSES.isdisjoint(map(type, record.events)):
+            return orders
         order: Order | None
         for event in record.events:
             if type(event) is ContainerLaunched:

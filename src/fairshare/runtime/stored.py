@@ -115,6 +115,7 @@ add(
     ResourceManager,
     "scheduler",
     derived=(
+        "_consequences",
         "_goes_back",
         "_inputs",
         "_lifetimes",

@@ -6,6 +6,7 @@ were granted that run longer far from their hosts. Knows no time.
 """
 
 from collections import deque
+from collections.abc import Sequence
 
 from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Fate
@@ -14,6 +15,7 @@ from fairshare.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerAllocated,
+    Event,
     Locality,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
@@ -21,6 +23,7 @@ from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival
 
 _AT_ONCE = Fate(0)
+_ENDS = frozenset((ApplicationEnded,))
 
 
 class ContainerOutcomes:
@@ -38,20 +41,25 @@ class ContainerOutcomes:
 
     def observe(self, record: Record) -> None:
         """Assign a new application's plans to its number, or drop those of an ended one."""
-        submitted = type(record.input) is SubmitApplication
-        arrival = self._expected.popleft() if submitted and self._expected else None
+        if type(record.input) is SubmitApplication and self._expected:
+            self._submitted(self._expected.popleft(), record.events)
+        if not self._localities and _ENDS.isdisjoint(map(type, record.events)):
+            return
         for event in record.events:
             if type(event) is ContainerAllocated:
-                if self._localities and event.application in self._localities:
+                if event.application in self._localities:
                     self._localities[event.application][event.container] = event.locality
             elif type(event) is ApplicationEnded:
                 self._arrivals.pop(event.application, None)
-                if self._localities:
-                    self._localities.pop(event.application, None)
-            elif type(event) is ApplicationSubmitted and arrival is not None:
+                self._localities.pop(event.application, None)
+
+    def _submitted(self, arrival: Arrival, events: Sequence[Event]) -> None:
+        for event in events:
+            if type(event) is ApplicationSubmitted:
                 self._arrivals[event.application] = arrival
                 if any(plan.by_locality for plan in arrival.plans):
                     self._localities[event.application] = {}
+                return
 
     def __call__(self, launch: TaskLaunch) -> Fate:
         """The fate of one container, by its task and its attempt; 0 ms without a plan."""
