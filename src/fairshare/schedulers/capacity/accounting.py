@@ -13,19 +13,10 @@ from fairshare.schedulers.capacity.queues import DRAINING, STOPPED, CapacityQueu
 
 
 def charge(
-    state: CapacityCluster,
-    leaf: CapacityQueue,
-    user: str,
-    label: str,
-    amount: Resource,
-    *,
-    place_later: bool = False,
+    state: CapacityCluster, leaf: CapacityQueue, user: str, label: str, amount: Resource
 ) -> None:
     """Add an amount (negative: subtract) to the use of a leaf, its ancestors and a user on a
-    partition.
-
-    The queues' keys are moved at once, unless the caller does it later (`place_later`).
-    """
+    partition."""
     for queue in leaf.path:
         share = queue.shares[label]
         if len(amount) == 2:  # written out, as in `ClusterState._use`
@@ -33,8 +24,8 @@ def charge(
             share.used = (a + amount[0], b + amount[1])
         else:
             share.used = add(share.used, amount)
-        if share.entry is not None and not place_later:
-            orders.place_child(queue, label)
+        if share.entry is not None:
+            orders.place(queue, share, label)
     leaf.users.charge(user, label, amount, state.calculator, state.total_of(label))
 
 
@@ -45,45 +36,41 @@ def use(
     node: Node,
     label: str,
     amount: Resource,
-    place_later: bool,
+    asked: Resource | None = None,
 ) -> None:
     """`charge` and `ClusterState._use` combined for a container of two resource types.
 
-    The hottest code of this package: every container passes here twice.
+    `asked`: also reduce the asks on the default partition by one container of that size, so that
+    the queues are moved once. The hottest code of this package: every container passes here twice.
     """
     memory, vcores = amount
     a, b = attempt.used
     attempt.used = (a + memory, b + vcores)
     a, b = node.available
     node.available = (a - memory, b - vcores)
-    for queue in leaf.path:
-        a, b = queue.used
-        queue.used = (a + memory, b + vcores)
-        share = queue.shares[label]
-        a, b = share.used
-        share.used = (a + memory, b + vcores)
-        if share.entry is not None and not place_later:
-            orders.place_child(queue, label)
-    leaf.users.charge(attempt.user, label, amount, state.calculator, state.totals[label])
-
-
-def ask_less(attempt: CapacityAttempt, leaf: CapacityQueue, size: Resource) -> None:
-    """Reduce the asks by one container of a size, and move the queues to where their use puts
-    them."""
-    if attempt.labelled or len(size) != 2:
-        count_pending(attempt)
+    if asked is None:
         for queue in leaf.path:
-            orders.place_child(queue, "")
-        return
-    memory, vcores = size
-    a, b = attempt.pending
-    attempt.pending = attempt.counted[""] = (a - memory, b - vcores)
-    for queue in leaf.path:
-        share = queue.shares[""]
-        a, b = share.pending
-        share.pending = (a - memory, b - vcores)
-        if queue.parent is not None:
-            orders.place_child(queue, "")
+            a, b = queue.used
+            queue.used = (a + memory, b + vcores)
+            share = queue.shares[label]
+            a, b = share.used
+            share.used = (a + memory, b + vcores)
+            if share.entry is not None:
+                orders.place(queue, share, label)
+    else:
+        less_memory, less_vcores = asked
+        a, b = attempt.pending
+        attempt.pending = attempt.counted[""] = (a - less_memory, b - less_vcores)
+        for queue in leaf.path:
+            a, b = queue.used
+            queue.used = (a + memory, b + vcores)
+            share = queue.shares[label]
+            a, b = share.used
+            share.used = (a + memory, b + vcores)
+            a, b = share.pending
+            share.pending = (a - less_memory, b - less_vcores)
+            orders.place(queue, share, label)
+    leaf.users.charge(attempt.user, label, amount, state.calculator, state.totals[label])
 
 
 def move_use(
@@ -175,8 +162,7 @@ def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
             share.pending = (a + amount[0], b + amount[1])
         else:
             share.pending = add(share.pending, amount)
-        if queue.parent is not None:
-            orders.place_child(queue, label)
+        orders.place(queue, share, label)
 
 
 def move_pending(attempt: CapacityAttempt, target: CapacityQueue) -> None:

@@ -197,7 +197,7 @@ def merge(state: CapacityCluster, leaf: CapacityQueue, before: frozenset[str]) -
         orders.refresh_use(leaf, label, state.calculator, whole, state.settings.minimum_allocation)
     leaf.reconsider()
     for label in leaf.entitled ^ before:
-        orders.place_child(leaf, label)
+        orders.place(leaf, leaf.shares[label], label)
 
 
 def _left(parent: CapacityQueue, label: str) -> float:

@@ -62,12 +62,12 @@ def _key(child: CapacityQueue, share: Share, standing: VolatileFields) -> Entry:
     return (denied, no_guarantee, 1 if use >= 1.0 else 0, priority, use, size, child.rank)
 
 
-def place_child(child: CapacityQueue, label: str) -> None:
-    """Move a child to where its use puts it, or remove it when nothing is pending below it."""
+def place(child: CapacityQueue, share: Share, label: str) -> None:
+    """Move a child on a partition, of which this is its share, to where its use puts it; remove it
+    when nothing is pending below it."""
     parent = child.parent
     if parent is None:
         return
-    share = child.shares[label]
     old = share.entry
     if any(share.pending):
         standing = share.standing

@@ -277,14 +277,10 @@ class CapacityState(CapacityCluster):
             accounting.count_pending(attempt)
         else:
             self._consider(attempt)
-            ask = key.anywhere
-            self._granting = True  # keys are moved once, after the asks are reduced too
+            self._served_ask = key.anywhere
             super()._container_allocated(now_ms, event)
-            self._granting = False
-            if self._to_place and ask is not None:
-                self._to_place = False
-                accounting.ask_less(attempt, leaf, ask.resource)
-            else:
+            if self._served_ask is not None:
+                self._served_ask = None
                 accounting.count_pending(attempt)
             if leaf.policy == "fair":
                 accounting.measure(attempt)
@@ -346,12 +342,14 @@ class CapacityState(CapacityCluster):
             super()._use(attempt, node, resource)
             return
         label = self.partition_of.get(node.name, "") if self.partition_of else ""
-        later = self._to_place = self._granting and not label
-        if len(resource) == 2:
-            accounting.use(self, leaf, attempt, node, label, resource, later)
-        else:
+        if len(resource) != 2:
             super()._use(attempt, node, resource)
-            accounting.charge(self, leaf, attempt.user, label, resource, place_later=later)
+            accounting.charge(self, leaf, attempt.user, label, resource)
+            return
+        ask, asked = self._served_ask, None
+        if ask is not None and not label and not attempt.labelled:
+            self._served_ask, asked = None, ask.resource
+        accounting.use(self, leaf, attempt, node, label, resource, asked)
 
     def _leaving(self, attempt: CapacityAttempt, node: Node, event: ContainerCompleted) -> None:
         containers.will_shrink(self, attempt, node)
