@@ -50,10 +50,9 @@ from fairshare.web.actors import check_account
 from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.cluster import metrics_of
 from fairshare.web.yarn.filters import MOST_MS, Filter, select
 from fairshare.web.yarn.gateway import LiveGateway
-from fairshare.web.yarn.nodes import all_nodes
+from fairshare.web.yarn.nodes import all_nodes, node_states
 from fairshare.web.yarn.submission_checks import NO_RESERVATIONS, denial_of
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
@@ -287,17 +286,17 @@ class Clients:
 
     async def metrics(self, caller: Caller, request: Any) -> Any:
         """getClusterMetrics: the numbers of nodes by state."""
-        found = metrics_of(self._gateway)
+        nodes = node_states(self._gateway)
         answer = GetClusterMetricsResponseProto()
         metrics = answer.cluster_metrics
-        metrics.num_node_managers = found.totalNodes
-        metrics.num_decommissioned_nms = found.decommissionedNodes
-        metrics.num_active_nms = found.activeNodes
-        metrics.num_lost_nms = found.lostNodes
-        metrics.num_unhealthy_nms = found.unhealthyNodes
-        metrics.num_rebooted_nms = found.rebootedNodes
-        metrics.num_decommissioning_nms = found.decommissioningNodes
-        metrics.num_shutdown_nms = found.shutdownNodes
+        metrics.num_node_managers = sum(nodes.values())
+        metrics.num_decommissioned_nms = nodes["DECOMMISSIONED"]
+        metrics.num_active_nms = nodes["RUNNING"]
+        metrics.num_lost_nms = nodes["LOST"]
+        metrics.num_unhealthy_nms = nodes["UNHEALTHY"]
+        metrics.num_rebooted_nms = nodes["REBOOTED"]
+        metrics.num_decommissioning_nms = nodes["DECOMMISSIONING"]
+        metrics.num_shutdown_nms = nodes["SHUTDOWN"]
         return answer
 
     async def nodes(self, caller: Caller, request: Any) -> Any:

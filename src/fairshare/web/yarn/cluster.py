@@ -2,16 +2,16 @@
 (Hadoop: RMWebServices)."""
 
 import platform
-from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare import __version__
-from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.documents import Document, Steps
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.applications import Application
-from fairshare.model.resources import Resource, add, subtract, total
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.web.slices import made_in_slices
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of
@@ -160,21 +160,23 @@ async def show_overview(request: Request, caller: Caller) -> Answer:
 
 
 async def show_metrics(request: Request, caller: Caller) -> Answer:
-    """GET /metrics."""
-    return Answer(metrics_of(gateway_of(request)), "clusterMetrics")
+    """GET /metrics: each application counts as it is when its turn comes."""
+    return Answer(await metrics_of(gateway_of(request)), "clusterMetrics")
 
 
-def metrics_of(gateway: Gateway) -> ClusterMetrics:
-    """The present metrics of the cluster."""
+async def metrics_of(gateway: Gateway) -> ClusterMetrics:
+    """The metrics of the cluster, made in slices."""
+    return await made_in_slices(_metrics_in_steps(gateway))
+
+
+def _metrics_in_steps(gateway: Gateway) -> Steps[ClusterMetrics]:
     state = gateway.scheduler.state
-    size = len(state.none)
-    active = [a for a in state.applications.values() if a.attempt.active]
-    lives = Counts(gateway, state.applications.values())
-    reserved = [r for a in active for r in a.attempt.reservations.values()]
-    kept = total((r.resource for r in reserved), size)
+    counts = Counts(gateway)
+    for application in tuple(state.applications.values()):
+        counts.count(application)
+        yield
+    kept, pending = counts.reserved, counts.pending_resource
     allocated = state.used
-    waiting = [key.anywhere for a in active for key in a.attempt.asks.wanting if key.anywhere]
-    pending = total((a.attempt.asks.pending for a in active), size)
     containers = sum(len(node.containers) for node in state.nodes.values())
     across = gateway.yarn.counts_partitions
     offered, taken = gateway.yarn.default_partition(state)
@@ -187,12 +189,12 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
         return resource_info(state.types, resource) if across else UNSET
 
     return ClusterMetrics(
-        appsSubmitted=lives.submitted,
-        appsCompleted=lives.completed,
-        appsPending=lives.pending,
-        appsRunning=lives.running,
-        appsFailed=lives.failed,
-        appsKilled=lives.killed,
+        appsSubmitted=counts.submitted,
+        appsCompleted=counts.completed,
+        appsPending=counts.pending,
+        appsRunning=counts.running,
+        appsFailed=counts.failed,
+        appsKilled=counts.killed,
         reservedMB=kept[0],
         availableMB=available[0],
         allocatedMB=allocated[0],
@@ -202,8 +204,8 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
         allocatedVirtualCores=allocated[1],
         pendingVirtualCores=pending[1],
         containersAllocated=containers,
-        containersReserved=len(reserved),
-        containersPending=sum(ask.count for ask in waiting),
+        containersReserved=counts.reservations,
+        containersPending=counts.pending_containers,
         totalMB=sums[0],
         utilizedMB=0,
         totalVirtualCores=sums[1],
@@ -223,7 +225,7 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
         totalUsedResourcesAcrossPartition=info(add(allocated, kept)),
         totalClusterResourcesAcrossPartition=info(state.total),
         totalReservedResourcesAcrossPartition=info(kept),
-        totalAllocatedContainersAcrossPartition=containers + len(reserved) if across else 0,
+        totalAllocatedContainersAcrossPartition=containers + counts.reservations if across else 0,
         crossPartitionMetricsAvailable=across,
         rmEventQueueSize=0,
         schedulerEventQueueSize=0,
@@ -231,26 +233,46 @@ def metrics_of(gateway: Gateway) -> ClusterMetrics:
 
 
 class Counts:
-    """The applications by state. Refused ones do not count."""
+    """What is counted in applications: refused ones have no state, inactive ones no resources."""
 
-    def __init__(self, gateway: Gateway, applications: Iterable[Application]) -> None:
+    def __init__(self, gateway: Gateway) -> None:
+        self._history = gateway.attempt_history
+        none = gateway.scheduler.state.none
         self.submitted = self.completed = self.pending = 0
         self.running = self.failed = self.killed = 0
-        for application in applications:
-            history = gateway.attempt_history.of(application.id)
-            last = history.attempt
-            if last is None:
-                continue
-            self.submitted += 1
-            word = public_state(application, history)
-            if not application.over:
-                waits = application.managed and last.master is None
-                self.pending += waits
-                self.running += not waits
-            else:
-                self.completed += word == "FINISHED"
-                self.failed += word == "FAILED"
-                self.killed += word == "KILLED"
+        self.pending_resource = self.reserved = none
+        self.pending_containers = self.reservations = 0
+
+    def count(self, application: Application) -> None:
+        """Add one."""
+        self._count_state(application)
+        attempt = application.attempt
+        if not attempt.active:
+            return
+        if attempt.asks.wanting:
+            self.pending_resource = add(self.pending_resource, attempt.asks.pending)
+            self.pending_containers += sum(
+                key.anywhere.count for key in attempt.asks.wanting if key.anywhere
+            )
+        for reservation in attempt.reservations.values():
+            self.reserved = add(self.reserved, reservation.resource)
+            self.reservations += 1
+
+    def _count_state(self, application: Application) -> None:
+        history = self._history.of(application.id)
+        last = history.attempt
+        if last is None:
+            return
+        self.submitted += 1
+        if not application.over:
+            waits = application.managed and last.master is None
+            self.pending += waits
+            self.running += not waits
+            return
+        word = public_state(application, history)
+        self.completed += word == "FINISHED"
+        self.failed += word == "FAILED"
+        self.killed += word == "KILLED"
 
 
 def _utilization(gateway: Gateway) -> tuple[int, int, int]:

@@ -20,7 +20,7 @@ from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Rejected, identify
-from fairshare.web.yarn.cluster import metrics_of
+from fairshare.web.yarn.cluster import ClusterMetrics, metrics_of
 from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import gateway_of
 from fairshare.web.yarn.names import read_container_id
@@ -77,7 +77,8 @@ async def show_beans(request: Request) -> Response:
         content = {"result": "ERROR", "message": "query format is not as expected."}
     else:
         name = attribute.partition("::")[0] or wanted
-        content = {"beans": [bean for bean in _beans(request) if _matches(name, str(bean["name"]))]}
+        beans = _beans(await metrics_of(gateway_of(request)))
+        content = {"beans": [bean for bean in beans if _matches(name, str(bean["name"]))]}
     headers = {
         **HEADERS,
         "Access-Control-Allow-Methods": "GET",
@@ -87,8 +88,7 @@ async def show_beans(request: Request) -> Response:
     return Response(json.dumps(content, indent=2), 200, headers)
 
 
-def _beans(request: Request) -> list[dict[str, object]]:
-    metrics = metrics_of(gateway_of(request))
+def _beans(metrics: ClusterMetrics) -> list[dict[str, object]]:
     domain = "Hadoop:service=ResourceManager,name="
     return [
         {
