@@ -11,57 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
-PATIENCE_S = 60.0
 
-
-class Server:
-    """A process of `fairshare serve`, and the command line in front of it."""
+class Server(Served):
+    """A server, and the command line in front of it."""
 
     def __init__(self, path: Path) -> None:
-        self.state, self.conf = path / "state", path / "conf"
-        self.conf.mkdir()
-        (self.conf / "fair-scheduler.xml").write_text("<allocations/>")
-        self.process: subprocess.Popen[str] | None = None
+        files = {"fair-scheduler.xml": "<allocations/>"}
+        super().__init__(path / "conf", "--no-hadoop", *SMALL_MACHINE, files=files)
         self.environment = {**os.environ, "FAIRSHARE_STATE": str(self.state), "COLUMNS": "200"}
         self.environment.pop("FAIRSHARE_URL", None)
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        serve = (sys.executable, "-m", "fairshare", "serve", "--port", "0", "--no-hadoop")
-        self.process = subprocess.Popen(
-            [
-                *serve,
-                "--conf",
-                str(self.conf),
-                "--state",
-                str(self.state),
-                "--memory-mb",
-                "1024",
-                "--vcores",
-                "4",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if "listening on " in line:
-                return
-        self.end()
-        raise AssertionError("the server did not start")
-
-    def end(self, *, kill: bool = False) -> None:
-        """End it, or kill it with SIGKILL."""
-        if self.process is not None:
-            if kill:
-                self.process.kill()
-            else:
-                self.process.terminate()
-            self.process.communicate(timeout=PATIENCE_S)
-            self.process = None
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """What a verb prints."""
@@ -91,7 +51,6 @@ class Server:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     made = Server(tmp_path)
-    made.start()
     yield made
     made.end()
 
@@ -107,7 +66,7 @@ def test_what_ended_is_accounted_for_once_across_a_crash_of_the_server(server):
     shown = server.run("status", "2")
     assert "sh -c 'exit 7'" in shown
     assert "Ended" in shown
-    server.end(kill=True)
+    server.kill()
     server.start()
     bad, good = server.history(2)
     assert (good["name"], good["state"], good["exit_code"], good["tags"]) == (

@@ -1,13 +1,13 @@
 """The training of docs/jobs.md: preempted, it saves its state, and resumes when there is room."""
 
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.served import Served
 
 PAGE = Path(__file__).parents[2] / "docs/jobs.md"
 SITE = """<configuration>
@@ -34,26 +34,14 @@ QUEUES = """<allocations>
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    conf = tmp_path_factory.mktemp("conf")
-    (conf / "yarn-site.xml").write_text(SITE)
-    (conf / "fair-scheduler.xml").write_text(QUEUES)
-    (conf / "fairshare.toml").write_text("[engine]\nmemory_mb = 1024\nvcores = 1\n")
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-P", "-m", "fairshare", "serve", "--conf", conf, "--port", "0"),
-            *("--state", tmp_path_factory.mktemp("state")),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    line = server.stdout.readline()
-    assert line.startswith("listening on "), line
-    try:
-        yield line.split()[-1]
-    finally:
-        httpx.post(f"{line.split()[-1]}/api/v1/shutdown", json={"stop_containers": True})
-        server.communicate(timeout=60)
+    files = {
+        "yarn-site.xml": SITE,
+        "fair-scheduler.xml": QUEUES,
+        "fairshare.toml": "[engine]\nmemory_mb = 1024\nvcores = 1\n",
+    }
+    server = Served(tmp_path_factory.mktemp("server") / "conf", files=files)
+    yield server.url
+    server.end()
 
 
 def submitted(url, queue, **task):

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
-PATIENCE_S = 60.0
 P = "yarn.scheduler.capacity."
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -21,15 +21,15 @@ STORE = """<property><name>yarn.scheduler.configuration.store.class</name>
 """
 
 
-class Place:
-    """A configuration and a state directory; servers and commands of both."""
+class Place(Served):
+    """A server of the Capacity Scheduler, and commands for it."""
 
     def __init__(self, path: Path, store: str = "") -> None:
-        self.conf, self.state = path / "conf", path / "state"
+        self.conf = path / "conf"
         self.conf.mkdir()
         (self.conf / "yarn-site.xml").write_text(SITE.format(store=store))
         self.capacity(a=60, b=40)
-        self.process: subprocess.Popen[str] | None = None
+        super().__init__(self.conf, *SMALL_MACHINE)
 
     def capacity(self, **percents: int) -> None:
         values = {f"{P}root.queues": ",".join(percents)}
@@ -41,36 +41,6 @@ class Place:
         (self.conf / "capacity-scheduler.xml").write_text(
             f"<configuration>\n{rows}</configuration>"
         )
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
-                "--stop-containers",
-                *(
-                    "--state",
-                    str(self.state),
-                    "--port",
-                    "0",
-                    "--memory-mb",
-                    "1024",
-                    "--vcores",
-                    "4",
-                ),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline().startswith("listening on ")
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.communicate(timeout=PATIENCE_S)
-            self.process = None
 
     def __call__(self, *words: str) -> tuple[int, str]:
         """A command's exit code, and what it prints."""
@@ -88,9 +58,8 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, request: pytest.FixtureRequest):
     made = Place(tmp_path, getattr(request, "param", ""))
-    made.start()
     yield made
-    made.stop()
+    made.end()
 
 
 def test_a_refresh_takes_the_file_over_or_refuses_it_whole(place: Place) -> None:
@@ -123,7 +92,7 @@ def test_changes_by_document_outlive_the_server(place: Place) -> None:
     )
     code, reported = place(*add, "root.b:capacity=30")
     assert (code, reported) == (0, "the configuration was changed: version 2\n")
-    place.stop()
+    place.end()
     place.start()
     assert "root.lab" in place("queues", "--json")[1]
     assert place("admin", "config", "show", "lab") == (0, f"{P}root.lab.capacity=10\n")

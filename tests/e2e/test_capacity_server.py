@@ -1,10 +1,8 @@
 """A real server with the Capacity Scheduler and real containers, spoken to by the Python client."""
 
-import contextlib
 import os
 import re
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -12,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.served import PATIENCE_S, Served
 
 from fairshare.client import Client, Submission, TaskGroup
-from fairshare.client.errors import FairshareError
 from fairshare.engines.local.state import StateDirectory
 
-PATIENCE_S = 60.0
 PACKAGE = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity"
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption"
 QUEUE = "yarn.scheduler.capacity.root"
@@ -73,28 +70,10 @@ def conf(tmp_path: Path) -> Path:
 @pytest.fixture
 def client(conf: Path, tmp_path: Path) -> Iterator[Client]:
     """A client of a server of its own, with 1024 MB and 16 vcores; nothing is left of it."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            "--stop-containers",
-            *("--state", str(tmp_path / "state"), "--memory-mb", "1024", "--vcores", "16"),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), line
-        with Client(line.removeprefix("listening on ").strip()) as opened:
-            yield opened
-            with contextlib.suppress(FairshareError):
-                opened.shutdown(stop_containers=True)
-        process.communicate(timeout=PATIENCE_S)
-    finally:
-        process.kill()
-        process.communicate()
+    server = Served(conf, "--memory-mb", "1024", "--vcores", "16", state=tmp_path / "state")
+    with Client(server.url) as opened:
+        yield opened
+    server.end()
 
 
 def group(command: str, count: int = 1, memory_mb: int = 64, vcores: int = 1, **more) -> TaskGroup:

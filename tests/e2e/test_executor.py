@@ -1,9 +1,7 @@
 """`fairshare.Executor` on a real server with real containers."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -14,78 +12,32 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.hadoop.configuration import free_ports
+from tests.served import FAIR_SITE, PATIENCE_S, SMALL_MACHINE, Served
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
 from fairshare.client import Client, executor, executor_durations, executor_links
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 
-PATIENCE_S = 60.0
-SITE = """<configuration>
-  <property><name>yarn.resourcemanager.scheduler.class</name><value>
-    org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
-  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
-  <property><name>yarn.resource-types.memory-mb.increment-allocation</name><value>64</value></property>
-</configuration>
-"""
 SMALL = {"memory-mb": 64, "vcores": 1}
 
 
-class Server:
-    """A process of `fairshare serve`, which can be started again at its address."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        (self.port,) = free_ports(1)
-        self.start()
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--port", str(self.port)),
-                "--stop-containers",
-                *("--conf", str(self.directory / "conf"), "--state", str(self.directory / "state")),
-                *("--memory-mb", "1024", "--vcores", "4"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line.startswith("listening on "), line
-        self.url = line.removeprefix("listening on ").strip()
-
-    def end(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(PATIENCE_S)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("executor")
-    (directory / "conf").mkdir()
-    (directory / "conf" / "yarn-site.xml").write_text(SITE)
-    (directory / "conf" / "fair-scheduler.xml").write_text(
-        '<allocations><queue name="a"/></allocations>'
-    )
-    found = Server(directory)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that starts again at its address."""
+    files = {
+        "yarn-site.xml": FAIR_SITE,
+        "fair-scheduler.xml": '<allocations><queue name="a"/></allocations>',
+    }
+    (port,) = free_ports(1)
+    conf = tmp_path_factory.mktemp("executor") / "conf"
+    found = Served(conf, "--port", str(port), *SMALL_MACHINE, files=files)
     yield found
-    with contextlib.suppress(Exception), Client(found.url) as client:
-        client.shutdown(stop_containers=True)
-        found.process.wait(PATIENCE_S)
-    if found.process.poll() is None:
-        found.process.kill()
-        found.process.wait()
-    assert found.process.stdout is not None
-    found.process.stdout.close()
+    found.end()
 
 
 @pytest.fixture
-def pool(server: Server) -> Iterator[fairshare.Executor]:
+def pool(server: Served) -> Iterator[fairshare.Executor]:
     with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
         yield pool
 
@@ -300,7 +252,7 @@ def test_the_examples_of_the_page_run(server, piece):
 
 def test_calls_leave_little_on_the_disk_and_what_they_share_is_there_once(server):
     shared = os.urandom(300_000)
-    state = server.directory / "state"
+    state = server.state
     containers = state / "containers"
     before = set(containers.glob("*/*"))
     journal = sum(path.stat().st_size for path in state.glob("journal.sqlite3*"))
@@ -333,7 +285,7 @@ def test_a_call_whose_file_is_gone_fails_with_the_reason(server, tmp_path):
         first = pool.submit(wait, str(gate))
         until(first.running)
         second = pool.submit(abs, -2)
-        payloads = server.directory / "state" / "payloads"
+        payloads = server.state / "payloads"
         until(lambda: len([path for path in payloads.iterdir() if "." not in path.name]) == 2)
         for path in payloads.iterdir():
             path.unlink()

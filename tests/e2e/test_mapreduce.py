@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.served import PATIENCE_S, Served
 
 from fairshare.client import ApplicationFailed, Client
 from fairshare.errors import ConfigurationError
 from fairshare.mapreduce import MapReduce, count
 from fairshare.mapreduce.counters import JOB
-
-PATIENCE_S = 60.0
 
 YARN_SITE = """<configuration>
   <property>
@@ -43,26 +42,14 @@ COUNT = "uniq -c"
 @contextmanager
 def serving(home: Path, *options: str, allocations: str = "") -> Iterator[str]:
     """The URL of a new server, which ends with the context."""
-    conf = home / "conf"
-    conf.mkdir()
-    (conf / "yarn-site.xml").write_text(YARN_SITE)
-    (conf / "fair-scheduler.xml").write_text(f"<allocations>{allocations}</allocations>")
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            "--stop-containers",
-            *("--state", str(home / "state"), "--memory-mb", "2048", "--vcores", "8", *options),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line.startswith("listening on "), line
-    yield line.removeprefix("listening on ").strip()
-    process.terminate()
-    process.communicate(timeout=PATIENCE_S)
+    files = {
+        "yarn-site.xml": YARN_SITE,
+        "fair-scheduler.xml": f"<allocations>{allocations}</allocations>",
+    }
+    size = ("--memory-mb", "2048", "--vcores", "8")
+    server = Served(home / "conf", *size, *options, files=files)
+    yield server.url
+    server.end()
 
 
 @contextmanager

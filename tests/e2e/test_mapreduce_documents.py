@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.served import PATIENCE_S, Served
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mapreduce.md").read_text()
 MEDIAN = ROOT / "examples" / "mapreduce" / "median.py"
-PATIENCE_S = 60.0
-
 TEXT = "the cat and the dog\nand the bird\n"
 WORDS = Counter(TEXT.split())
 
@@ -24,22 +23,9 @@ def url(tmp_path_factory) -> Iterator[str]:
     """A server with the example's configuration of pools."""
     state = tmp_path_factory.mktemp("server") / "state"
     conf = ROOT / "examples" / "three-teams-mapreduce"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            "--stop-containers",
-            *("--state", str(state), "--memory-mb", "4096"),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line.startswith("listening on "), line
-    yield line.removeprefix("listening on ").strip()
-    process.terminate()
-    process.communicate(timeout=PATIENCE_S)
+    server = Served(conf, "--memory-mb", "4096", state=state)
+    yield server.url
+    server.end()
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-
-PATIENCE_S = 60.0
+from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -33,34 +32,18 @@ BROKEN = "<allocations>\n<queue name='a'>\n</allocations>\n"
 SMALL = {"memory-mb": 64, "vcores": 1}
 
 
-class Server:
-    """A process of `fairshare serve`, and the directory that it watches."""
+class Server(Served):
+    """A server, and the file that it watches."""
 
     def __init__(self, path: Path, toml: str) -> None:
-        self.conf, self.state = path / "conf", path / "state"
-        self.conf.mkdir()
-        (self.conf / "yarn-site.xml").write_text(SITE.format(maximum=512))
-        (self.conf / "fairshare.toml").write_text(f"[server]\nport = 0\n{toml}")
-        self.file = self.conf / "fair-scheduler.xml"
-        self.file.write_text(LIMITED)
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
-                "--stop-containers",
-                *("--state", str(self.state), "--memory-mb", "1024", "--vcores", "4"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            _, stderr = self.process.communicate(timeout=PATIENCE_S)
-            raise AssertionError(f"the server did not start: {line}{stderr}")
-        url = line.removeprefix("listening on ").strip()
-        self.http = httpx.Client(base_url=url + "/api/v1", timeout=60, trust_env=False)
+        self.file = path / "conf" / "fair-scheduler.xml"
+        files = {
+            "yarn-site.xml": SITE.format(maximum=512),
+            "fairshare.toml": toml,
+            "fair-scheduler.xml": LIMITED,
+        }
+        super().__init__(path / "conf", *SMALL_MACHINE, files=files)
+        self.http = httpx.Client(base_url=self.url + "/api/v1", timeout=60, trust_env=False)
 
     def submit(self, **body: object) -> httpx.Response:
         return self.http.post("/applications", json=body)
@@ -96,12 +79,9 @@ class Server:
             time.sleep(0.02)
         return found
 
-    def end(self) -> str:
-        """Stop it in order; what it wrote to stderr."""
+    def wait(self) -> tuple[int, str]:
         self.http.close()
-        self.process.terminate()
-        _, stderr = self.process.communicate(timeout=PATIENCE_S)
-        return stderr
+        return super().wait()
 
 
 @pytest.fixture
@@ -144,7 +124,7 @@ def test_weights_limits_and_policies_change_without_a_restart(start):
     server.file.write_text(LIMITED)
     server.until(lambda: server.configuration()["error"] is None)
     assert server.queues()["root.a"]["max_running_applications"] == 1
-    stderr = server.end()
+    _, stderr = server.end()
     assert stderr.count(f"{server.file}:3:") == 1
 
 

@@ -1,75 +1,29 @@
 """A real server whose nodes have more than memory and vcores."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.served import FAIR_SITE, Served
 
-PATIENCE_S = 60.0
-
-SITE = """<configuration>
-<property><name>yarn.resourcemanager.scheduler.class</name>
-<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
-<property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
-<property><name>yarn.resource-types.memory-mb.increment-allocation</name><value>64</value></property>
-</configuration>
-"""
 TYPES = """<configuration>
 <property><name>yarn.resource-types</name><value>yarn.io/gpu</value></property>
 </configuration>
 """
 
 
-class Server:
-    """A process of `fairshare serve` with two processors for graphics."""
-
-    def __init__(self, path: Path) -> None:
-        conf, self.state = path / "conf", path / "state"
-        conf.mkdir()
-        (conf / "yarn-site.xml").write_text(SITE)
-        (conf / "resource-types.xml").write_text(TYPES)
-        (conf / "fair-scheduler.xml").write_text("<allocations><queue name='a'/></allocations>")
-        (conf / "fairshare.toml").write_text(
-            "[server]\nport = 0\n[engine]\nmemory_mb = 1024\nvcores = 4\n"
-            '[engine.resources]\n"yarn.io/gpu" = 2\n'
-        )
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
-                "--stop-containers",
-                *("--state", str(self.state)),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            _, stderr = self.process.communicate(timeout=PATIENCE_S)
-            raise AssertionError(f"the server did not start: {line}{stderr}")
-        self.url = line.removeprefix("listening on ").strip()
-
-    def verb(self, *words: str) -> subprocess.CompletedProcess[str]:
-        verb, *arguments = words
-        return subprocess.run(
-            [sys.executable, "-m", "fairshare", verb, "--url", self.url, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.communicate(timeout=PATIENCE_S)
-
-
 @pytest.fixture
 def server(tmp_path: Path):
-    made = Server(tmp_path)
+    """A server with two processors for graphics."""
+    files = {
+        "yarn-site.xml": FAIR_SITE,
+        "resource-types.xml": TYPES,
+        "fair-scheduler.xml": "<allocations><queue name='a'/></allocations>",
+        "fairshare.toml": (
+            '[engine]\nmemory_mb = 1024\nvcores = 4\n[engine.resources]\n"yarn.io/gpu" = 2\n'
+        ),
+    }
+    made = Served(tmp_path / "conf", files=files)
     yield made
     made.end()
 

@@ -15,12 +15,11 @@ from pathlib import Path
 import cloudpickle
 import httpx
 import pytest
+from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
 from fairshare.engines.local.adoption import read_exit
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.model.identifiers import parse_container
-
-PATIENCE_S = 60.0
 
 YARN_SITE = """<configuration>
   <property>
@@ -69,30 +68,11 @@ call(f"applications/{application}/finish", {"succeeded": True, "diagnostics": f"
 """
 
 
-class Server:
-    """A process of `fairshare serve`."""
+class Server(Served):
+    """A server, and what tests ask it."""
 
     def __init__(self, conf: Path, state: Path, *options: str) -> None:
-        self.state = state
-        self._stderr = state.with_name(f"{state.name}.stderr")
-        with self._stderr.open("w") as stderr:  # a pipe that nobody reads would be full some time
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
-                    "--stop-containers",
-                    *("--state", str(state), "--memory-mb", "1024", "--vcores", "4", *options),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-            )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            self.process.communicate(timeout=PATIENCE_S)
-            raise AssertionError(f"the server did not start: {line}{self._stderr.read_text()}")
-        self.url = line.removeprefix("listening on ").strip()
+        super().__init__(conf, *SMALL_MACHINE, *options, state=state)
         self.http = httpx.Client(base_url=self.url + "/api/v1", timeout=60, trust_env=False)
         self.get = self.http.get
         self.post = self.http.post
@@ -141,15 +121,9 @@ class Server:
             lambda: next((c for c in self.containers(name) if c["state"] == "RUNNING"), None)
         )
 
-    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Send a signal and wait for the end; the exit code and stderr."""
-        self.process.send_signal(number)
-        return self.wait()
-
     def wait(self) -> tuple[int, str]:
-        self.process.communicate(timeout=PATIENCE_S)
         self.http.close()
-        return self.process.returncode, self._stderr.read_text()
+        return super().wait()
 
 
 @pytest.fixture

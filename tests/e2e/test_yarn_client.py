@@ -1,19 +1,16 @@
 """A client of YARN's REST interface that others wrote gets along with `fairshare serve`."""
 
-import contextlib
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 from yarn_api_client import ResourceManager
 from yarn_api_client.auth import SimpleAuth
 from yarn_api_client.errors import APIError
 
-PATIENCE_S = 60.0
 _CLASS = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 FAIR = {
     "yarn.resourcemanager.scheduler.class": _CLASS + "fair.FairScheduler",
@@ -50,42 +47,17 @@ def site(properties: dict[str, str]) -> str:
 
 @pytest.fixture(params=["fair", "capacity"])
 def client(request: Any, tmp_path: Path) -> Iterator[ResourceManager]:
-    conf = tmp_path / "conf"
-    conf.mkdir()
     if request.param == "fair":
-        (conf / "yarn-site.xml").write_text(site(FAIR))
-        (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
+        files = {"yarn-site.xml": site(FAIR), "fair-scheduler.xml": ALLOCATIONS}
     else:
-        (conf / "yarn-site.xml").write_text(site(CAPACITY))
-        (conf / "capacity-scheduler.xml").write_text(site(QUEUES))
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            "--stop-containers",
-            *("--state", str(tmp_path / "state"), "--memory-mb", "1024", "--vcores", "4"),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), process.stderr and process.stderr.read()
-        url = line.removeprefix("listening on ").strip()
-        manager = ResourceManager([url], auth=SimpleAuth("alice"))
-        manager.session.trust_env = False
-        manager.kind = request.param
-        yield manager
-        manager.session.close()
-    finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=PATIENCE_S)
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        files = {"yarn-site.xml": site(CAPACITY), "capacity-scheduler.xml": site(QUEUES)}
+    server = Served(tmp_path / "conf", *SMALL_MACHINE, files=files)
+    manager = ResourceManager([server.url], auth=SimpleAuth("alice"))
+    manager.session.trust_env = False
+    manager.kind = request.param
+    yield manager
+    manager.session.close()
+    server.end()
 
 
 def until(look: Callable[[], Found]) -> Found:
