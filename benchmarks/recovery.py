@@ -44,15 +44,7 @@ def settings(state: Path) -> LiveSettings:
         scheduler="fair",
         types=fair.types,
         scheduler_settings=msgspec.json.encode(fair),
-        heartbeat_interval_ms=1_000,
-        host="127.0.0.1",
-        port=0,
         state_directory=state,
-        nodes=1,
-        memory_mb=None,
-        vcores=None,
-        stop_containers=False,
-        warnings=(),
     )
 
 

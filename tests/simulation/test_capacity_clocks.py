@@ -268,15 +268,7 @@ def live_server(given: CapacitySettings, directory: Path) -> LiveServer:
         scheduler="capacity",
         types=given.types,
         scheduler_settings=msgspec.json.encode(given),
-        heartbeat_interval_ms=1_000,
-        host="127.0.0.1",
-        port=0,
         state_directory=directory,
-        nodes=1,
-        memory_mb=None,
-        vcores=None,
-        stop_containers=False,
-        warnings=(),
     )
     return LiveServer(live, lambda settings, path: engine)
 

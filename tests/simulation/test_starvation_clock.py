@@ -83,15 +83,7 @@ async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(
         scheduler="fair",
         types=fair.types,
         scheduler_settings=msgspec.json.encode(fair),
-        heartbeat_interval_ms=1_000,
-        host="127.0.0.1",
-        port=0,
         state_directory=tmp_path / "state",
-        nodes=1,
-        memory_mb=None,
-        vcores=None,
-        stop_containers=False,
-        warnings=(),
     )
     server = LiveServer(live, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")

@@ -60,21 +60,22 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
     `resources` are the amounts of further types of one node. `configuration` is the directory that
-    all this came from, read at `read_ms`; without one there is nothing to read again.
+    all this came from, read at `read_ms`; without one there is nothing to read again. Without
+    `port` it is any free one.
     """
 
     scheduler: str
     types: ResourceTypes
     scheduler_settings: bytes
-    heartbeat_interval_ms: int
-    host: str
-    port: int
     state_directory: Path
-    nodes: int
-    memory_mb: int | None
-    vcores: int | None
-    stop_containers: bool
-    warnings: tuple[Problem, ...]
+    heartbeat_interval_ms: int = 1_000
+    host: str = "127.0.0.1"
+    port: int = 0
+    nodes: int = 1
+    memory_mb: int | None = None
+    vcores: int | None = None
+    stop_containers: bool = False
+    warnings: tuple[Problem, ...] = ()
     resources: dict[str, int] = {}
     log_limit_mb: int = 256
     application_disk_mb: int = 0

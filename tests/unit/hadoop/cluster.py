@@ -84,15 +84,7 @@ class Cluster:
             scheduler=scheduler,
             types=settings.types,
             scheduler_settings=msgspec.json.encode(settings),
-            heartbeat_interval_ms=1_000,
-            host="127.0.0.1",
-            port=0,
             state_directory=path / "state",
-            nodes=1,
-            memory_mb=None,
-            vcores=None,
-            stop_containers=False,
-            warnings=(),
         )
         self.path = path
         self.node_settings = NodeSettings(**tracker)

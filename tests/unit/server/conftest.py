@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
-from fairshare.config.problems import Problem
 from fairshare.engines.protocol import NodeOffer
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.server.server import LiveServer
@@ -27,20 +26,12 @@ def engine(tmp_path: Path) -> ManualEngine:
 @pytest.fixture
 def settings(tmp_path: Path) -> LiveSettings:
     fair = FairSettings(minimum_allocation=(128, 1), increment_allocation=(128, 1))
-    warnings: tuple[Problem, ...] = ()
     return LiveSettings(
         scheduler="fair",
         types=fair.types,
         scheduler_settings=msgspec.json.encode(fair),
-        heartbeat_interval_ms=1_000,
-        host="127.0.0.1",
-        port=0,
         state_directory=tmp_path / "state",
-        nodes=1,
-        memory_mb=None,
-        vcores=None,
         stop_containers=True,
-        warnings=warnings,
     )
 
 

@@ -70,15 +70,8 @@ def server_settings(tmp_path: Path) -> LiveSettings:
         scheduler="fair",
         types=fair.types,
         scheduler_settings=msgspec.json.encode(fair),
-        heartbeat_interval_ms=1_000,
-        host="127.0.0.1",
-        port=0,
         state_directory=tmp_path / "state",
-        nodes=1,
-        memory_mb=None,
-        vcores=None,
         stop_containers=True,
-        warnings=(),
     )
 
 

@@ -51,15 +51,10 @@ class Machine:
             scheduler="fair",
             types=fair.types,
             scheduler_settings=msgspec.json.encode(fair),
-            heartbeat_interval_ms=1_000,
-            host="127.0.0.1",
-            port=0,
             state_directory=path / "state",
-            nodes=1,
             memory_mb=2048,
             vcores=4,
             stop_containers=True,
-            warnings=(),
         )
         self.path = path
         self.server = LiveServer(settings, self._engine)
