@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, instant_text, short_queue
-from fairshare.cli.options import DURATION
+from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.recorded_history import read_world
+from fairshare.cli.simulated_trace import TraceOptions, refuse
 from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
+from fairshare.cli.traced_history import Traced, is_traced, traced_history
 from fairshare.cli.verbs import Failure
 from fairshare.config.problems import Problem
 from fairshare.families.configuration import Configuration
@@ -25,6 +27,7 @@ from fairshare.plan.planning import ALL, Change, Difference, Moved, Plan, plan
 from fairshare.simulate.world import World
 from fairshare.wording import counted
 
+OF_TRACES = ("present", "mapping", "limit", "span")
 MOST_CHANGES = 20
 MOST_MOVED = 5
 
@@ -56,13 +59,28 @@ def conditions(
 )
 @click.option(
     "--against",
-    metavar="DIR",
+    metavar="DIR|TRACE",
     type=click.Path(path_type=Path),
     envvar="FAIRSHARE_STATE",
     default=Path("~/.local/state/fairshare").expanduser(),
-    help="The state directory whose history is simulated; its server may be running. [default:"
-    " FAIRSHARE_STATE, ~/.local/state/fairshare]",
+    help="The state directory whose history is simulated; its server may be running. Or a trace or"
+    " workload, as for `simulate`. [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",
 )
+@click.option(
+    "--present",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For a trace: the configuration that the new one is compared with.",
+)
+@click.option(
+    "--map",
+    "mapping",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For a trace: which queues its queues and users are.",
+)
+@click.option("--limit", type=Whole(1), help="For a trace: only its first N jobs.")
+@click.option("--span", type=DURATION, metavar="TIME", help="For a trace: only its first TIME.")
 @click.option(
     "--last",
     "last_ms",
@@ -82,6 +100,10 @@ def conditions(
 def command(
     conf: Path,
     against: Path,
+    present: Path | None,
+    mapping: Path | None,
+    limit: int | None,
+    span: int | None,
     last_ms: int | None,
     fail_if: tuple[Condition, ...],
     as_json: bool,
@@ -92,16 +114,26 @@ def command(
     the settings that were in force. What containers did is taken from the history; the run time of
     what was preempted, killed or still runs is estimated, and counted. The masters of drivers
     behave as they did: they ask and launch at their own pace.
+
+    The history of a trace is what the configuration of --present does with it.
     """
-    world = read_world(against, last_ms)
+    traced = None
+    if is_traced(against):
+        refuse(("last_ms",), f"{against} is a trace: --span takes its first part")
+        traced = traced_history(against, present, TraceOptions(mapping, limit, span))
+        world = traced.world
+    else:
+        refuse(OF_TRACES, f"{against} is not a trace; a server's history has its own settings")
+        world = read_world(against, last_ms)
     configuration = configuration_for(conf, world)
-    found = plan(world, configuration, configuration.container_expiry_ms)
+    beat_ms = None if traced is None else traced.beat_ms
+    found = plan(world, configuration, configuration.container_expiry_ms, beat_ms)
     failed = [one for one in fail_if if _holds(one, found)]
     if as_json:
         answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}
         print_json(answer)
     else:
-        show(open_console(), found, lint(conf), last_ms)
+        show(open_console(), found, lint(conf), last_ms, traced)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
     if failed:
@@ -133,9 +165,14 @@ def _holds(condition: Condition, found: Plan) -> bool:
 
 
 def show(
-    console: Console, found: Plan, problems: Sequence[Problem], last_ms: int | None = None
+    console: Console,
+    found: Plan,
+    problems: Sequence[Problem],
+    last_ms: int | None = None,
+    traced: Traced | None = None,
 ) -> None:
-    """Print a plan: its proof first. `last_ms` is the part of the history that was requested."""
+    """Print a plan: its proof first. `last_ms` is the part of the history that was requested;
+    `traced` is that of a trace."""
     proof = found.proof
     exact = proof.reproduced == proof.grants
     style = "green" if exact else "yellow"
@@ -152,8 +189,12 @@ def show(
             f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
             f" {counted(found.nodes, 'node')}",
         ),
-        ("Reaches back", f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"),
     ]
+    if traced is None:
+        back = f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"
+        pairs.append(("Reaches back", back))
+    else:
+        pairs += [("Trace", note) for note in traced.notes]
     notes = []
     if found.censored:
         notes.append(f"{counted(found.censored, 'run time')} estimated")

@@ -22,7 +22,7 @@ from fairshare.simulate.workload import Workload
 
 OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop")
 OF_WORKLOADS = ("queue_from", "processors_per_task", "memory_per_processor_mb")
-_FLAGS = {"mapping": "--map", "page": "--html"}
+_FLAGS = {"mapping": "--map", "page": "--html", "last_ms": "--last"}
 
 
 class TraceOptions(msgspec.Struct, frozen=True):

@@ -107,10 +107,14 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan(
-    world: World, configuration: Configuration | Proposal, unused_expiry_ms: int | None = None
+    world: World,
+    configuration: Configuration | Proposal,
+    unused_expiry_ms: int | None = None,
+    recorded_beat_ms: int | None = None,
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
-    types are those of the world."""
+    types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
+    that of the configuration."""
     beat_ms = configuration.heartbeat_interval_ms
     if world.origin is not None and configuration.scheduler != world.scheduler:
         raise InputError(
@@ -119,7 +123,7 @@ def plan(
             f" {configuration.scheduler} cannot take up: another scheduler needs a history from its"
             " first record",
         )
-    before = reproduced(world, beat_ms, unused_expiry_ms)
+    before = reproduced(world, recorded_beat_ms or beat_ms, unused_expiry_ms)
     settings = msgspec.json.encode(configuration.settings)
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}

@@ -170,6 +170,12 @@ class Runtime:
         """Whether `settle` was left and must go on, now."""
         return self._settling is not None
 
+    @property
+    def timed(self) -> bool:
+        """Whether an application, a container or a node has an instant at which something is done
+        to it, such as the end of a lifetime."""
+        return self._timers.any
+
     def set_silent(self, node: str, silent: bool = True) -> None:
         """Allocate nothing on a node from now on, or again; not recorded, and forgotten by
         `recover`."""

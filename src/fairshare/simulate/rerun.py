@@ -33,6 +33,10 @@ from fairshare.simulate.world_engine import WorldEngine
 PATIENCE_MS: Final = 3_600_000
 """How long it goes on while only the scheduler's timers are left, and nothing is granted."""
 
+IDLE_MS: Final = 120_000
+"""And how long if no container is there that could be preempted, and nothing has an instant set:
+what still waits then can only wait for a nearer node."""
+
 LATEST_MS: Final = 20
 """The most that a timer is taken to be late; a later record has another cause."""
 
@@ -147,7 +151,7 @@ class Rerun:
         """Run to the end, or up to and with an instant; may be called again, and then goes on.
 
         It ends when no input is left and the scheduler's timers alone granted nothing for
-        PATIENCE_MS.
+        PATIENCE_MS; for IDLE_MS, if they have nothing left to preempt or to end.
         """
         while True:
             entry_ms = self._next_entry_ms()
@@ -164,9 +168,16 @@ class Rerun:
             if entry_ms is not None or self._granted:
                 self._idle_since_ms = now_ms
                 self._granted = False
-            elif now_ms - self._idle_since_ms > PATIENCE_MS:
+            elif self._waited_enough(now_ms - self._idle_since_ms):
                 return
             self._go()
+
+    def _waited_enough(self, idle_ms: int) -> bool:
+        """Whether nothing will be granted any more, as nothing was for so long."""
+        if idle_ms <= IDLE_MS or idle_ms > PATIENCE_MS:
+            return idle_ms > PATIENCE_MS
+        nodes = self.manager.state.nodes.values()
+        return not self.runtime.timed and not any(node.containers for node in nodes)
 
     def _deadline_ms(self) -> int | None:
         """When a timer of the scheduler fires, or a turn goes on that was left."""

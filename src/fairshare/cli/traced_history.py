@@ -1,0 +1,86 @@
+"""Owns the history for `fairshare plan` that a trace has under the present configuration: it is
+simulated, and its records are read as those of a server are.
+
+Knows no table.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
+from fairshare.cli.verbs import Failure
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import read_directory
+from fairshare.families.registry import family_of
+from fairshare.families.reservations import with_reservations
+from fairshare.journal.memory import MemoryJournal
+from fairshare.journal.sqlite import JOURNAL_FILE
+from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.inputs import NodeJoined
+from fairshare.model.resources import MEMORY, VCORES
+from fairshare.simulate.readers import read_workload
+from fairshare.simulate.readers.history import read_history
+from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.traces.registry import is_trace
+from fairshare.simulate.workload import EPOCH_MS, Workload
+from fairshare.simulate.world import World
+
+
+def is_traced(path: Path) -> bool:
+    """Whether it is a trace or a workload, and not the history of a server."""
+    if path.name == JOURNAL_FILE or not path.exists() or (path / JOURNAL_FILE).exists():
+        return False
+    return is_workload(path) or is_trace(path)
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """The history of a trace, the interval of its nodes' beats, and what its reader left out or
+    assumed."""
+
+    world: World
+    beat_ms: int
+    notes: tuple[str, ...]
+
+
+def traced_history(path: Path, present: Path | None, options: TraceOptions) -> Traced:
+    """The history of a trace under a configuration; raises Failure, and what readers of traces
+    raise."""
+    if present is None:
+        raise Failure(
+            f"{path} is a trace, which has no settings in force: name the configuration that the"
+            " new one is compared with, as --present DIR"
+        )
+    configuration = read_directory(present)
+    workload = _read(path, configuration, options)
+    if not workload.nodes:
+        raise Failure(f"{path} names no nodes, and {present} has no engine of a known size")
+    configuration = with_reservations(configuration, len(workload.nodes))
+    journal = MemoryJournal()
+    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
+    simulator = Simulator(
+        manager,
+        msgspec.json.encode(configuration.settings),
+        workload,
+        journal,
+        beat_interval_ms=configuration.heartbeat_interval_ms,
+    )
+    simulator.run()
+    parts = (configuration.scheduler, configuration.types, EPOCH_MS)
+    world = read_history(journal.records(), *parts)
+    return Traced(world, configuration.heartbeat_interval_ms, workload.notes)
+
+
+def _read(path: Path, configuration: Configuration, options: TraceOptions) -> Workload:
+    if not is_workload(path):
+        parts = (configuration.scheduler, configuration.types, configuration.settings)
+        return read_trace(path, *parts, options)
+    workload = read_workload(path, ReaderOptions(types=configuration.types))
+    engine = configuration.shell.engine
+    if workload.nodes or not (engine.memory_mb and engine.vcores):
+        return workload
+    amounts = {**engine.resources, MEMORY: engine.memory_mb, VCORES: engine.vcores}
+    total = configuration.types.vector(amounts)
+    nodes = tuple(NodeJoined(f"node-{number + 1}", total) for number in range(engine.nodes))
+    return msgspec.structs.replace(workload, nodes=nodes)
