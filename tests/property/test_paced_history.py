@@ -6,6 +6,7 @@ from itertools import count
 
 import msgspec
 import pytest
+from tests.effort import examples
 from tests.manual_engine import ManualEngine
 
 from fairshare.families.registry import family_of
@@ -31,7 +32,6 @@ from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.rerun import Rerun
 from fairshare.simulate.simulator import EPOCH_MS
 
-from .effort import examples
 from .test_history import QUEUES, SETTINGS
 
 BEAT_MS = 100
