@@ -3,13 +3,13 @@
 import re
 
 import msgspec
+from tests.facts.fair_dump import dump_queues
 
 from fairshare.config.site import Site
 from fairshare.families.fair.reading import read_fair
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration, NodeJoined, UpdateShares
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.fair.dump import dump_queues
 from fairshare.schedulers.fair.scheduler import FairScheduler
 
 from .fact import Fact, expect

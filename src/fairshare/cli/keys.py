@@ -8,7 +8,6 @@ import sys
 import termios
 import threading
 import tty
-from types import TracebackType
 from typing import Any, Self
 
 QUIT = b"qQ"
@@ -38,12 +37,7 @@ class Keys:
             self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._before is None:
             return
         os.close(self._end)

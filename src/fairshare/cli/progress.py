@@ -4,7 +4,6 @@ On a terminal the bars move; otherwise a line is printed whenever a count change
 to stderr: stdout is for the result.
 """
 
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -36,12 +35,7 @@ class Waiting:
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bars.stop()
 
     def show(self, application: Application) -> None:

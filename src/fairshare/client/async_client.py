@@ -8,7 +8,6 @@ Knows no terminal.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
@@ -179,10 +178,5 @@ class AsyncClient(CallTable, SentInLoop):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

@@ -8,7 +8,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fairshare.client import logs, waiting
@@ -182,10 +181,5 @@ class Client(CallTable, Sent):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

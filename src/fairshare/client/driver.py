@@ -6,7 +6,6 @@ application alone. Decides nothing by itself: what to ask for is the program's b
 
 import os
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from fairshare.api.applications import Containers
@@ -109,12 +108,7 @@ class Driver:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _post(self, call: str, body: object) -> None:

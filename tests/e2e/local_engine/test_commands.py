@@ -206,7 +206,7 @@ def test_a_callable_runs_with_its_arguments_and_its_result_is_kept(engine):
     ended = reports.exited(wanted.container)
     assert (ended.exit_code, ended.diagnostics) == (0, "")
     number, function = pickle.loads(
-        local.result_path(APPLICATION, wanted.container_name).read_bytes()
+        local.files(APPLICATION, wanted.container_name).result.read_bytes()
     )
     assert (number, function(1)) == (42, 8)
     assert local.files(APPLICATION, wanted.container_name).stdout.read_text() == "at work\n"
@@ -223,4 +223,4 @@ def test_a_callable_that_raises_ends_with_1_and_its_traceback(engine):
     ended = reports.exited(wanted.container)
     assert ended.exit_code == 1
     assert ended.diagnostics.endswith("ValueError: not today")
-    assert not local.result_path(APPLICATION, wanted.container_name).exists()
+    assert not local.files(APPLICATION, wanted.container_name).result.exists()

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.facts.fair_dump import dump_queues, float_text
 
 from fairshare.config.site import Site
 from fairshare.families.fair.reading import read_fair
@@ -14,7 +15,6 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.fair.dump import dump_queues, float_text
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single

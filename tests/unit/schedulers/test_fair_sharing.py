@@ -3,6 +3,7 @@ served."""
 
 import msgspec
 import pytest
+from tests.facts.fair_dump import dump_queues
 
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
@@ -22,7 +23,6 @@ from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.runtime.graph import Writer
 from fairshare.runtime.stored import STORED
-from fairshare.schedulers.fair.dump import dump_queues
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,
     Amount,

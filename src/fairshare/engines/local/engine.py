@@ -424,10 +424,6 @@ class LocalEngine:
         """Delete the accounts' copies of a payload."""
         forget_copies(self._state.path / PAYLOADS, digest)
 
-    def result_path(self, application_name: str, container_name: str) -> Path:
-        """The pickled result of a container that ran a callable and exited with 0."""
-        return self._directory(application_name, container_name).result
-
     def _directory(self, application_name: str, container_name: str) -> ContainerDirectory:
         try:
             return self._state.container(application_name, container_name)

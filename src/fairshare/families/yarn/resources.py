@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-import msgspec
-
 from fairshare.families.yarn.documents import Document, Entries
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.schedulers.rounding import single
@@ -96,6 +94,3 @@ def shortest(value: float) -> float:
 def percent(fraction: float) -> float:
     """A 32-bit fraction as a percentage: the product is rounded to 32 bits too."""
     return shortest(single(fraction * 100.0))
-
-
-Unset = msgspec.UnsetType
