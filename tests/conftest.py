@@ -28,6 +28,12 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests that are coroutines run in asyncio, as servers do."""
+    return "asyncio"
+
+
 def has_room(path: Path) -> bool:
     """Whether tests can write there, and run what they have written."""
     if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):

@@ -38,11 +38,6 @@ NAME = round_robin.RoundRobinFamily.name
 TASK = {"command": "work", "resources": {"memory-mb": 1024, "vcores": 1}, "count": 3}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     """The package is installed: its entry point is the one entry that it needs."""

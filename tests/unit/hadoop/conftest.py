@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+import pytest
+
 WITHOUT_PROTOBUF = find_spec("google") is None or find_spec("google.protobuf") is None
 
 if WITHOUT_PROTOBUF:
@@ -13,3 +15,28 @@ def pytest_report_collectionfinish() -> str:
     if WITHOUT_PROTOBUF:
         return "tests of fairshare.hadoop left out: they need the extra fairshare[hadoop]"
     return ""
+
+
+@pytest.fixture
+async def cluster(tmp_path, anyio_backend):
+    """A server with Hadoop's ports, which has started."""
+    from tests.unit.hadoop.cluster import Cluster
+
+    made = await Cluster(tmp_path).start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def node(cluster):
+    """A node that has registered, with room for several containers."""
+    made = cluster.node(memory_mb=8192, vcores=16)
+    made.register()
+    await cluster.settled()
+    return made
+
+
+@pytest.fixture
+async def master(cluster, node):
+    """A master of ann's on that node that has registered."""
+    return await cluster.master(node)

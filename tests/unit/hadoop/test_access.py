@@ -58,11 +58,6 @@ OF_ONE_APPLICATION = {*NOBODY_ELSE, *LOOKING_INSIDE, "getApplicationReport"}
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def cluster(tmp_path, anyio_backend, monkeypatch):
     monkeypatch.setattr(LiveServer, "controls_access", True)
     made = await Cluster(tmp_path, "capacity", capacity=LISTS).start()

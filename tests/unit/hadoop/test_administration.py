@@ -42,11 +42,6 @@ class Administrator:
         return refusal.value.class_name.rpartition(".")[2], refusal.value.message
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def started(tmp_path, scheduler="fair", **options) -> Cluster:
     (tmp_path / "exclude").write_text("")
     lists = HostLists("", str(tmp_path / "exclude"))

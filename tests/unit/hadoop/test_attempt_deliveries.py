@@ -2,31 +2,11 @@
 ends until they may forget them."""
 
 import pytest
-from tests.unit.hadoop.cluster import Cluster, ask
+from tests.unit.hadoop.cluster import ask
 
 from fairshare.hadoop.ids import container_of
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def cluster(tmp_path, anyio_backend):
-    made = await Cluster(tmp_path).start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
-async def node(cluster):
-    made = cluster.node(memory_mb=8192, vcores=16)
-    made.register()
-    await cluster.settled()
-    return made
 
 
 async def ended_before_restart(cluster, node, master, code=9):

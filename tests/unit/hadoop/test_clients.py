@@ -51,18 +51,6 @@ class Client:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def cluster(tmp_path, anyio_backend):
-    made = await Cluster(tmp_path).start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
 async def running(cluster):
     """A cluster with one node, and a master of ann's on it that has registered."""
     node = cluster.node()

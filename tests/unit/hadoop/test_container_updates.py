@@ -1,7 +1,7 @@
 """Masters ask to change containers that run: each request is answered by its reason."""
 
 import pytest
-from tests.unit.hadoop.cluster import Cluster, ask
+from tests.unit.hadoop.cluster import ask
 
 from fairshare.hadoop import ids
 from fairshare.hadoop.wire.messages import UpdateContainerRequestProto
@@ -9,31 +9,6 @@ from fairshare.hadoop.wire.messages import UpdateContainerRequestProto
 pytestmark = pytest.mark.anyio
 
 INCREASE, DECREASE, PROMOTE, DEMOTE = 0, 1, 2, 3
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def cluster(tmp_path, anyio_backend):
-    made = await Cluster(tmp_path).start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
-async def node(cluster):
-    made = cluster.node(memory_mb=8192, vcores=16)
-    made.register()
-    await cluster.settled()
-    return made
-
-
-@pytest.fixture
-async def master(cluster, node):
-    return await cluster.master(node)
 
 
 async def granted(cluster, master):

@@ -21,31 +21,6 @@ from fairshare.model.inputs import ContainerExited, KillApplication, NodeLost
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def cluster(tmp_path, anyio_backend):
-    made = await Cluster(tmp_path).start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
-async def node(cluster):
-    made = cluster.node(memory_mb=8192, vcores=16)
-    made.register()
-    await cluster.settled()
-    return made
-
-
-@pytest.fixture
-async def master(cluster, node):
-    return await cluster.master(node)
-
-
 async def granted(cluster, master, *asks):
     """The containers that an ask brings, with this answer or the next one."""
     found = list((await master.allocate(*asks)).allocated_containers)

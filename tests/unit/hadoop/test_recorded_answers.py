@@ -30,11 +30,6 @@ METHODS = {
 }
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def recorded() -> dict[str, set[str]]:
     """The fields of the answers of each method, over all recordings."""
     found: dict[str, set[str]] = {}

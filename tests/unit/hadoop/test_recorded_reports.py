@@ -118,11 +118,6 @@ class Recorder:
         await self.call("getQueueInfo", queueName="default")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def live(cluster: Cluster) -> dict[str, set[str]]:
     """Run an application with one task to its end, and kill another one."""
     recorder = Recorder(cluster)

@@ -23,18 +23,6 @@ NORMAL, RESYNC, SHUTDOWN = 0, 1, 2
 TWO_TASKS = SubmitApplication("ann", tasks=(TaskGroup("t", 2, (512, 1), Command(("true",))),))
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def cluster(tmp_path, anyio_backend):
-    made = await Cluster(tmp_path).start()
-    yield made
-    await made.stop()
-
-
 async def running(cluster, node, application=TWO_TASKS):
     """Register a node, and run an application there; its containers."""
     node.register()

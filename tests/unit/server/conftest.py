@@ -13,11 +13,6 @@ from fairshare.server.settings import LiveSettings
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def engine(tmp_path: Path) -> ManualEngine:
     offer = NodeOffer("n1", "/default-rack", {"memory-mb": 4096, "vcores": 4}, {})
     return ManualEngine(tmp_path / "containers", offer)

@@ -10,11 +10,6 @@ from fairshare.server.server import LiveServer
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def test_events_are_in_the_log_with_their_fields(settings, engine):
     server = LiveServer(
         msgspec.structs.replace(settings, log_format="json"), lambda settings, path: engine

@@ -1,7 +1,8 @@
 """A server with its pages in one loop, called without a socket; the engine only records."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -47,11 +48,6 @@ class Page:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def engine(tmp_path: Path) -> ManualEngine:
     offer = NodeOffer("n1", "/r1", {"memory-mb": 4096, "vcores": 4}, {"memory-limit": "watch"})
     return ManualEngine(tmp_path / "containers", offer, stops=False)
@@ -75,13 +71,21 @@ def server_settings(tmp_path: Path) -> LiveSettings:
     )
 
 
-@pytest.fixture
-async def page(server_settings: LiveSettings, engine: ManualEngine, anyio_backend: str):
-    server = LiveServer(server_settings, lambda settings, path: engine)
+@asynccontextmanager
+async def served(settings: LiveSettings, engine: ManualEngine) -> AsyncIterator[Page]:
+    """A server with its pages, for as long as the context lasts."""
+    server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
-        yield Page(server, engine, client)
-    await server.close()
+    url = "http://127.0.0.1:1/api/v1"
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
+            yield Page(server, engine, http)
+    finally:
+        await server.close()
+
+
+@pytest.fixture
+async def page(server_settings: LiveSettings, engine: ManualEngine, anyio_backend: str):
+    async with served(server_settings, engine) as found:
+        yield found

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.unit.web.conftest import served
 
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
-from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.users.identity import own_user
-from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -35,19 +33,13 @@ async def http(tmp_path: Path, engine, anyio_backend: str):
     (conf / "groups").write_text(GROUPS)
     (conf / "fairshare.toml").write_text('[users]\ngroups_file = "groups"\n')
     settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
+    async with served(settings, engine) as page:
         task = {"command": "true", "resources": {"memory-mb": 1024, "vcores": 1}}
-        answer = await client.post(
+        answer = await page.post(
             "/applications", json={"user": "ann", "queue": "a", "tasks": [task]}
         )
         assert answer.status_code == 201, answer.text
-        yield client
-    await server.close()
+        yield page.http
 
 
 @pytest.mark.parametrize("user", ["ann", "eve", "boss", "zoe", None])

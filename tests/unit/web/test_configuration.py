@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.unit.web.conftest import served
 
-from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -31,14 +29,8 @@ def conf(tmp_path: Path) -> Path:
 @pytest.fixture
 async def http(conf: Path, tmp_path: Path, engine, anyio_backend: str):
     settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
-        yield client
-    await server.close()
+    async with served(settings, engine) as page:
+        yield page.http
 
 
 async def test_the_configuration_in_force_is_shown(http, conf):

@@ -1,17 +1,14 @@
 """GPUs of nodes in answers and metrics: who has them, and how much they are used."""
 
-import httpx
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
-from tests.unit.web.conftest import Page
+from tests.unit.web.conftest import served
 
 from fairshare.engines.protocol import GpuUse, NodeOffer
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.server.server import LiveServer
-from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -38,14 +35,8 @@ async def gpu_page(server_settings, tmp_path, anyio_backend):
     settings = msgspec.structs.replace(
         server_settings, types=TYPES, scheduler_settings=msgspec.json.encode(fair)
     )
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
-        yield Page(server, engine, client)
-    await server.close()
+    async with served(settings, engine) as page:
+        yield page
 
 
 async def one_on_a_gpu(page):

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.unit.web.conftest import served
 
-from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.users.groups import UserGroups
 from fairshare.server.users.protocol import GroupsUnavailable
-from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -59,16 +57,10 @@ async def test_a_queue_is_chosen_by_the_group_that_a_command_names(
         '[users]\ngroups_command = ["printf", "group-of-%s", "{user}"]\n'
     )
     settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
+    async with served(settings, engine) as page:
         task = {"command": "true", "resources": {"memory-mb": 1024, "vcores": 1}}
         for user in ("ann", "bob"):
-            answer = await client.post("/applications", json={"user": user, "tasks": [task]})
+            answer = await page.post("/applications", json={"user": user, "tasks": [task]})
             assert answer.status_code == 201, answer.text
-    applications = server.service.state.applications
+    applications = page.server.service.state.applications
     assert [applications[number].queue for number in (1, 2)] == ["root.group-of-ann", "root.ads"]
-    await server.close()

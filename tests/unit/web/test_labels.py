@@ -4,10 +4,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.unit.web.conftest import served
 
-from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -43,14 +42,8 @@ async def http(tmp_path: Path, engine, anyio_backend: str):
     (conf / "capacity-scheduler.xml").write_text(properties(**queues))
     (conf / "fairshare.toml").write_text('[labels]\nfixed = "exclusive"\n')
     settings = read_settings(conf, Overrides(port=0, state_directory=tmp_path / "state"))
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1:1/api/v1"
-    ) as client:
-        yield client
-    await server.close()
+    async with served(settings, engine) as page:
+        yield page.http
 
 
 async def change(http, verb: str, user: str = "boss", **body: object) -> httpx.Response:

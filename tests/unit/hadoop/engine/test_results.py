@@ -19,11 +19,6 @@ CALL = container_id(1, 1, 1)
 NAMES = ("application_1_0001", "container_1_0001_01_000001")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Node:
     """A node that has a result, and gives it out when `free` is set."""
 

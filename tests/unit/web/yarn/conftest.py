@@ -55,11 +55,6 @@ class Yarn:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def start(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Callable[..., Any]]:
     servers: list[SampleServer] = []
 

@@ -81,11 +81,6 @@ class Cluster:
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 async def cluster(tmp_path, anyio_backend):
     conf = tmp_path / "conf"
     conf.mkdir()
