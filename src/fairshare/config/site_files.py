@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from fairshare.config.problems import Problems
+from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Property, Site
 from fairshare.config.xml import Element, parse
 
@@ -163,6 +163,17 @@ def _property(element: Element, problems: Problems) -> Property | None:
     if not value:
         return None  # as in Hadoop: an empty value is none
     return Property(name, value, place, (final or "").lower() == "true")
+
+
+def read_file(path: Path, problems: Problems) -> bytes | None:
+    """A file's bytes; None if there is no such file, or if it cannot be read, which is reported."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
+        return None
 
 
 def include_reader(directory: Path) -> IncludeReader:

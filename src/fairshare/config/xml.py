@@ -6,7 +6,7 @@ number of elements are capped: the text may come from a tenant's browser.
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 from xml.parsers import expat
 
 from fairshare.config.literals import BLANKS
@@ -155,6 +155,26 @@ def parse(document: str | bytes, file: str, problems: Problems) -> Element | Non
         problems.error(Place(file, 1, 1), RULE, message)
         return None
     return builder.root
+
+
+def plain(element: Element, *, strip: bool = False) -> Any:
+    """An element as its JSON form: its text, stripped if wanted, or its children by name; what is
+    there more than once is a list.
+
+    `<a><b>1</b><b>2</b></a>` is `{"b": ["1", "2"]}`.
+    """
+    if not element.children:
+        return element.text.strip() if strip else element.text
+    found: dict[str, Any] = {}
+    for child in element.children:
+        value = plain(child, strip=strip)
+        if child.name not in found:
+            found[child.name] = value
+        elif isinstance(found[child.name], list):
+            found[child.name].append(value)
+        else:
+            found[child.name] = [found[child.name], value]
+    return found
 
 
 def escaped(text: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
+from fairshare.config.site_files import read_file
 from fairshare.errors import ConfigurationError
 from fairshare.families.configuration import Configuration
 from fairshare.families.family import SchedulerFamily, Watched
@@ -101,7 +102,7 @@ def find_allocation_file(
         return None, None
     path = Path(unquote(address.path) if scheme else written)
     found = directory / path  # an absolute path stays as it is
-    document = _read(found, problems)
+    document = read_file(found, problems)
     if document is not None:
         return found, document
     if path.is_absolute():
@@ -118,17 +119,6 @@ def find_allocation_file(
     return None, None
 
 
-def _read(path: Path, problems: Problems) -> bytes | None:
-    """A file's bytes; None if there is no such file, or if it cannot be read, which is reported."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
-        return None
-
-
 def read_again(path: Path | None) -> bytes | None:
     """The bytes of a file that was read before; None if there is none."""
-    return None if path is None else _read(path, Problems())
+    return None if path is None else read_file(path, Problems())

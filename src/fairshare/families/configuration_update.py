@@ -13,7 +13,7 @@ import msgspec
 
 from fairshare.config import literals
 from fairshare.config.problems import Problems
-from fairshare.config.xml import Element, parse
+from fairshare.config.xml import parse, plain
 from fairshare.errors import InputError
 from fairshare.families.store import Entry
 
@@ -77,24 +77,8 @@ def read_xml(document: str | bytes) -> Update:
     if top.name != WRAPPER:
         message = f"the update's top element is <{top.name}>, it must be <{WRAPPER}>"
         raise InputError(BAD_UPDATE, message)
-    found = _plain(top)
+    found = plain(top)
     return _read(found if isinstance(found, dict) else {})
-
-
-def _plain(element: Element) -> Any:
-    """An element as its JSON form: what is there more than once is a list."""
-    if not element.children:
-        return element.text
-    found: dict[str, Any] = {}
-    for child in element.children:
-        value = _plain(child)
-        if child.name not in found:
-            found[child.name] = value
-        elif isinstance(found[child.name], list):
-            found[child.name].append(value)
-        else:
-            found[child.name] = [found[child.name], value]
-    return found
 
 
 def _read(found: dict[str, Any]) -> Update:

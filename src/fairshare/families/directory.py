@@ -18,7 +18,7 @@ from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
-from fairshare.config.site_files import include_reader, read_site
+from fairshare.config.site_files import include_reader, read_file, read_site
 from fairshare.config.toml_tree import read_toml
 from fairshare.config.user_groups import read_user_groups
 from fairshare.config.web import read_web
@@ -72,14 +72,14 @@ def collect_directory(
         return None
     documents = []
     for name in SITE_FILES:
-        document = _read(directory / name, problems)
+        document = read_file(directory / name, problems)
         if document is not None:
             documents.append((str(directory / name), document))
     site = read_site(documents, problems, os.environ, include_reader(directory))
     _look_for_files(directory, problems)
     family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
     toml = directory / shell.FILE
-    root = read_toml(_read(toml, problems) or b"", str(toml), problems)
+    root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
     if family is not None and (gpus_of(root) if gpus is None else gpus) != "none":
         documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
         site = read_site(documents, Problems(), os.environ, include_reader(directory))
@@ -137,17 +137,6 @@ def _look_for_files(directory: Path, problems: Problems) -> None:
             f" {names[-1]}: everything has its default. Is another directory meant?",
             "starts with its defaults",
         )
-
-
-def _read(path: Path, problems: Problems) -> bytes | None:
-    """A file's bytes; None if there is no such file, or if it cannot be read, which is reported."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
-        return None
 
 
 def _with_gpus(settings: ShellSettings, gpus: GpuSetting | None) -> ShellSettings:

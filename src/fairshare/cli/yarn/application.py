@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
+from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.cli.yarn.arguments import MANY, Arguments, Option
 from fairshare.cli.yarn.documents import Fields, entries, items, number_of, whole
 from fairshare.cli.yarn.manager import (
@@ -43,16 +44,6 @@ HEADERS = (
     "Final-State",
     "Progress",
     "Tracking-URL",
-)
-STATES = (
-    "NEW",
-    "NEW_SAVING",
-    "SUBMITTED",
-    "ACCEPTED",
-    "RUNNING",
-    "FINISHED",
-    "FAILED",
-    "KILLED",
 )
 OVER = ("FINISHED", "FAILED", "KILLED")
 _USUAL = ("SUBMITTED", "ACCEPTED", "RUNNING")
@@ -126,12 +117,14 @@ def _change(manager: ResourceManager, given: Arguments) -> int:
 
 def _list(session: Session, given: Arguments) -> int:
     states = [state.upper() for state in given.values("appStates")]
-    unknown = [state for state in states if state not in (*STATES, "ALL")]
+    unknown = [state for state in states if state not in (*APPLICATION_STATES, "ALL")]
     if unknown and "ALL" not in states:
         say(f"The application state {unknown[0]} is invalid.")
-        say(f"The valid application state can be one of the following: ALL,{','.join(STATES)}")
+        known = ",".join(("ALL", *APPLICATION_STATES))
+        say(f"The valid application state can be one of the following: {known}")
         return FAILED
-    chosen = STATES if "ALL" in states else tuple(s for s in STATES if s in (states or _USUAL))
+    wanted = APPLICATION_STATES if "ALL" in states else states or _USUAL
+    chosen = tuple(state for state in APPLICATION_STATES if state in wanted)
     types = tuple(dict.fromkeys(kind.upper() for kind in given.values("appTypes")))
     tags = tuple(dict.fromkeys(given.values("appTags")))
     parameters = {"states": ",".join(chosen), "deSelects": "resourceRequests"}

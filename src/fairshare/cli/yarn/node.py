@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fairshare.api.yarn import NODE_STATES
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import Fields, items, whole
 from fairshare.cli.yarn.manager import ResourceManager
@@ -19,16 +20,6 @@ from fairshare.cli.yarn.writing import columns, health_date, resource_text
 TITLE = "node"
 WIDTHS = (16, 15, 17, 28)
 HEADERS = ("Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
-STATES = (
-    "NEW",
-    "RUNNING",
-    "UNHEALTHY",
-    "DECOMMISSIONED",
-    "LOST",
-    "REBOOTED",
-    "DECOMMISSIONING",
-    "SHUTDOWN",
-)
 OPTIONS = (
     Option("list", "Lists the running nodes; -states and -all list others, -showDetails more."),
     Option("states", "With -list: only these states.", MANY, "States", commas=True),
@@ -52,12 +43,12 @@ def run(session: Session, words: Sequence[str]) -> int:
     if "list" not in given:
         return wrong_usage(TITLE, OPTIONS, code=0)
     states = tuple(state.upper() for state in given.values("states"))
-    unknown = [state for state in states if state not in STATES]
+    unknown = [state for state in states if state not in NODE_STATES]
     if unknown and "all" not in given:
         say(f"The node state {unknown[0]} is invalid.")
-        say(f"The valid node state can be one of the following: {','.join(STATES)}.")
+        say(f"The valid node state can be one of the following: {','.join(NODE_STATES)}.")
         return FAILED
-    chosen = STATES if "all" in given or ("states" in given and not states) else states
+    chosen = NODE_STATES if "all" in given or ("states" in given and not states) else states
     return _list(session.manager, chosen or ("RUNNING",), details="showDetails" in given)
 
 

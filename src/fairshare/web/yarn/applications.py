@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
@@ -27,7 +28,7 @@ from fairshare.web.yarn.filters import (
 )
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application, known_applications
-from fairshare.web.yarn.states import PUBLIC_STATES, public_state
+from fairshare.web.yarn.states import public_state
 from fairshare.web.yarn.submission import submit
 
 
@@ -118,7 +119,7 @@ async def show_statistics(request: Request, caller: Caller) -> Answer:
     counts = _count(gateway, known_applications(gateway), kind)
     items = [
         StatItem(state, kind, counts[state])
-        for state in PUBLIC_STATES
+        for state in APPLICATION_STATES
         if not states or state in states
     ]
     return Answer(AppStatInfo(items), "appStatInfo")

@@ -13,7 +13,7 @@ import msgspec
 from starlette.requests import Request
 
 from fairshare.config.problems import Problems
-from fairshare.config.xml import Element, parse
+from fairshare.config.xml import parse, plain
 from fairshare.web.limits import body_limit_bytes
 from fairshare.web.yarn.errors import Refused, bad_request, wrong_form
 
@@ -86,23 +86,8 @@ def _from_xml(content: bytes, root: str) -> dict[str, Any]:
         raise wrong_form(f"the body is not XML: {problems.all[0].message}")
     if element.name != root:
         raise wrong_form(f"the body's root element must be {root}, not {element.name}")
-    found = _value(element)
+    found = plain(element, strip=True)
     return found if isinstance(found, dict) else {}
-
-
-def _value(element: Element) -> Any:
-    if not element.children:
-        return element.text.strip()
-    found: dict[str, Any] = {}
-    for child in element.children:
-        value = _value(child)
-        if child.name not in found:
-            found[child.name] = value
-        elif isinstance(found[child.name], list):
-            found[child.name].append(value)
-        else:
-            found[child.name] = [found[child.name], value]
-    return found
 
 
 def first_object(body: dict[str, Any], name: str) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from starlette.requests import Request
 
+from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.model.applications import Application
 from fairshare.projections.attempt_history import AttemptHistory
 from fairshare.web.yarn.bodies import LONG, java_number
 from fairshare.web.yarn.errors import bad_request, wrong_argument
 from fairshare.web.yarn.states import (
     FINAL_STATUSES,
-    PUBLIC_STATES,
     final_status,
     finished_ms,
     public_state,
@@ -85,10 +85,10 @@ def words(request: Request, *names: str) -> list[str]:
 def read_states(found: Iterable[str]) -> frozenset[str]:
     """Public states in upper or lower case; raises Refused (400)."""
     for word in found:
-        if word.upper() not in PUBLIC_STATES:
+        if word.upper() not in APPLICATION_STATES:
             raise bad_request(
                 f"Invalid application-state {word} specified. It should be one of"
-                f" [{', '.join(PUBLIC_STATES)}]"
+                f" [{', '.join(APPLICATION_STATES)}]"
             )
     return frozenset(word.upper() for word in found)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.api.yarn import NODE_STATES
 from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.resources import (
     NOTHING,
@@ -26,16 +27,6 @@ from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.node_cache import NodeCache, state_of
 
-NODE_STATES = (
-    "NEW",
-    "RUNNING",
-    "UNHEALTHY",
-    "DECOMMISSIONED",
-    "LOST",
-    "REBOOTED",
-    "DECOMMISSIONING",
-    "SHUTDOWN",
-)
 HADOOP_VERSION = "3.4.1"
 
 

@@ -7,16 +7,6 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.projections.attempt_history import ApplicationAttempts, Attempt
 
-PUBLIC_STATES: Final = (
-    "NEW",
-    "NEW_SAVING",
-    "SUBMITTED",
-    "ACCEPTED",
-    "RUNNING",
-    "FINISHED",
-    "FAILED",
-    "KILLED",
-)
 FINAL_STATUSES: Final = ("UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED")
 _ENDS: Final = {
     ApplicationState.FINISHED: "FINISHED",
@@ -27,7 +17,7 @@ _ENDS: Final = {
 
 
 def public_state(application: Application, history: ApplicationAttempts) -> str:
-    """One of `PUBLIC_STATES`: once its master has reported its outcome, it is FINISHED."""
+    """One of `APPLICATION_STATES`: once its master has reported its outcome, it is FINISHED."""
     if application.over and not history.unregistered:
         return _ENDS[application.state]
     if application.over or application.attempt.unregistered is not None:
