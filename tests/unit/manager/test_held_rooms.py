@@ -1,11 +1,9 @@
 """A container whose node has reported it as running keeps its room there until the node reports its
 end, whoever has decided it: `SchedulerNode.releaseContainer` of YARN."""
 
-import msgspec
 import pytest
+from tests.managed import SETTINGS, Managed
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerCompleted, RoomFreed
 from fairshare.model.inputs import (
     ContainerExited,
@@ -13,7 +11,6 @@ from fairshare.model.inputs import (
     DrainNode,
     ForgetApplications,
     KillApplication,
-    LoadConfiguration,
     NodeBeat,
     NodeJoined,
     NodeLost,
@@ -21,41 +18,18 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-
-QUEUES = {
-    "root": QueueSettings(children=("default",), capacity=Percentage(100.0)),
-    "root.default": QueueSettings(capacity=Percentage(100.0)),
-}
-SETTINGS = {
-    "fair": FairSettings(minimum_allocation=(1024, 1)),
-    "fifo": FifoSettings(),
-    "capacity": CapacitySettings(queues=QUEUES),
-}
 
 
-class Cluster:
+class Cluster(Managed):
     """One node of 4 GB, and the manager that it reports to."""
 
+    step_ms = 20_000
+
     def __init__(self, kind: str = "fifo") -> None:
-        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
-        self.state = self.manager.state
-        self.now_ms = 0
-        self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
-        self.feed(NodeJoined("n1", (4096, 4)))
+        super().__init__(kind, SETTINGS[kind], (4096, 4))
 
-    def feed(self, given):
-        self.now_ms += 20_000
-        events = self.manager.handle(self.now_ms, given)
-        check(self.state)
-        return events
-
-    def beat(self) -> None:
+    def settle(self) -> None:
         self.feed(UpdateShares())
         while any(type(event) is not RoomFreed for event in self.feed(NodeBeat("n1"))):
             pass
@@ -65,7 +39,7 @@ class Cluster:
         number = self.state.next_application
         group = TaskGroup("t", count, (memory_mb, 1))
         self.feed(SubmitApplication("ann", tasks=(group,)))
-        self.beat()
+        self.settle()
         return list(self.state.applications[number].containers)
 
     def run(self, *containers: int) -> None:
@@ -96,7 +70,7 @@ def test_the_use_ends_at_once_and_the_room_with_the_report(cluster):
 
     events = cluster.feed(ContainerExited(containers[0], 143))
     assert events == (RoomFreed(containers[0], "n1"),)
-    cluster.beat()
+    cluster.settle()
     assert len(cluster.state.applications[2].containers) == 1
     cluster.feed(ContainerExited(containers[1], 143))
     assert cluster.node.available[0] == 2048

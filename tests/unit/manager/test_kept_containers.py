@@ -1,10 +1,8 @@
 """Containers that outlive their master, for submissions that want it."""
 
-import msgspec
 import pytest
+from tests.managed import SETTINGS, Managed
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import attempt_of
 from fairshare.model.inputs import (
@@ -13,7 +11,6 @@ from fairshare.model.inputs import (
     ContainerStarted,
     KillApplication,
     LaunchContainer,
-    LoadConfiguration,
     MasterRegistered,
     NodeBeat,
     NodeJoined,
@@ -23,35 +20,17 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
 
-LEAF = QueueSettings(capacity=Percentage(100.0), maximum_master_share=1.0)
-SETTINGS = {
-    "fair": FairSettings(assign_multiple=True, dynamic_max_assign=False),
-    "fifo": FifoSettings(),
-    "capacity": CapacitySettings(
-        queues={
-            "root": QueueSettings(children=("default",), capacity=Percentage(100.0)),
-            "root.default": LEAF,
-        }
-    ),
-}
 KEPT = SubmissionDetails(keep_containers=True)
 WORK = Command(("work",))
 
 
-class Cluster:
+class Cluster(Managed):
     """An application with a driver and two containers of 1 GB that run, on two nodes of 8 GB."""
 
     def __init__(self, kind: str, details: SubmissionDetails = KEPT) -> None:
-        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
-        self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
-        self.feed(NodeJoined("n1", (8192, 8)))
+        super().__init__(kind, SETTINGS[kind], (8192, 8))
         self.feed(
             SubmitApplication(
                 "ann", "root.default", master=(1024, 1), driver=Command(("drive",)), details=details
@@ -62,16 +41,9 @@ class Cluster:
         self.feed(NodeJoined("n2", (8192, 8)))
         self.run_two("n2")
 
-    def feed(self, given):
-        events = self.manager.handle(0, given)
-        check(self.manager.state)
-        return events
-
     def settle(self, *nodes: str) -> None:
-        self.feed(UpdateShares())
         for _ in range(4):
-            for node in nodes or tuple(self.manager.state.nodes):
-                self.feed(NodeBeat(node))
+            self.beat(*nodes)
         for container in self.application.attempt.launched:
             self.feed(ContainerStarted(container))
 
@@ -83,10 +55,6 @@ class Cluster:
         for container in [c for c in self.application.containers if c not in before]:
             self.feed(LaunchContainer(1, container, WORK))
             self.feed(ContainerStarted(container))
-
-    @property
-    def application(self):
-        return self.manager.state.applications[1]
 
     def lose_master(self) -> None:
         self.feed(ContainerExited(self.application.attempt.master, 1))

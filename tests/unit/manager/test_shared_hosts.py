@@ -1,57 +1,34 @@
 """Requests and blacklists name hosts, of which each may have several nodes."""
 
-import msgspec
 import pytest
-from tests.unit.manager.test_kept_containers import SETTINGS
+from tests.managed import SETTINGS, Managed
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import Locality
 from fairshare.model.inputs import (
     ChangeBlacklist,
-    LoadConfiguration,
     MasterRegistered,
-    NodeBeat,
     NodeJoined,
     NodeLost,
     RequestContainers,
     SubmitApplication,
-    UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 
 SIZE = (1024, 1)
 NODES = (("here:1", "here"), ("here:2", "here"), ("there:1", "there"))
 
 
-class Cluster:
+class Cluster(Managed):
     """An application with a master on `there:1`, and two nodes on the host `here` of rack /a."""
 
     def __init__(self, kind: str) -> None:
-        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
-        self.feed(LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
+        super().__init__(kind, SETTINGS[kind])
         self.feed(NodeJoined("there:1", (8192, 8), "/b", host="there"))
         self.feed(SubmitApplication("ann", "root.default", master=SIZE))
         self.beat("there:1")
         self.feed(MasterRegistered(1))
         for name in ("here:1", "here:2"):
             self.feed(NodeJoined(name, (8192, 8), "/a", host="here"))
-
-    def feed(self, given):
-        events = self.manager.handle(0, given)
-        check(self.manager.state)
-        return events
-
-    def beat(self, *names: str) -> None:
-        self.feed(UpdateShares())
-        for name in names:
-            self.feed(NodeBeat(name))
-
-    @property
-    def application(self):
-        return self.manager.state.applications[1]
 
     def placed(self) -> list[tuple[str, Locality]]:
         return [(one.node, one.locality) for one in self.application.containers.values()][1:]

@@ -2,10 +2,9 @@
 
 import msgspec
 import pytest
+from tests.managed import SETTINGS, Managed
 
-from fairshare.families.registry import family_of
 from fairshare.manager.lifecycle import _failure, _times_and_last
-from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import (
     ApplicationRejected,
     ApplicationState,
@@ -23,7 +22,6 @@ from fairshare.model.inputs import (
     Input,
     KillApplication,
     LaunchContainer,
-    LoadConfiguration,
     MasterRegistered,
     NodeBeat,
     NodeJoined,
@@ -33,40 +31,27 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.tasks import TaskBoard, TaskState
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.schedulers.fair.settings import FairSettings
 
 
-class Cluster:
-    """A resource manager with one node of 8 GB, checked after each input."""
+class Cluster(Managed):
+    """A resource manager with one node of 8 GB."""
+
+    step_ms = 10
 
     def __init__(self) -> None:
-        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
-        self.now_ms = 0
-        settings = FairSettings(assign_multiple=True, dynamic_max_assign=False)
-        self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
-        self.feed(NodeJoined("n1", (8192, 8)))
-
-    def feed(self, given: Input) -> tuple[Event, ...]:
-        self.now_ms += 10
-        events = self.manager.handle(self.now_ms, given)
-        check(self.manager.state)
-        return events
+        super().__init__("fair", SETTINGS["fair"], (8192, 8))
 
     def settle(self) -> list[ContainerLaunched]:
         """Update and beat; what was launched."""
-        self.feed(UpdateShares())
-        events = [e for node in tuple(self.manager.state.nodes) for e in self.feed(NodeBeat(node))]
-        return [event for event in events if isinstance(event, ContainerLaunched)]
+        return [event for event in self.beat() if isinstance(event, ContainerLaunched)]
 
     def exit(self, container: ContainerId, code: int = 0) -> tuple[Event, ...]:
         return self.feed(ContainerExited(container, code))
 
-    def state(self, application: int = 1) -> ApplicationState:
-        return self.manager.state.applications[application].state
+    def state_of(self, application: int = 1) -> ApplicationState:
+        return self.state.applications[application].state
 
     def refusal(self, given: Input) -> str:
         """The code of the refusal that an input meets."""
@@ -88,9 +73,9 @@ def test_an_application_is_finished_when_all_its_tasks_have_succeeded(cluster: C
     first, second = cluster.settle()
     assert (first.task, second.task) == (0, 1)
     cluster.exit(first.container)
-    assert cluster.state() == ApplicationState.RUNNING
+    assert cluster.state_of() == ApplicationState.RUNNING
     cluster.exit(second.container)
-    assert cluster.state() == ApplicationState.FINISHED
+    assert cluster.state_of() == ApplicationState.FINISHED
 
 
 def test_a_failed_task_runs_again_in_another_container(cluster: Cluster) -> None:
@@ -101,7 +86,7 @@ def test_a_failed_task_runs_again_in_another_container(cluster: Cluster) -> None
     assert again.task == first.task
     assert again.container != first.container
     cluster.exit(again.container)
-    assert cluster.state() == ApplicationState.FINISHED
+    assert cluster.state_of() == ApplicationState.FINISHED
 
 
 def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
@@ -111,7 +96,7 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
     for _ in range(2):
         launched = cluster.settle()
         cluster.exit(launched[0].container, 3)
-        if cluster.state() == ApplicationState.FAILED:
+        if cluster.state_of() == ApplicationState.FAILED:
             break
     application = cluster.manager.state.applications[1]
     assert application.state == ApplicationState.FAILED
@@ -147,7 +132,7 @@ def test_a_container_that_was_taken_away_does_not_count_as_a_failure(cluster: Cl
         cluster.exit(launched.container, ExitCode.ABORTED)
     (launched,) = cluster.settle()
     cluster.exit(launched.container)
-    assert cluster.state() == ApplicationState.FINISHED
+    assert cluster.state_of() == ApplicationState.FINISHED
 
 
 def test_a_group_waits_for_the_groups_before_it(cluster: Cluster) -> None:
@@ -186,7 +171,7 @@ def test_a_killed_application_leaves_nothing_behind(cluster: Cluster) -> None:
     cluster.settle()
     events = cluster.feed(KillApplication(1))
     assert sum(isinstance(e, ContainerCompleted) for e in events) == 3
-    assert cluster.state() == ApplicationState.KILLED
+    assert cluster.state_of() == ApplicationState.KILLED
     assert cluster.manager.state.used == (0, 0)
     assert cluster.refusal(KillApplication(1)) == "application-over"
 
@@ -216,7 +201,7 @@ def test_tasks_that_cannot_be_run_are_refused_with_the_reason(
     rejected = events[-1]
     assert isinstance(rejected, ApplicationRejected)
     assert words in rejected.reason
-    assert cluster.state() == ApplicationState.REJECTED
+    assert cluster.state_of() == ApplicationState.REJECTED
 
 
 DRIVER = SubmitApplication("bob", driver=Command(("run",)), master=(1024, 1))
@@ -253,15 +238,15 @@ def test_a_driver_may_hand_groups_of_tasks_to_the_manager(cluster: Cluster) -> N
     assert [one.group for one in launched] == [0, 0]
     for one in launched:
         cluster.exit(one.container)
-    assert cluster.state() == ApplicationState.RUNNING  # the driver decides when it is over
+    assert cluster.state_of() == ApplicationState.RUNNING  # the driver decides when it is over
     assert cluster.refusal(AddTasks(1, (group("map", 2),))) == "invalid-tasks"
     cluster.feed(FinishApplication(1))
-    assert cluster.state() == ApplicationState.FINISHED
+    assert cluster.state_of() == ApplicationState.FINISHED
 
 
 def test_a_driver_that_ends_well_finishes_its_application(cluster: Cluster) -> None:
     cluster.exit(start_driver(cluster))
-    assert cluster.state() == ApplicationState.FINISHED
+    assert cluster.state_of() == ApplicationState.FINISHED
 
 
 def test_a_driver_that_fails_is_started_again_and_then_given_up(cluster: Cluster) -> None:
