@@ -49,14 +49,11 @@ class ServerSettings(msgspec.Struct, frozen=True):
     log_format: Literal["text", "json"] = "text"
 
 
-class EngineSettings(msgspec.Struct, frozen=True):
-    """What runs containers. Sizes are those of one node; None: what this machine has.
+class ContainerSettings(msgspec.Struct, frozen=True):
+    """What an engine grants containers, beside the sizes of its nodes.
 
     `run_as` is whose processes they are: the server's (`server`), or those of the user who
     submitted the application (`user`), for which the server has to be root.
-
-    `reservations` says whether a node is kept free for a container that does not fit yet: as in
-    Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
 
     `resources` are the amounts of further types that one node offers. Of what a container prints,
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
@@ -74,14 +71,9 @@ class EngineSettings(msgspec.Struct, frozen=True):
     command line, before the image.
     """
 
-    kind: str = "local"
-    nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
-    memory_mb: Annotated[int, Meta(ge=1, le=2**40)] | None = None
-    vcores: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
     resources: dict[str, Annotated[int, Meta(ge=0, le=2**53)]] = {}
     log_limit_mb: Annotated[int, Meta(ge=0, le=2**30)] = 256
     run_as: Literal["server", "user"] = "server"
-    reservations: Literal["auto", "on", "off"] = "auto"
     application_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
     user_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
@@ -91,6 +83,20 @@ class EngineSettings(msgspec.Struct, frozen=True):
     interactive_idle_by_queue_s: dict[str, Annotated[int, Meta(ge=0, le=100_000_000)]] = {}
     image_program: str = "auto"
     image_options: tuple[str, ...] = ()
+
+
+class EngineSettings(ContainerSettings, frozen=True, kw_only=True):
+    """What runs containers. Sizes are those of one node; None: what this machine has.
+
+    `reservations` says whether a node is kept free for a container that does not fit yet: as in
+    Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
+    """
+
+    kind: str = "local"
+    nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    memory_mb: Annotated[int, Meta(ge=1, le=2**40)] | None = None
+    vcores: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    reservations: Literal["auto", "on", "off"] = "auto"
 
 
 class HadoopSettings(msgspec.Struct, frozen=True):

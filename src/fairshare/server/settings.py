@@ -16,6 +16,7 @@ from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import (
     AuthenticationSettings,
+    ContainerSettings,
     HadoopSettings,
     RaySettings,
     RetentionSettings,
@@ -54,14 +55,13 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     gpus: GpuSetting | None = None
 
 
-class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
+class LiveSettings(ContainerSettings, frozen=True, kw_only=True):
     """All settings that a server needs to start. `scheduler_settings` is JSON of the scheduler's
     own.
 
     `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
-    `resources` are the amounts of further types of one node. `configuration` is the directory that
-    all this came from, read at `read_ms`; without one there is nothing to read again. Without
-    `port` it is any free one.
+    `configuration` is the directory that all this came from, read at `read_ms`; without one there
+    is nothing to read again. Without `port` it is any free one.
     """
 
     scheduler: str
@@ -76,11 +76,6 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     vcores: int | None = None
     stop_containers: bool = False
     warnings: tuple[Problem, ...] = ()
-    resources: dict[str, int] = {}
-    log_limit_mb: int = 256
-    application_disk_mb: int = 0
-    user_disk_mb: int = 0
-    process_limit: int = 8192
     container_expiry_ms: int = 600_000
     node_manager: NodeManagerSettings = NodeManagerSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -88,7 +83,6 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: LimitSettings = LimitSettings()
     accounting: AccountingSettings = AccountingSettings()
     notify: NotifySettings = NotifySettings()
-    run_as: str = "server"
     names: tuple[str, ...] = ()
     certificate: str | None = None
     key: str | None = None
@@ -100,12 +94,6 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     engine: str = "local"
     hadoop: HadoopSettings = HadoopSettings(enabled="no")
     ray: RaySettings = RaySettings()
-    gpus: GpuSetting = "none"
-    interactive_idle_s: int = 3600
-    interactive_detached_s: int = 60
-    interactive_idle_by_queue_s: dict[str, int] = {}
-    image_program: str = "auto"
-    image_options: tuple[str, ...] = ()
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -140,18 +128,12 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         vcores=overrides.vcores or engine.vcores,
         stop_containers=overrides.stop_containers,
         warnings=(*configuration.problems, *_beyond_machine(place, nodes, memory_mb or 0)),
-        resources=engine.resources,
-        log_limit_mb=engine.log_limit_mb,
-        application_disk_mb=engine.application_disk_mb,
-        user_disk_mb=engine.user_disk_mb,
-        process_limit=engine.process_limit,
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,
         limits=configuration.shell.limits,
         accounting=configuration.shell.accounting,
         notify=configuration.shell.notify,
-        run_as=engine.run_as,
         names=server.names,
         certificate=server.certificate,
         key=server.key,
@@ -163,12 +145,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         engine=kind,
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
         ray=_ray(configuration.shell.ray, overrides),
-        gpus=engine.gpus,
-        interactive_idle_s=engine.interactive_idle_s,
-        interactive_detached_s=engine.interactive_detached_s,
-        interactive_idle_by_queue_s=engine.interactive_idle_by_queue_s,
-        image_program=engine.image_program,
-        image_options=engine.image_options,
+        **{name: getattr(engine, name) for name in ContainerSettings.__struct_fields__},
     )
 
 

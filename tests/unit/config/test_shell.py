@@ -34,7 +34,10 @@ def test_all_keys_are_read() -> None:
         vcores = 2
         """
     ) == (
-        ShellSettings(ServerSettings("0.0.0.0", 0, "state"), EngineSettings("local", 3, 2048, 2)),
+        ShellSettings(
+            ServerSettings("0.0.0.0", 0, "state"),
+            EngineSettings(kind="local", nodes=3, memory_mb=2048, vcores=2),
+        ),
         [],
     )
 
