@@ -37,7 +37,10 @@ def read_world(directory: Path, last_ms: int | None = None) -> World:
     if directory.name == JOURNAL_FILE:
         directory = directory.parent
     if not (directory / JOURNAL_FILE).exists():
-        raise Failure(f"{directory} has no {JOURNAL_FILE}: name a server's state directory")
+        raise Failure(
+            f"{directory} has no {JOURNAL_FILE}: name a server's state directory, or a trace that"
+            " `fairshare simulate` reads"
+        )
     identity = StateDirectory(directory).identity()
     if identity is None:
         raise Failure(f"{directory} has no cluster.json, which says whose journal this is")

@@ -1,5 +1,9 @@
-"""Owns the verb `report`: what users, queues, tags or months used, in hours."""
+"""Owns the verb `report`: what users, queues, tags or months used, in hours.
 
+Given the files of simulations, it is the verb `compare`.
+"""
+
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,7 +31,31 @@ SUMS = (
 )
 
 
-@click.command()
+class _Report(click.Command):
+    """The verb, which leaves the reports of simulations to `compare`."""
+
+    _RUNS = "fairshare.report.runs"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; with files among them, those of `compare`."""
+        if not any(Path(one).is_file() for one in args if not one.startswith("-")):
+            return super().parse_args(ctx, args)
+        ctx.meta[self._RUNS] = args
+        return []
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb, or `compare`."""
+        runs = ctx.meta.get(self._RUNS)
+        if runs is None:
+            return super().invoke(ctx)
+        # Imported lazily: it needs modules that the reports of a server do not.
+        from fairshare.cli.compare import command as compare
+
+        with compare.make_context("report", list(runs), parent=ctx.parent) as context:
+            return compare.invoke(context)
+
+
+@click.command(cls=_Report)
 @click.option(
     "--by",
     "groups",
@@ -43,6 +71,9 @@ def command(client: Client, groups: tuple[str, ...], filters: dict[str, Any], fo
 
     Of a container that ended or began outside the period only the part within counts. What still
     runs is not in it. Months and days are those of the server's time zone.
+
+    `fairshare report RUN...`, with what `fairshare simulate --json` has written, is `fairshare
+    compare RUN...`.
     """
     found = client.report(by=groups or ("user",), **filters)
     columns = (*(Column(_TITLES.get(name, name.title())) for name in found.by), *SUMS)

@@ -43,6 +43,14 @@ def test_runs_stand_side_by_side_with_losers_and_winners(runs):
     assert lines[-1].split()[0] == "parameter-sweep"
 
 
+def test_the_verb_report_lays_runs_side_by_side_too(runs, tmp_path):
+    page = tmp_path / "page.html"
+    result = call("report", *runs, "--html", page)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == call("compare", *runs).stdout
+    assert page.stat().st_size > 10_000
+
+
 def test_a_run_beside_itself_changes_nothing(runs):
     found = json.loads(call("compare", runs[0], runs[0], "--json").stdout)
     (pairing,) = found["pairings"]
