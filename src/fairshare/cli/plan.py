@@ -204,6 +204,9 @@ def show(
     if found.drivers:
         verb = "behaves" if found.drivers == 1 else "behave"
         notes.append(f"{counted(found.drivers, 'master')} {verb} as in the history")
+    if found.left_out:
+        lost = counted(found.left_out, "application")
+        notes.append(f"without {lost} of masters, which another scheduler cannot take up")
     if notes:
         pairs.append(("Approximate", "; ".join(notes)))
     if found.scheduler_before != found.scheduler_after:

@@ -25,12 +25,6 @@ def read_recorded(source: Source, path: Path) -> World | None:
             f"--compare: the history of {path} has the resource types"
             f" {', '.join(world.types.names)}, and the configuration {', '.join(types)}"
         )
-    if world.origin is not None:
-        raise Failure(
-            f"--compare: the history of {path} no longer has its first record, and another"
-            " scheduler cannot take up a state of it: give a workload or a trace, or raise"
-            " `history_days` below [retention] in fairshare.toml"
-        )
     return world
 
 

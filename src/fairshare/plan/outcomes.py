@@ -100,6 +100,13 @@ class Outcomes:
         """What waited for room, once the run is over."""
         self._live: dict[ContainerId, ContainerAllocated] = {}
         self._begin_ms = 0
+        self._earlier: dict[ApplicationId, Outcome] = {}
+
+    def restate(self, state: State) -> None:
+        """Take notice that what lives in a state is submitted again: it has been there before."""
+        known = Outcomes()
+        known.begin(state, 0)
+        self._earlier = known.applications
 
     def begin(self, state: State, now_ms: int) -> None:
         """Take up what lives in a state, with which the history begins.
@@ -154,8 +161,11 @@ class Outcomes:
             submission = event.submission
             queue = getattr(event, "queue", submission.queue)
             state = "REJECTED" if kind is ApplicationRejected else ""
-            self.applications[event.application] = Outcome(
-                event.application, submission.name, submission.user, queue, now_ms, state
+            number = event.application
+            earlier = self._earlier.get(number)
+            times = (now_ms, None) if earlier is None else (earlier.submitted_ms, earlier.first_ms)
+            self.applications[number] = Outcome(
+                number, submission.name, submission.user, queue, times[0], state, first_ms=times[1]
             )
         elif kind is ApplicationMoved:
             if event.application in self.applications:

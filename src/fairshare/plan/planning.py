@@ -11,14 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
-from fairshare.errors import InputError
 from fairshare.families.configuration import Configuration
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.plan.competition import Competed, Competition
 from fairshare.plan.outcomes import Outcome, Outcomes, Sums, sums
 from fairshare.simulate.rerun import Pause, Rerun
+from fairshare.simulate.restated import restated
 from fairshare.simulate.world import Entry, World
 
 NEAR_MS: Final = 10
@@ -84,7 +85,8 @@ class Proposal(msgspec.Struct, frozen=True):
 
 class Plan(msgspec.Struct, frozen=True):
     """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
-    the largest loss first; `begun` counts the containers that ran when the history begins.
+    the largest loss first; `begun` counts the containers that ran when the history begins, and
+    `left_out` the applications of masters that lived then, which another scheduler cannot take up.
     `competed` says of each run what waited for room."""
 
     proof: Proof
@@ -99,6 +101,7 @@ class Plan(msgspec.Struct, frozen=True):
     drivers: int
     nodes: int
     begun: int
+    left_out: int
     competed: tuple[Competed, Competed]
     whole: Difference
     queues: tuple[Difference, ...]
@@ -116,18 +119,14 @@ def plan(
     types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
     that of the configuration."""
     beat_ms = configuration.heartbeat_interval_ms
-    if world.origin is not None and configuration.scheduler != world.scheduler:
-        raise InputError(
-            "another-scheduler",
-            f"the history begins with a state of the scheduler {world.scheduler}, which"
-            f" {configuration.scheduler} cannot take up: another scheduler needs a history from its"
-            " first record",
-        )
     before = reproduced(world, recorded_beat_ms or beat_ms, unused_expiry_ms)
     settings = msgspec.json.encode(configuration.settings)
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
-    asked = _renamed(world, names) if names else world
+    asked, left_out = world, frozenset[ApplicationId]()
+    if world.origin is not None and configuration.scheduler != world.scheduler:
+        asked, left_out = restated(world, settings)
+    asked = _renamed(asked, names) if names else asked
     simulation = _Simulation(
         asked,
         configuration.scheduler,
@@ -136,9 +135,14 @@ def plan(
         unused_expiry_ms,
         paced=world.pace is not None,
     )
+    if world.origin is not None and asked.origin is None:
+        simulation.outcomes.restate(world.origin.manager().state)
     after = simulation.run()
+    proof = proof_of(world, before)
+    for number in left_out:
+        before.applications.pop(number, None)
     return Plan(
-        proof=proof_of(world, before),
+        proof=proof,
         scheduler_before=world.scheduler,
         scheduler_after=configuration.scheduler,
         changes=tuple(changes(*trees)),
@@ -150,6 +154,7 @@ def plan(
         drivers=world.drivers,
         nodes=world.nodes,
         begun=len(world.begun),
+        left_out=len(left_out),
         competed=(before.competed, after.competed),
         whole=Difference(ALL, _whole(before), _whole(after)),
         queues=_differences(before, after, "queue"),

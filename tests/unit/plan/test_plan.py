@@ -227,11 +227,14 @@ def test_where_nothing_competed_a_plan_says_that_and_not_that_queues_fare_alike(
         assert "alike" not in said
 
 
-def test_a_conversion_needs_a_history_from_its_first_record(tmp_path, history, kept):
+def test_a_conversion_is_compared_on_a_history_that_begins_with_a_state(tmp_path, history, kept):
     kept.trim(0, 0)
-    reported = convert(tmp_path, 3.0, history)
-    assert reported.exit_code == 1
-    assert "no longer has its first record, and another scheduler cannot take up" in reported.stderr
+    answer = json.loads(convert(tmp_path, 3.0, history, "--json").stdout)["plan"]
+    assert answer["proof"] == {"grants": 20, "reproduced": 20, "largest_ms": 0}
+    before, after = answer["whole"]["before"], answer["whole"]["after"]
+    assert (after["applications"], after["refused"], after["unfinished"]) == (2, 0, 0)
+    assert after["containers"] == before["containers"] == 24
+    assert after["wait_p95"] == before["wait_p95"] == 0
 
 
 def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):
@@ -293,14 +296,17 @@ def test_a_plan_reaches_back_over_records_that_the_journal_has_trimmed(tmp_path,
     assert (last["begin_ms"], last["begun"]) == (20_000, 4)
 
 
-def test_another_scheduler_cannot_take_up_a_state(tmp_path, history, kept):
+def test_another_scheduler_goes_on_with_what_a_state_has(tmp_path, history, kept):
     kept.trim(0, 0)
     conf = tmp_path / "conf"
     conf.mkdir()
     (conf / "yarn-site.xml").write_text(SITE.replace("fair.Fair", "fifo.Fifo"))
-    reported = CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history)])
-    assert reported.exit_code == 1
-    assert "another scheduler needs a history from its first record" in reported.stderr
+    arguments = ["plan", str(conf), "--against", str(history), "--json"]
+    found = json.loads(CliRunner().invoke(fairshare, arguments).stdout)
+    # The 12 tasks of ann run first, four at once; bob's are over after all 24, as before.
+    turnarounds = {one["user"]: one["after_ms"] for one in found["moved"]}
+    assert found["whole"]["after"]["unfinished"] == 0
+    assert turnarounds == {"ann": 30_000}
 
 
 def test_a_trimmed_journal_without_a_state_is_refused(tmp_path, history, kept):
