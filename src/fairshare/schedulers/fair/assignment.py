@@ -21,7 +21,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import container_id
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, add, fits, positive, subtract
+from fairshare.model.resources import Resource, add, count_fitting, fits, positive, subtract
 from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, within_maximum
@@ -45,6 +45,7 @@ class Heartbeat:
         "_counting",
         "_ended_early",
         "_free",
+        "_left",
         "_only_size",
         "_patiences",
         "_root",
@@ -66,6 +67,7 @@ class Heartbeat:
         self._counting = self._patiences.in_force
         self._root = state.root
         self._only_size: Resource | None = None  # of all asks, in `_serve_everybody`
+        self._left = 0  # how many more containers of that size fit
 
     def run(self) -> None:
         """Serve applications that room was preempted for, then the reservation, then all others."""
@@ -137,7 +139,11 @@ class Heartbeat:
         multiple = settings.assign_multiple
         dynamic = settings.dynamic_max_assign
         if not self._counting:
-            self._only_size = self._root.only_size(self.state.reservable)
+            only_size = self._root.only_size(self.state.reservable)
+            if only_size is not None and any(only_size):
+                self._only_size = only_size
+                fit = fits(only_size, node.available)
+                self._left = count_fitting(only_size, node.available) if fit else 0
         while node.reservation is None:
             granted = self._walk()
             if granted is None or not multiple:
@@ -163,8 +169,9 @@ class Heartbeat:
         queue = root
         only_size = self._only_size
         if only_size is not None:
-            if not fits(only_size, available):
+            if not self._left:
                 return None
+            self._left -= 1
         elif not (self._counting or root.might_take(available, self.state.reservable)):
             return None
         if root.bounded and not fits(root.used, root.max_share):
