@@ -121,7 +121,7 @@ class Attempt:
     @property
     def waits_for_master(self) -> bool:
         """Whether its next container is for its master."""
-        return self.master is None and self.managed and not self.comes_back
+        return self.master is None and self.submission.master is not None and not self.comes_back
 
     @property
     def comes_back(self) -> bool:

@@ -144,7 +144,7 @@ def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resour
             priority,
             request,
             _ANYWHERE,
-            attempt.master is None and attempt.waits_for_master,
+            attempt.waits_for_master,
             False,
             now_ms,
         )

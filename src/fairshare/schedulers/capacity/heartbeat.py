@@ -128,15 +128,15 @@ class Heartbeat:
         if node.reservation is not None:
             self._serve_reservation()
             return Answer.NOTHING
+        self.ignore = False
+        if self._plain and fast_path.descend(self):
+            return _OFF_SWITCH
         minimum = state.settings.minimum_allocation
         available = self._available() if node.marked else node.available
         if not state.calculator.containers(available, minimum):
             return Answer.NOTHING
         if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
             return Answer.NOTHING
-        self.ignore = False
-        if self._plain and fast_path.descend(self):
-            return _OFF_SWITCH
         answer = self._parent(state.root, ResourceLimits(self.whole, state.none))
         if answer < _OFF_SWITCH and self.label and state.shares_with_all(self.label):
             self.ignore = True

@@ -222,11 +222,15 @@ class Users:
         user = self.users.get(name) or self.get_or_add(name)
         used = user.used.get(label, self.none)
         if len(amount) == 2:  # nearly always, and for every container
-            used = user.used[label] = (used[0] + amount[0], used[1] + amount[1])
+            memory, vcores = amount
+            used = user.used[label] = (used[0] + memory, used[1] + vcores)
+            if user.active:
+                a, b = self.active_used.get(label, self.none)
+                self.active_used[label] = (a + memory, b + vcores)
         else:
             used = user.used[label] = add(used, amount)
-        if user.active:
-            self.active_used[label] = add(self.active_used.get(label, self.none), amount)
+            if user.active:
+                self.active_used[label] = add(self.active_used.get(label, self.none), amount)
         self.version += 1
         if not self.stirs:
             self.stir()
