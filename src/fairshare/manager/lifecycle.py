@@ -23,7 +23,7 @@ from fairshare.model.events import (
     MasterStarted,
     RequestRefused,
 )
-from fairshare.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.model.identifiers import APPLICATION_SHIFT, ContainerId, attempt_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
@@ -268,9 +268,11 @@ class Lifecycle:
         """After the end of a task's container, retry or finish the task; after the end of the
         master's container, end the attempt."""
         container = event.container
-        application = self.state.applications[application_of(container)]
+        application = self.state.applications[container >> APPLICATION_SHIFT]
         attempt = application.attempt
-        if not attempt.active or application.over or attempt_of(container) != attempt.number:
+        if application.finished_ms is not None:
+            return
+        if not attempt.active or attempt_of(container) != attempt.number:
             return
         if container == attempt.master:
             self._master_completed(step, application, event)

@@ -11,7 +11,7 @@ from fairshare.model.events import (
     ContainerRunning,
     RoomFreed,
 )
-from fairshare.model.identifiers import application_of
+from fairshare.model.identifiers import APPLICATION_SHIFT, application_of
 from fairshare.model.inputs import ContainerExited, ContainerStarted, ForgetApplications
 from fairshare.schedulers.protocol import State, Step
 
@@ -33,7 +33,7 @@ def exited(step: Step, state: State, given: ContainerExited) -> None:
     if node is not None:
         step.emit(RoomFreed(container, node))
         return
-    application = state.applications.get(application_of(container))
+    application = state.applications.get(container >> APPLICATION_SHIFT)
     if application is None or container not in application.attempt.containers:
         return
     step.emit(

@@ -184,8 +184,12 @@ class ResourceManager:
                 self._settle(step)
             if events:
                 self._follow_all(step)
-            joins = type(following) is NodeJoined and type(given) is NodeJoined
-            if not joins or state.applications:
+            if (
+                following is None
+                or state.applications
+                or type(following) is not NodeJoined
+                or type(given) is not NodeJoined
+            ):
                 state.settle()
         except Exception as error:
             if events or isinstance(error, InvariantViolation):

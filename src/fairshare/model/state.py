@@ -44,7 +44,12 @@ from fairshare.model.events import (
     ReservationDropped,
     TasksAdded,
 )
-from fairshare.model.identifiers import NUMBER_MASK, ApplicationId, application_of
+from fairshare.model.identifiers import (
+    APPLICATION_SHIFT,
+    NUMBER_MASK,
+    ApplicationId,
+    application_of,
+)
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, AttemptType, QueueType
@@ -154,18 +159,21 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         attempt = self.attempts[event.application]
         node = self.nodes[event.node]
         container = event.container
-        if event.reserved:
+        if event.reserved:  # it has had its number since the reservation
             self._drop_reservation(node)
+            self._unlike_next(attempt, event)
+        else:
+            attempt.next_container = (container & NUMBER_MASK) + 1
         node.containers[container] = event
         attempt.containers[container] = event
         attempt.application.containers_allocated += 1
-        attempt.next_container = (container & NUMBER_MASK) + 1
         asks = attempt.asks
         order = (event.priority, event.request)
         key = asks.wanting[0]  # nearly always the one; faster than the table of keys
         if key.order != order:
             key = asks.keys[order]
         if key.places:
+            self._unlike_next(attempt, event)
             asks.granted(key, event.locality, node.host, node.rack)
         else:  # the same as `granted`, for asks without places, which nearly all are
             ask = key.anywhere
@@ -177,6 +185,10 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             attempt.master = None if attempt.comes_back else container
             self._master_allocated(attempt, event.resource)
         self._use(attempt, node, event.resource)
+
+    def _unlike_next(self, attempt: AttemptType, event: ContainerAllocated) -> None:  # type: ignore[misc]
+        """Called for a container that a reservation or an ask with places was for: its size may
+        differ from that of the next one. Does nothing by default."""
 
     def _master_allocated(self, attempt: AttemptType, resource: Resource) -> None:  # type: ignore[misc]
         """For schedulers that limit the resources of masters. Does nothing by default."""
@@ -201,7 +213,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
 
     def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
         container = event.container
-        attempt = self.attempts[application_of(container)]
+        attempt = self.attempts[container >> APPLICATION_SHIFT]
         application = attempt.application
         record = attempt.containers[container]
         node = self.nodes[record.node]

@@ -38,7 +38,7 @@ from fairshare.model.events import (
     ReservationMoved,
     SharesUpdated,
 )
-from fairshare.model.identifiers import application_of
+from fairshare.model.identifiers import APPLICATION_SHIFT, application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
@@ -293,14 +293,12 @@ class CapacityState(CapacityCluster):
     def _reservation_fulfilled(
         self, now_ms: int, event: ContainerAllocated, attempt: CapacityAttempt, key: AskKey
     ) -> None:
-        """The container counts as used, and has its number, since the reservation."""
-        next_container = attempt.next_container
+        """The container counts as used since the reservation."""
         node = self.nodes[event.node]
         wanted = key.size_at(node.host, node.rack, event.locality)
         self._fulfilling = True
         super()._container_allocated(now_ms, event)
         self._fulfilling = False
-        attempt.next_container = next_container
         attempt.drift = add(attempt.drift, subtract(wanted, event.resource))
 
     def _asks_served(self, attempt: CapacityAttempt, leaf: CapacityQueue) -> None:
@@ -353,26 +351,23 @@ class CapacityState(CapacityCluster):
 
     def _leaving(self, attempt: CapacityAttempt, node: Node, event: ContainerCompleted) -> None:
         containers.will_shrink(self, attempt, node)
-
-    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        attempt = self.attempts[application_of(event.container)]
-        record = attempt.containers[event.container]
-        node = self.nodes[record.node]
         if event.container in node.marked:
-            gone = subtract(self.none, record.resource)
+            gone = subtract(self.none, attempt.containers[event.container].resource)
             accounting.change_killable(attempt.leaf, self.label_of(node), gone)
-        super()._container_completed(now_ms, event)
         if attempt.to_preempt:
             attempt.to_preempt.pop(event.container, None)
         if self.selected_ms:
             self.selected_ms.pop(event.container, None)
-        leaf = attempt.leaf
-        if leaf.policy == "fair":
+        if event.exit_code == _PREEMPTED:
+            for queue in attempt.leaf.path:
+                queue.preempted += 1
+
+    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        super()._container_completed(now_ms, event)
+        attempt = self.attempts[event.container >> APPLICATION_SHIFT]
+        if attempt.leaf.policy == "fair":
             accounting.measure(attempt)
             orders.place_application(attempt)
-        if event.exit_code == _PREEMPTED:
-            for queue in leaf.path:
-                queue.preempted += 1
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         attempt = self.attempts[event.application]

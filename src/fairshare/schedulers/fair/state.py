@@ -148,20 +148,9 @@ class FairState(FairCluster):
 
     # Containers.
 
-    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+    def _unlike_next(self, attempt: FairAttempt, event: ContainerAllocated) -> None:
         if event.locality != Locality.OFF_SWITCH or event.reserved:
-            self._special_allocated(now_ms, event)
-        else:
-            ClusterState._container_allocated(self, now_ms, event)
-
-    def _special_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
-        """A container whose size or number may differ from that of the next ask."""
-        attempt = self.attempts[event.application]
-        next_container = attempt.next_container
-        ClusterState._container_allocated(self, now_ms, event)
-        if event.reserved:  # it has had its number since the reservation
-            attempt.next_container = next_container
-        self.changed[attempt.id] = None
+            self.changed[attempt.id] = None
 
     def _master_allocated(self, attempt: FairAttempt, resource: Resource) -> None:
         attempt.needs_master = False
