@@ -42,7 +42,7 @@ def reported(default: object) -> str:
 def test_every_key_stands_on_the_page_with_its_default(name):
     fields = {field.name: field for field in msgspec.structs.fields(TABLES[name])}
     rows = rows_of(name)
-    assert list(rows) == list(fields)
+    assert sorted(rows) == sorted(fields)  # the page's order is that of its readers
     for key, field in fields.items():
         default = field.default
         if default is msgspec.NODEFAULT:
