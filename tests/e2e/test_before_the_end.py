@@ -67,6 +67,9 @@ def test_a_preempted_training_saves_its_state_and_resumes(url, tmp_path):
     noted = "print(epoch, file=open('seen', 'a'), flush=True)\n    epoch += 1"
     assert program.count("    epoch += 1") == program.count("sleep(0.2)") == 1
     program = program.replace("epoch += 1", noted).replace("sleep(0.2)", "sleep(0.1)")
+    # However late the preemption comes on a busy machine, the first run is not over before it.
+    assert program.count("while epoch < 20:") == 1
+    program = program.replace("epoch < 20", "epoch < 20 or not checkpoint.exists()")
     (tmp_path / "train.py").write_text(program)
     training = submitted(
         url,
@@ -80,11 +83,13 @@ def test_a_preempted_training_saves_its_state_and_resumes(url, tmp_path):
     owner = submitted(url, "root.owner", arguments=["true"])["id"]
     until((tmp_path / "epoch").exists)
     until(lambda: (tmp_path / "epoch").read_text())
-    assert int((tmp_path / "epoch").read_text()) >= 4
+    saved = int((tmp_path / "epoch").read_text())
+    assert saved >= 4
     until(lambda: state_of(url, owner) == "FINISHED")
     until(lambda: state_of(url, training) == "FINISHED")
     # The rest, not all of it; the signal may have come between a note and its epoch.
-    assert len(seen.read_text().split()) in (20, 21)
+    whole = max(20, saved)
+    assert len(seen.read_text().split()) in (whole, whole + 1)
     containers = httpx.get(f"{url}/api/v1/applications/{training}/containers").json()["containers"]
     assert [one["exit_code"] for one in containers] == [-102, 0]  # preempted; its second run
 
