@@ -71,6 +71,10 @@ class Life:
             inputs = []
             while self.agenda and self.agenda[0][0] <= self.now_ms:
                 inputs.append(heappop(self.agenda)[2])
+            if self.chance.random() < 0.05:  # as a server does that takes stock
+                self.runtime.feed(self.now_ms, inputs)
+                self.now_ms += self.chance.choice((5, 150))
+                continue
             left = self.chance.random() < 0.3
             beats, asked = self.chance.randint(1, 4), count(1)
             enough = (lambda asked=asked, beats=beats: next(asked) >= beats) if left else None

@@ -183,7 +183,9 @@ class Rerun:
         """When a timer of the scheduler fires, or a turn goes on that was left."""
         deadline_ms = self.runtime.next_deadline_ms()
         if self._pace is not None and deadline_ms is not None:
-            due_ms = max(deadline_ms, self.now_ms + self.runtime.unsettled)
+            # Where inputs were only fed, or a turn was left, nothing else is done at this instant.
+            later = self.runtime.unsettled or self.now_ms in self._pace.left
+            due_ms = max(deadline_ms, self.now_ms + later)
             wakes = self._pace.wakes
             at = bisect_left(wakes, due_ms)
             near = at < len(wakes) and wakes[at] - due_ms <= self._latest_ms
