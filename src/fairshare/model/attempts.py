@@ -5,7 +5,9 @@ queues hold and its orders compare (Hadoop: SchedulerApplicationAttempt, FSAppAt
 FiCaSchedulerApp).
 """
 
+from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -94,8 +96,8 @@ class Attempt:
     def plain(self) -> "Attempt":
         """The attempt without what a scheduler adds."""
         copied = object.__new__(Attempt)
-        for name, value in zip(Attempt.__slots__, _VALUES_OF(self), strict=True):
-            setattr(copied, name, value)
+        # A loop without a step in Python, since each application that ends comes by.
+        deque(map(setattr, repeat(copied), Attempt.__slots__, _VALUES_OF(self)), maxlen=0)
         return copied
 
     def ask(self, requests: Sequence[ResourceRequest]) -> None:

@@ -7,6 +7,7 @@ shares do not depend on which queues are active.
 import math
 from collections import Counter
 from functools import lru_cache
+from operator import attrgetter
 
 from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
@@ -15,6 +16,8 @@ from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.shares import FEW, Claim, fair_shares, shares_of_kinds
+
+_WEIGHT = attrgetter("weight")
 
 
 def update_due(state: FairCluster) -> bool:
@@ -117,29 +120,33 @@ def _share_below(queue: FairQueue) -> None:
 
 
 def _share_among_applications(leaf: FairQueue) -> None:
-    runnable = [a for a in leaf.attempts.values() if a.runnable]
+    attempts = leaf.attempts.values()
+    everybody = leaf.running == len(attempts)
+    runnable = list(attempts) if everybody else [a for a in attempts if a.runnable]
     if not runnable:
         return
-    if not leaf.policy.shared_types(len(leaf.fair_share)):  # fifo: the others keep what they had
+    types = leaf.policy.shared_types(len(leaf.fair_share))
+    if not types:  # fifo: the others keep what they had
         first = min(runnable, key=lambda attempt: attempt.start_order)
         first.fair_share = leaf.fair_share
         return
     # Thousands of applications have one weight between them, and then one share.
-    weights = [attempt.weight for attempt in runnable]
-    weight_of_first = weights[0]
-    alike = weights.count(weight_of_first) == len(weights)
-    counts = ((weight_of_first, len(weights)),) if alike else tuple(Counter(weights).items())
-    for index in range(leaf.policy.shared_types(len(leaf.fair_share))):
-        by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
-        shares = by_weight(leaf.fair_share[index], counts)
-        changed: dict[tuple[Resource, float], Resource] = {}
-        for attempt, weight in zip(runnable, weights, strict=True):
-            before, share = attempt.fair_share, shares[weight]
-            if before[index] != share:
-                after = changed.get((before, weight))
-                if after is None:
-                    after = changed[before, weight] = _with(before, index, share)
-                attempt.fair_share = after
+    counts = Counter(map(_WEIGHT, runnable))
+    by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
+    of_type = [by_weight(leaf.fair_share[index], tuple(counts.items())) for index in range(types)]
+    changed: dict[tuple[Resource, float], Resource] = {}
+    before: Resource = ()
+    after: Resource = ()
+    weight = -1.0
+    for attempt in runnable:  # nearly always as the one before
+        if attempt.fair_share is not before or attempt.weight != weight:
+            before, weight = attempt.fair_share, attempt.weight
+            found = changed.get((before, weight))
+            if found is None:
+                shares = tuple([of_weight[weight] for of_weight in of_type])
+                found = changed[before, weight] = shares + before[types:]
+            after = found
+        attempt.fair_share = after
 
 
 def _shares_by_weight(total: int, counts: tuple[tuple[float, int], ...]) -> dict[float, int]:
