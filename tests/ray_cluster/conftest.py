@@ -30,11 +30,13 @@ ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # then all of it is on loopback
     "RAY_health_check_initial_delay_ms": "1000",
     "RAY_health_check_period_ms": "1000",
-    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_timeout_ms": "2000",
     "RAY_health_check_failure_threshold": "5",
 }
 STORAGE = {"RAY_gcs_storage": "rocksdb"}
-FENCE_S = 5
+FENCE_S = 8
+"""5, the least, is too short on a busy machine: a healthy agent may hear of neither Ray nor a
+server for so long, and then stops its tasks, which run again."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
