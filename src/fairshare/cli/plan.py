@@ -21,7 +21,7 @@ from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.linting import lint
 from fairshare.families.reservations import with_reservations
-from fairshare.plan.conditions import Condition, parse_condition
+from fairshare.plan.conditions import OF_QUEUES, Condition, parse_condition
 from fairshare.plan.outcomes import Sums
 from fairshare.plan.planning import ALL, Change, Difference, Moved, Plan, plan
 from fairshare.simulate.world import World
@@ -41,6 +41,8 @@ COLUMNS = (
     Column("Lost", right=True, extra=True),
     Column("Share", right=True),
 )
+OF_ENTITLEMENT = Column("Of entitlement", right=True)
+"""Of queues: users have no fair share."""
 
 
 def conditions(
@@ -154,6 +156,11 @@ def configuration_for(conf: Path, world: World) -> Configuration:
 def _holds(condition: Condition, found: Plan) -> bool:
     for one in (found.whole, *found.queues, *found.users):
         if one.name in (condition.name, f"root.{condition.name}"):
+            if one in found.users and condition.metric in OF_QUEUES:
+                raise Failure(
+                    f"--fail-if {condition.text!r}: {condition.name!r} is a user, and only queues"
+                    f" have a {condition.metric}"
+                )
             return condition.holds(one.before, one.after)
     raise Failure(
         f"--fail-if {condition.text!r}: no queue and no user of the history is {condition.name!r},"
@@ -262,10 +269,11 @@ def _value(value: object) -> str:
 
 
 def _table(console: Console, title: str, differences: Sequence[Difference]) -> Table:
+    users = title == "User"
     rows: list[list[str | Text]] = []
     for one in differences:
         old, new = one.before, one.after
-        name = one.name if title == "User" else short_queue(one.name)
+        name = one.name if users else short_queue(one.name)
         rows.append(
             [
                 Text(name),
@@ -276,10 +284,12 @@ def _table(console: Console, title: str, differences: Sequence[Difference]) -> T
                 _ratio(old, new),
                 _count(old, new, "preempted"),
                 _lost(old, new),
-                _share(old, new),
+                _part(old, new, "share"),
+                *(() if users else (_part(old, new, "share_of_entitlement"),)),
             ]
         )
-    return table(console, (Column(title), *COLUMNS), rows)
+    own = () if users else (OF_ENTITLEMENT,)
+    return table(console, (Column(title), *COLUMNS, *own), rows)
 
 
 def _pair(old: str, new: str) -> str:
@@ -328,9 +338,10 @@ def _lost(old: Sums | None, new: Sums | None) -> str:
     return _pair(text(old), text(new))
 
 
-def _share(old: Sums | None, new: Sums | None) -> str:
+def _part(old: Sums | None, new: Sums | None, field: str) -> str:
     def text(found: Sums | None) -> str:
-        return NOTHING if found is None else f"{found.share:.0%}"
+        part = None if found is None else getattr(found, field)
+        return NOTHING if part is None else f"{part:.0%}"
 
     return _pair(text(old), text(new))
 

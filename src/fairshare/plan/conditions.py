@@ -21,8 +21,12 @@ METRICS: Final = {
     "refused": False,
     "unfinished": False,
     "lost_gb_hours": False,
+    "share_of_entitlement": False,
 }
 """What a condition may name, and whether it is a time."""
+
+OF_QUEUES: Final = ("share_of_entitlement",)
+"""What users do not have."""
 
 _CONDITION: Final = re.compile(r"\s*(\S+)\s+(\w+)\s*(>|<)\s*(\S+)\s*")
 _CHANGE: Final = re.compile(r"([+-]\d+(?:\.\d+)?)%")
@@ -43,6 +47,8 @@ class Condition(msgspec.Struct, frozen=True):
         infinite, because nothing ran, is above everything."""
         new = self._value(after)
         old = self._value(before)
+        if new is None and self.metric in OF_QUEUES:
+            return False  # it was entitled to nothing
         if new is None:
             return self.above and old is not None
         limit = self.limit

@@ -25,6 +25,7 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.plan.competition import Competed
+from fairshare.plan.entitlement import Received
 from fairshare.schedulers.protocol import State
 from fairshare.simulate.world import Grant
 
@@ -75,7 +76,8 @@ class Outcome(msgspec.Struct):
 
 class Sums(msgspec.Struct, frozen=True):
     """Sums over applications; times in milliseconds, None without any. `share` is the part of all
-    used memory."""
+    used memory; `share_of_entitlement` the part that a queue received of what it was entitled to
+    (`entitlement.py`). None for a user, who has no fair share."""
 
     applications: int
     refused: int
@@ -88,6 +90,7 @@ class Sums(msgspec.Struct, frozen=True):
     slowdown_mean: float | None
     lost_gb_hours: float
     share: float
+    share_of_entitlement: float | None = None
 
 
 class Outcomes:
@@ -98,6 +101,8 @@ class Outcomes:
         self.grants: list[Grant] = []
         self.competed = Competed(0.0, 0)
         """What waited for room, once the run is over."""
+        self.received = Received()
+        """The parts of their entitlements that queues received, once the run is over."""
         self._live: dict[ContainerId, ContainerAllocated] = {}
         self._begin_ms = 0
         self._earlier: dict[ApplicationId, Outcome] = {}

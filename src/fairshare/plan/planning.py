@@ -17,7 +17,8 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.plan.competition import Competed, Competition
-from fairshare.plan.outcomes import Outcome, Outcomes, Sums, sums
+from fairshare.plan.entitlement import Entitlements
+from fairshare.plan.outcomes import Outcomes, Sums, sums
 from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.restated import restated
 from fairshare.simulate.world import Entry, World
@@ -157,8 +158,8 @@ def plan(
         left_out=len(left_out),
         competed=(before.competed, after.competed),
         whole=Difference(ALL, _whole(before), _whole(after)),
-        queues=_differences(before, after, "queue"),
-        users=_differences(before, after, "user"),
+        queues=_differences(_queues(before), _queues(after)),
+        users=_differences(before.by(lambda one: one.user), after.by(lambda one: one.user)),
         moved=tuple(_moved(before, after)),
     )
 
@@ -299,6 +300,7 @@ class _Simulation:
             manager = world.origin.manager()
             self.outcomes.begin(manager.state, world.begin_ms)
         self._competition = Competition(manager.state)
+        self._entitlements = Entitlements(manager.scheduler, world.begin_ms)
         self._rerun = Rerun(
             world,
             manager,
@@ -308,13 +310,20 @@ class _Simulation:
             late=late,
             pauses=pauses,
             paced=paced,
-            observers=(self.outcomes.observe, self._competition.observe),
+            observers=(
+                self.outcomes.observe,
+                self._competition.observe,
+                self._entitlements.observe,
+            ),
+            advance=self._entitlements.advance,
         )
 
     def run(self, until_ms: int | None = None) -> Outcomes:
         """Go on to the end, or up to and with an instant."""
         self._rerun.run(until_ms)
         self.outcomes.competed = self._competition.found(self._rerun.now_ms)
+        if until_ms is None:
+            self.outcomes.received = self._entitlements.received(self._rerun.now_ms)
         return self.outcomes
 
 
@@ -334,15 +343,20 @@ def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:
 
 def _whole(run: Outcomes) -> Sums:
     given = run.applications.values()
-    return sums(given, sum(one.used for one in given))
+    found = sums(given, sum(one.used for one in given))
+    return msgspec.structs.replace(found, share_of_entitlement=run.received.whole)
 
 
-def _differences(before: Outcomes, after: Outcomes, field: str) -> tuple[Difference, ...]:
-    def key(one: Outcome) -> str:
-        name: str = getattr(one, field)
-        return name
+def _queues(run: Outcomes) -> dict[str, Sums]:
+    """The sums by queue, with the part of its entitlement that each received."""
+    parts = run.received.queues
+    return {
+        name: msgspec.structs.replace(found, share_of_entitlement=parts.get(name))
+        for name, found in run.by(lambda one: one.queue).items()
+    }
 
-    old, new = before.by(key), after.by(key)
+
+def _differences(old: dict[str, Sums], new: dict[str, Sums]) -> tuple[Difference, ...]:
     return tuple(Difference(name, old.get(name), new.get(name)) for name in sorted({**old, **new}))
 
 

@@ -6,7 +6,7 @@ history are decided together, in their order. Knows no file.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final
@@ -70,7 +70,8 @@ class Rerun:
     """One run of a world under one scheduler.
 
     `settings` replace those of the history, encoded for LoadConfiguration, and its reloads are left
-    out; None: the history's own. `observers` see each record. A world with an origin needs a
+    out; None: the history's own. `observers` see each record; `advance` is called with each later
+    instant, before its first decision. A world with an origin needs a
     manager of it; new settings come there as at a restart of the server.
 
     What is due is done at once, as by a machine that is never busy. With `paced` the server does
@@ -93,10 +94,12 @@ class Rerun:
         pauses: Sequence[Pause] = (),
         paced: bool = False,
         observers: Sequence[Observer] = (),
+        advance: Callable[[int], None] | None = None,
     ) -> None:
         self.manager = manager
         self.now_ms = world.begin_ms
         self._world = world
+        self._advance = advance
         self._heap: list[tuple[int, int, int, int, Input]] = []
         self._pushed = 0
         self._cancelled: set[int] = set()
@@ -164,6 +167,8 @@ class Rerun:
                 return
             if now_ms != self.now_ms:
                 self._granted_before = self._journal.granted
+                if self._advance is not None:
+                    self._advance(now_ms)
             self.now_ms = now_ms
             if entry_ms is not None or self._granted:
                 self._idle_since_ms = now_ms

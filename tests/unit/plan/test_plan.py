@@ -14,7 +14,7 @@ from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import NodeJoined, NodeLost, SubmitApplication
+from fairshare.model.inputs import MoveApplication, NodeJoined, NodeLost, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.plan.conditions import parse_condition
@@ -242,6 +242,61 @@ def test_a_condition_that_holds_sets_the_exit_code(tmp_path, history):
     assert reported.exit_code == 1
     assert "this holds: a turnaround_mean > +10%" in reported.stderr
     assert plan(tmp_path, history, 1.0, "--fail-if", "all preempted > 0").exit_code == 0
+
+
+def entitlements(tmp_path, history, *options):
+    """Of root.a, of all, and of ann, with a new weight of 9 for a: the part that was received."""
+    found = json.loads(plan(tmp_path, history, 9.0, "--json", *options).stdout)
+    shown = (found["queues"][0], found["whole"], found["users"][0])
+    return [[one[side]["share_of_entitlement"] for side in ("before", "after")] for one in shown]
+
+
+def test_queues_have_the_part_of_their_entitlement_that_they_received(tmp_path, history):
+    # Of four slots a is due 3.6 with that weight, and has 3 as containers are whole: 12 of 13.8
+    # slots times 10 s, as its last three tasks want 3. b is due the rest, and then all of them.
+    of_a, of_all, of_ann = entitlements(tmp_path, history)
+    assert of_a == [1.0, pytest.approx(12 / 13.8, abs=1e-3)]
+    assert of_all == [1.0, pytest.approx(21.6 / 23.4, abs=1e-3)]
+    assert of_ann == [None, None]  # a user has no fair share
+    shown = plan(tmp_path, history, 9.0).stdout.splitlines()
+    (row,) = [line for line in shown if line.startswith("a ")]
+    assert row.endswith("100% → 87%")
+
+
+def test_entitlements_are_known_from_a_state_on_too(tmp_path, history, kept):
+    # From 20 s on, the last instant before 25 s: 10 s with 3 of 3.6, and 10 s with 3 of 3.
+    of_a, _, _ = entitlements(tmp_path, history, "--last", "30s")
+    assert of_a == [1.0, pytest.approx(6 / 6.6, abs=1e-3)]
+
+
+def test_what_an_application_uses_counts_for_the_queue_to_which_it_is_moved(history):
+    world = read_world(history)
+    last = world.entries[-1]
+    move = Entry(20_000, last.number + 1, last.turn + 1, MoveApplication(1, "root.b"))
+    moved = msgspec.structs.replace(world, entries=(*world.entries, move))
+    received = reproduced(moved, 1_000, None).received
+    assert received.queues == {"root.a": 1.0, "root.b": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "words"),
+    [
+        ("root.a share_of_entitlement < -10%", 1, "this holds"),
+        ("root.a share_of_entitlement < -20%", 0, ""),
+        ("a share_of_entitlement < 0.9", 1, "this holds"),
+        ("ann share_of_entitlement < 0.9", 1, "'ann' is a user, and only queues have"),
+    ],
+)
+def test_a_plan_can_fail_by_the_entitlement_of_a_queue(tmp_path, history, condition, code, words):
+    reported = plan(tmp_path, history, 9.0, "--fail-if", condition)
+    assert reported.exit_code == code
+    assert words in reported.stderr
+
+
+def test_a_queue_that_is_no_longer_entitled_to_anything_fails_no_condition_on_it():
+    before = msgspec.structs.replace(sums([outcome(0)], 0), share_of_entitlement=0.5)
+    after = sums([outcome(0)], 0)
+    assert not parse_condition("a share_of_entitlement > +10%").holds(before, after)
 
 
 @pytest.fixture

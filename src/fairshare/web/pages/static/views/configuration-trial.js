@@ -49,7 +49,7 @@ function drawPlan(plan) {
     notice(proof.reproduced === proof.grants ? "ok" : "warn", h("b", {}, `The settings in force reproduce the history: ${count(proof.reproduced)} of ${count(proof.grants)} decisions.`)),
     h("p", { class: "pad soft small" }, `${notes.join("; ")}. The command fairshare plan shows longer parts of it.`),
     plan.applications > 0 && h("table", { class: "trial-queues" },
-      h("thead", {}, h("tr", {}, ["Queue", "Wait p50", "Wait p95", "Turnaround", "Preempted", "Share"].map((word, n) => h("th", { class: n ? "num" : "" }, word)))),
+      h("thead", {}, h("tr", {}, ["Queue", "Wait p50", "Wait p95", "Turnaround", "Preempted", "Share", "Of entitlement"].map((word, n) => h("th", { class: n ? "num" : "" }, word)))),
       h("tbody", {}, [plan.whole, ...plan.queues].map(drawQueue))),
     drawMoved(plan.moved),
   ];
@@ -58,7 +58,7 @@ function drawPlan(plan) {
 function drawQueue(one) {
   const cell = (field, shown) => h("td", { class: `num ${verdict(one.before?.[field], one.after?.[field], field)}` }, pair(shown(one.before?.[field]), shown(one.after?.[field])));
   return h("tr", { key: one.name }, h("th", { scope: "row", title: one.name }, one.name === "all" ? "all" : shortName(one.name)),
-    cell("wait_p50", duration), cell("wait_p95", duration), cell("turnaround_mean", duration), cell("preempted", (n) => (n === undefined ? "–" : count(n))), cell("share", (part) => percent(part ?? null)));
+    cell("wait_p50", duration), cell("wait_p95", duration), cell("turnaround_mean", duration), cell("preempted", (n) => (n === undefined ? "–" : count(n))), cell("share", (part) => percent(part ?? null)), cell("share_of_entitlement", (part) => percent(part ?? null)));
 }
 
 const pair = (before, after) => (before === after ? after : `${before} → ${after}`);
@@ -66,6 +66,7 @@ const pair = (before, after) => (before === after ? after : `${before} → ${aft
 // What becomes noticeably worse, or better; a share is neither.
 function verdict(before, after, field) {
   if (typeof before !== "number" || typeof after !== "number" || field === "share") return "";
+  if (field === "share_of_entitlement") return Math.abs(after - before) < NOTICED ? "" : after < before ? "worse" : "better";
   const least = field === "preempted" ? 1 : Math.max(100, before * NOTICED);
   if (Math.abs(after - before) < least) return "";
   return after > before ? "worse" : "better";
