@@ -13,14 +13,16 @@ from fairshare.cli.cells import NOTHING, duration_text, instant_text, short_queu
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.recorded_history import read_world
 from fairshare.cli.simulated_trace import TraceOptions, refuse
+from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
 from fairshare.cli.traced_history import Traced, is_traced, traced_history
-from fairshare.cli.verbs import Failure
+from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.config.problems import Problem
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.linting import lint
 from fairshare.families.reservations import with_reservations
+from fairshare.journal.sqlite import JOURNAL_FILE
 from fairshare.plan.conditions import OF_QUEUES, Condition, parse_condition
 from fairshare.plan.outcomes import Sums
 from fairshare.plan.planning import ALL, Change, Difference, Moved, Plan, plan
@@ -119,17 +121,28 @@ def command(
 
     The history of a trace is what the configuration of --present does with it.
     """
-    traced = None
-    if is_traced(against):
-        refuse(("last_ms",), f"{against} is a trace: --span takes its first part")
-        traced = traced_history(against, present, TraceOptions(mapping, limit, span))
-        world = traced.world
-    else:
-        refuse(OF_TRACES, f"{against} is not a trace; a server's history has its own settings")
-        world = read_world(against, last_ms)
-    configuration = configuration_for(conf, world)
-    beat_ms = None if traced is None else traced.beat_ms
-    found = plan(world, configuration, configuration.container_expiry_ms, beat_ms)
+    try:
+        with Watch(at_once=True) as watch:
+            watch.reads(against if is_traced(against) else against / JOURNAL_FILE)
+            traced = None
+            if is_traced(against):
+                refuse(("last_ms",), f"{against} is a trace: --span takes its first part")
+                traced = traced_history(against, present, TraceOptions(mapping, limit, span), watch)
+                world = traced.world
+            else:
+                refuse(
+                    OF_TRACES, f"{against} is not a trace; a server's history has its own settings"
+                )
+                world = read_world(against, last_ms)
+            configuration = configuration_for(conf, world)
+            beat_ms = None if traced is None else traced.beat_ms
+            found = plan(world, configuration, configuration.container_expiry_ms, beat_ms, watch)
+    except KeyboardInterrupt:
+        click.echo(
+            "Ctrl-C ended it: there is no plan, as a comparison of a part would be misleading",
+            err=True,
+        )
+        raise SystemExit(INTERRUPTED) from None
     failed = [one for one in fail_if if _holds(one, found)]
     if as_json:
         answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}

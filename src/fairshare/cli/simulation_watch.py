@@ -27,10 +27,14 @@ _LOOK_S: Final = 0.25
 
 class Watch:
     """While it is open, shows how far reading and simulation are; Ctrl-C ends reading at once, and
-    a simulation as soon as it asks. A second one ends the program."""
+    a simulation as soon as it asks. A second one ends the program. `at_once`: the first one ends a
+    simulation too, as its part is of no use."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_once: bool = False) -> None:
         self.interrupted = False
+        self._at_once = at_once
+        self._subject = ""
+        self._begin_ms = 0
         self._shown = sys.stderr.isatty()
         self._began_s = time.monotonic()
         self._path = Path()
@@ -78,9 +82,18 @@ class Watch:
         self._times_ms = times_ms
         self._began_s = time.monotonic()
 
+    def simulates_again(
+        self, subject: str, times_ms: list[int], begin_ms: int, later: int = 0
+    ) -> None:
+        """One of several simulations runs from now on, which begins at `begin_ms`."""
+        self._subject = f"{subject}: "
+        self._begin_ms = begin_ms
+        self._now_ms = 0
+        self.simulates([at_ms - begin_ms for at_ms in times_ms], later)
+
     def __call__(self, now_ms: int) -> bool:
         """Whether to end at this instant."""
-        self._now_ms = now_ms
+        self._now_ms = now_ms - self._begin_ms
         return self.interrupted
 
     def observe(self, record: Record) -> None:
@@ -102,7 +115,7 @@ class Watch:
             return False
 
     def _interrupt(self, _: int, __: FrameType | None) -> None:
-        if self._times_ms is None or self.interrupted:
+        if self._times_ms is None or self.interrupted or self._at_once:
             raise KeyboardInterrupt
         self.interrupted = True
 
@@ -120,8 +133,9 @@ class Watch:
             return "Ctrl-C: the report is being made; once more ends without it"
         if self._later:
             total = len(times_ms) + self._later
-            return loop_text(self._now_ms, self._submitted, total, spent_s)
-        return progress_text(self._now_ms, bisect_right(times_ms, self._now_ms), times_ms, spent_s)
+            return self._subject + loop_text(self._now_ms, self._submitted, total, spent_s)
+        arrived = bisect_right(times_ms, self._now_ms)
+        return self._subject + progress_text(self._now_ms, arrived, times_ms, spent_s)
 
 
 def reading_text(name: str, read: int, size: int, spent_s: float) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
+from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.verbs import Failure
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
@@ -44,9 +45,9 @@ class Traced(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def traced_history(path: Path, present: Path | None, options: TraceOptions) -> Traced:
-    """The history of a trace under a configuration; raises Failure, and what readers of traces
-    raise."""
+def traced_history(path: Path, present: Path | None, options: TraceOptions, watch: Watch) -> Traced:
+    """The history of a trace under a configuration, watched while it is made; raises Failure, and
+    what readers of traces raise."""
     if present is None:
         raise Failure(
             f"{path} is a trace, which has no settings in force: name the configuration that the"
@@ -59,12 +60,16 @@ def traced_history(path: Path, present: Path | None, options: TraceOptions) -> T
     configuration = with_reservations(configuration, len(workload.nodes))
     journal = MemoryJournal()
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
+    times_ms = [one.at_ms for one in workload.arrivals]
+    watch.simulates_again("the trace", times_ms, 0, workload.later)
     simulator = Simulator(
         manager,
         msgspec.json.encode(configuration.settings),
         workload,
         journal,
         beat_interval_ms=configuration.heartbeat_interval_ms,
+        observers=(watch.observe,) if workload.later else (),
+        stops=watch,
     )
     simulator.run()
     parts = (configuration.scheduler, configuration.types, EPOCH_MS)

@@ -7,7 +7,7 @@ then with the new ones. Knows no file.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -31,6 +31,16 @@ MOST_TRIES: Final = 12
 with the start of the first one."""
 
 ALL: Final = "all"
+
+
+class Watch(Protocol):
+    """What sees how far a plan is."""
+
+    def simulates_again(self, subject: str, times_ms: list[int], begin_ms: int) -> None:
+        """A simulation begins, with submissions at these instants."""
+
+    def __call__(self, now_ms: int) -> object:
+        """It is at this instant."""
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -115,12 +125,13 @@ def plan(
     configuration: Configuration | Proposal,
     unused_expiry_ms: int | None = None,
     recorded_beat_ms: int | None = None,
+    watch: Watch | None = None,
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
     types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
-    that of the configuration."""
+    that of the configuration. `watch` sees how far it is."""
     beat_ms = configuration.heartbeat_interval_ms
-    before = reproduced(world, recorded_beat_ms or beat_ms, unused_expiry_ms)
+    before = reproduced(world, recorded_beat_ms or beat_ms, unused_expiry_ms, watch)
     settings = msgspec.json.encode(configuration.settings)
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
@@ -135,6 +146,8 @@ def plan(
         beat_ms,
         unused_expiry_ms,
         paced=world.pace is not None,
+        watch=watch,
+        subject="the new settings",
     )
     if world.origin is not None and asked.origin is None:
         simulation.outcomes.restate(world.origin.manager().state)
@@ -181,7 +194,9 @@ def _unchanged(world: World, scheduler: str, settings: Any) -> bool:
     return scheduler == world.scheduler and all(one == settings for one in known)
 
 
-def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outcomes:
+def reproduced(
+    world: World, beat_ms: int, unused_expiry_ms: int | None, watch: Watch | None = None
+) -> Outcomes:
     """The run with the settings of the history that agrees with it best.
 
     First at the pace of the servers, if their records say it, which is exact. If they do not, as
@@ -194,7 +209,9 @@ def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outc
     until_ms = world.end_ms + NEAR_MS  # later grants are not compared: a try goes no further
     best, most = None, 0
     for paced in (True, False) if world.pace is not None else (False,):
-        one = _Simulation(world, world.scheduler, None, beat_ms, unused_expiry_ms, paced=paced)
+        one = _Simulation(
+            world, world.scheduler, None, beat_ms, unused_expiry_ms, paced=paced, watch=watch
+        )
         one.run(until_ms)
         count = proof_of(world, one.outcomes).reproduced
         if best is None or count > most:
@@ -208,7 +225,14 @@ def reproduced(world: World, beat_ms: int, unused_expiry_ms: int | None) -> Outc
             if most == len(world.grants):
                 return best.run()
             again = _Simulation(
-                world, world.scheduler, None, beat_ms, unused_expiry_ms, late=True, pauses=pauses
+                world,
+                world.scheduler,
+                None,
+                beat_ms,
+                unused_expiry_ms,
+                late=True,
+                pauses=pauses,
+                watch=watch,
             )
             run = again.run(until_ms)
             count = proof_of(world, run).reproduced
@@ -292,7 +316,13 @@ class _Simulation:
         late: bool = False,
         pauses: Sequence[Pause] = (),
         paced: bool = False,
+        watch: Watch | None = None,
+        subject: str = "the settings in force",
     ) -> None:
+        self._watch = watch
+        if watch is not None:
+            arrivals = (one for one in world.entries if type(one.input) is SubmitApplication)
+            watch.simulates_again(subject, [one.at_ms for one in arrivals], world.begin_ms)
         self.outcomes = Outcomes()
         if world.origin is None:
             manager = ResourceManager(family_of(scheduler).create(world.types))
@@ -315,8 +345,13 @@ class _Simulation:
                 self._competition.observe,
                 self._entitlements.observe,
             ),
-            advance=self._entitlements.advance,
+            advance=self._advance,
         )
+
+    def _advance(self, now_ms: int) -> None:
+        self._entitlements.advance(now_ms)
+        if self._watch is not None:
+            self._watch(now_ms)
 
     def run(self, until_ms: int | None = None) -> Outcomes:
         """Go on to the end, or up to and with an instant."""

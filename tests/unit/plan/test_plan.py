@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import signal
 import sqlite3
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairshare.cli.recorded_history import read_world
+from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
@@ -116,6 +118,35 @@ def test_a_lighter_queue_ends_later(tmp_path, history):
     assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
         "changes"
     ]
+
+
+def test_ctrl_c_ends_a_plan_without_one(tmp_path, history, monkeypatch):
+    handle = Rerun._go
+
+    def interrupted(self):
+        if self.now_ms >= 20_000:
+            signal.raise_signal(signal.SIGINT)
+        handle(self)
+
+    monkeypatch.setattr(Rerun, "_go", interrupted)
+    reported = plan(tmp_path, history, 1.0)
+    assert reported.exit_code == 130
+    assert reported.stdout == ""
+    assert "there is no plan, as a comparison of a part would be misleading" in reported.stderr
+
+
+def test_the_line_of_progress_says_which_simulation_is_how_far(history):
+    shown = {}
+
+    class Seen(Watch):
+        def __call__(self, now_ms):
+            found = super().__call__(now_ms)
+            shown.setdefault(self._text().split(",")[0])
+            return found
+
+    with Seen(at_once=True) as watch:
+        reproduced(read_world(history), 1_000, None, watch)
+    assert "the settings in force: 0.0111 h simulated" in shown  # 40 s
 
 
 @pytest.fixture
