@@ -227,6 +227,11 @@ def show(
     if found.left_out:
         lost = counted(found.left_out, "application")
         notes.append(f"without {lost} of masters, which another scheduler cannot take up")
+    if not exact and found.recorded_heartbeat_interval_ms is None:
+        notes.append(
+            "the history does not say how often nodes sent heartbeats: the new configuration's"
+            " interval is taken for it, and if that has changed, decisions differ"
+        )
     if notes:
         pairs.append(("Approximate", "; ".join(notes)))
     if found.scheduler_before != found.scheduler_after:

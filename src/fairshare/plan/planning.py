@@ -32,6 +32,9 @@ with the start of the first one."""
 
 ALL: Final = "all"
 
+HEARTBEATS: Final = "heartbeat_interval_ms"
+"""The name of the interval of beats in the settings of the schedulers that have it."""
+
 
 class Watch(Protocol):
     """What sees how far a plan is."""
@@ -98,7 +101,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
     the largest loss first; `begun` counts the containers that ran when the history begins, and
     `left_out` the applications of masters that lived then, which another scheduler cannot take up.
-    `competed` says of each run what waited for room."""
+    `competed` says of each run what waited for room. `recorded_heartbeat_interval_ms` is None if
+    the history does not say it: then it is simulated with that of the configuration."""
 
     proof: Proof
     scheduler_before: str
@@ -118,6 +122,7 @@ class Plan(msgspec.Struct, frozen=True):
     queues: tuple[Difference, ...]
     users: tuple[Difference, ...]
     moved: tuple[Moved, ...]
+    recorded_heartbeat_interval_ms: int | None = None
 
 
 def plan(
@@ -129,9 +134,11 @@ def plan(
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
     types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
-    that of the configuration. `watch` sees how far it is."""
+    that of its settings, and of the configuration if they have none, as those of FIFO and pools.
+    `watch` sees how far it is."""
     beat_ms = configuration.heartbeat_interval_ms
-    before = reproduced(world, recorded_beat_ms or beat_ms, unused_expiry_ms, watch)
+    known_ms = recorded_beat_ms or msgspec.json.decode(_recorded(world)).get(HEARTBEATS)
+    before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
     settings = msgspec.json.encode(configuration.settings)
     trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
@@ -170,6 +177,7 @@ def plan(
         begun=len(world.begun),
         left_out=len(left_out),
         competed=(before.competed, after.competed),
+        recorded_heartbeat_interval_ms=known_ms,
         whole=Difference(ALL, _whole(before), _whole(after)),
         queues=_differences(_queues(before), _queues(after)),
         users=_differences(before.by(lambda one: one.user), after.by(lambda one: one.user)),

@@ -149,6 +149,42 @@ def test_the_line_of_progress_says_which_simulation_is_how_far(history):
     assert "the settings in force: 0.0111 h simulated" in shown  # 40 s
 
 
+HEARTBEATS = (
+    "<property><name>yarn.resourcemanager.nodemanagers.heartbeat-interval-ms</name>"
+    "<value>3000</value></property></configuration>"
+)
+
+
+def test_a_history_is_simulated_with_its_own_interval_of_heartbeats(tmp_path, history, monkeypatch):
+    monkeypatch.setitem(globals(), "SITE", SITE.replace("</configuration>", HEARTBEATS))
+    intervals = []
+    create = Rerun.__init__
+
+    def noted(self, *given, **options):
+        intervals.append(options["beat_interval_ms"])
+        create(self, *given, **options)
+
+    monkeypatch.setattr(Rerun, "__init__", noted)
+    found = json.loads(plan(tmp_path, history, 3.0, "--json").stdout)
+    assert intervals == [1_000, 3_000]
+    assert found["recorded_heartbeat_interval_ms"] == 1_000
+    change = {"setting": "heartbeat_interval_ms", "before": 1_000, "after": 3_000}
+    assert change in found["changes"]
+
+
+@pytest.mark.parametrize(("name", "is_said"), [("heartbeat_interval_ms", False), ("none", True)])
+def test_a_plan_that_is_not_exact_says_if_the_interval_of_heartbeats_is_not_known(
+    tmp_path, history, monkeypatch, name, is_said
+):
+    # The settings of FIFO and pools do not have it.
+    monkeypatch.setattr("fairshare.plan.planning.HEARTBEATS", name)
+    monkeypatch.setattr("fairshare.plan.planning.proof_of", lambda *_: Proof(24, 20, 0))
+    sentence = "the history does not say how often nodes sent heartbeats"
+    shown = " ".join(plan(tmp_path, history, 3.0).stdout.split())
+    assert "20 of 24 decisions" in shown
+    assert (sentence in shown) is is_said
+
+
 @pytest.fixture
 def instants(monkeypatch):
     """Of each simulation, in their order, the instants that it handled."""
