@@ -96,8 +96,10 @@ def test_a_job_is_stopped_while_its_log_is_followed(server, tmp_path):
     log = tmp_path / "followed"
     line = [Path(sys.executable).with_name("ray"), "job", "logs", "--follow", "long"]
     with log.open("wb") as file:
+        # Ray's command would keep its lines until it ends, since it writes to a file.
+        environment = environment_of(server, PYTHONUNBUFFERED="1")
         following = subprocess.Popen(
-            line, env=environment_of(server), stdin=subprocess.DEVNULL, stdout=file, stderr=file
+            line, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file
         )
     try:
         wait(lambda: "begun\n" in log.read_text(), "the first line of the log")
