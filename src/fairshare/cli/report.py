@@ -37,9 +37,13 @@ class _Report(click.Command):
     _RUNS = "fairshare.report.runs"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; with files among them, those of `compare`."""
-        if not any(Path(one).is_file() for one in args if not one.startswith("-")):
-            return super().parse_args(ctx, args)
+        """Parse the arguments; what are none of this verb, with files among them, are those of
+        `compare`. The value of an option may be the name of a file, too."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.UsageError:
+            if not any(Path(one).is_file() for one in args):
+                raise
         ctx.meta[self._RUNS] = args
         return []
 

@@ -51,6 +51,13 @@ def test_the_verb_report_lays_runs_side_by_side_too(runs, tmp_path):
     assert page.stat().st_size > 10_000
 
 
+def test_an_option_of_the_verb_report_may_have_the_name_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prod").write_text("{}")
+    result = call("report", "--queue", "prod", "--url", "http://127.0.0.1:1")
+    assert "http://127.0.0.1:1" in result.stderr
+
+
 def test_a_run_beside_itself_changes_nothing(runs):
     found = json.loads(call("compare", runs[0], runs[0], "--json").stdout)
     (pairing,) = found["pairings"]
