@@ -16,7 +16,7 @@ from fairshare.cli.compare import write_page
 from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.seeds_report import seeds_parts
-from fairshare.cli.simulated_runs import Setup, simulate, simulate_seeds
+from fairshare.cli.simulated_runs import Setup, nodes_of_engine, simulate, simulate_seeds
 from fairshare.cli.simulated_trace import (
     OF_TRACES,
     OF_WORKLOADS,
@@ -48,7 +48,7 @@ from fairshare.simulate.readers.options import QueueSource, ReaderOptions
 from fairshare.simulate.repetition import repetition
 from fairshare.simulate.report import ApplicationReport, Report, encode
 from fairshare.simulate.tables import tables
-from fairshare.simulate.workload import Workload
+from fairshare.simulate.workload import Workload, alike
 from fairshare.wording import cause, counted
 
 MOST_SEEDS = 10_000
@@ -402,15 +402,13 @@ def _nodes(
         return _alike(configuration, count, given)
     if workload.nodes:
         return workload.nodes
-    engine = configuration.shell.engine
-    if not (engine.memory_mb and engine.vcores):
-        raise click.UsageError("the workload names no nodes: say how many with --nodes")
-    given.node_memory_mb, given.node_vcores = engine.memory_mb, engine.vcores
-    return _alike(configuration, engine.nodes, given)
+    if nodes := nodes_of_engine(configuration):
+        return nodes
+    raise click.UsageError("the workload names no nodes: say how many with --nodes")
 
 
 def _alike(configuration: Configuration, count: int, given: Given) -> tuple[NodeJoined, ...]:
     further = configuration.shell.engine.resources
     memory_mb, vcores = given.node_memory_mb or 8192, given.node_vcores or 8
     total = configuration.types.vector({**further, MEMORY: memory_mb, VCORES: vcores})
-    return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(count))
+    return alike(count, total)

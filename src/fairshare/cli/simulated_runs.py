@@ -24,17 +24,27 @@ from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined
+from fairshare.model.resources import MEMORY, VCORES
 from fairshare.runtime.runtime import Observer
 from fairshare.simulate.faults import Faults, FaultSettings
 from fairshare.simulate.repetition import RunNumbers, numbers_of
 from fairshare.simulate.report import Report
 from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.workload import Workload
+from fairshare.simulate.workload import Workload, alike
 from fairshare.wording import counted
 
 _LOOK_S: Final = 0.25
 EXPLAINED: Final = 100
 """Of so many applications it is said why they wait, if Ctrl-C ended the simulation."""
+
+
+def nodes_of_engine(configuration: Configuration) -> tuple[NodeJoined, ...]:
+    """The nodes that fairshare.toml describes; none if it does not say how large they are."""
+    engine = configuration.shell.engine
+    if not (engine.memory_mb and engine.vcores):
+        return ()
+    amounts = {**engine.resources, MEMORY: engine.memory_mb, VCORES: engine.vcores}
+    return alike(engine.nodes, configuration.types.vector(amounts))
 
 
 class Setup(msgspec.Struct, frozen=True):

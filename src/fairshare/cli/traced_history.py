@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.cli.simulated_runs import nodes_of_engine
 from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
 from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.verbs import Failure
@@ -18,8 +19,6 @@ from fairshare.families.reservations import with_reservations
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.sqlite import JOURNAL_FILE
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import NodeJoined
-from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.history import read_history
 from fairshare.simulate.readers.options import ReaderOptions
@@ -82,10 +81,5 @@ def _read(path: Path, configuration: Configuration, options: TraceOptions) -> Wo
         parts = (configuration.scheduler, configuration.types, configuration.settings)
         return read_trace(path, *parts, options)
     workload = read_workload(path, ReaderOptions(types=configuration.types))
-    engine = configuration.shell.engine
-    if workload.nodes or not (engine.memory_mb and engine.vcores):
-        return workload
-    amounts = {**engine.resources, MEMORY: engine.memory_mb, VCORES: engine.vcores}
-    total = configuration.types.vector(amounts)
-    nodes = tuple(NodeJoined(f"node-{number + 1}", total) for number in range(engine.nodes))
+    nodes = workload.nodes or nodes_of_engine(configuration)
     return msgspec.structs.replace(workload, nodes=nodes)

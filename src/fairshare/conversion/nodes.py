@@ -11,6 +11,7 @@ from fairshare.families.cluster_size import cluster_of
 from fairshare.families.fair_to_capacity.source import Source
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import Resource, fits
+from fairshare.simulate.workload import alike
 
 MADE_UP: Final = 10
 """The number of nodes, if none is given."""
@@ -58,7 +59,7 @@ def nodes_for(
     if cluster is None:
         further = (_NODE_FURTHER for _ in types.names[2:])
         each: Resource = (_NODE_MEMORY_MB, _NODE_VCORES, *further)
-        return _alike(each, count or MADE_UP)
+        return alike(count or MADE_UP, each)
     if offered and total_of(offered) == cluster and count in (None, len(offered)):
         return tuple(offered)
     if count is None:
@@ -66,8 +67,4 @@ def nodes_for(
         count = MADE_UP
         while count > 1 and not fits(largest, tuple(amount // count for amount in cluster[:2])):
             count -= 1
-    return _alike(tuple(amount // count for amount in cluster), count)
-
-
-def _alike(each: Resource, count: int) -> tuple[NodeJoined, ...]:
-    return tuple(NodeJoined(f"node-{number + 1}", each) for number in range(count))
+    return alike(count, tuple(amount // count for amount in cluster))

@@ -12,9 +12,15 @@ import msgspec
 
 from fairshare.model.events import Locality
 from fairshare.model.inputs import NodeJoined, SubmitApplication
+from fairshare.model.resources import Resource
 
 EPOCH_MS: Final = 1_000_000_000_000
 """The epoch in the names of simulated applications."""
+
+
+def alike(count: int, total: Resource) -> tuple[NodeJoined, ...]:
+    """Nodes of one size, `node-1` and so on."""
+    return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(count))
 
 
 class GroupPlan(msgspec.Struct, frozen=True, gc=False):

@@ -17,7 +17,7 @@ from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.readers.options import ReaderOptions, read_text
 from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.simulate.workload import Arrival, GroupPlan, Workload, alike
 from fairshare.wording import counted
 
 _LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
@@ -132,7 +132,7 @@ def _queue(job: Job, user: str, header: Header, options: ReaderOptions) -> str:
 def _nodes_of_header(header: Header, options: ReaderOptions) -> tuple[NodeJoined, ...]:
     processors = -(-max(header.processors, header.nodes) // header.nodes)
     total = _vector(options.types, processors * options.memory_per_processor_mb, processors)
-    return tuple(NodeJoined(f"node-{number + 1}", total) for number in range(header.nodes))
+    return alike(header.nodes, total)
 
 
 def _machines(path: Path, types: ResourceTypes, problems: Problems) -> tuple[NodeJoined, ...]:
