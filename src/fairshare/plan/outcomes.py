@@ -77,7 +77,7 @@ class Outcome(msgspec.Struct):
 class Sums(msgspec.Struct, frozen=True):
     """Sums over applications; times in milliseconds, None without any. `share` is the part of all
     used memory; `share_of_entitlement` the part that a queue received of what it was entitled to
-    (`entitlement.py`). None for a user, who has no fair share."""
+    (`entitlement.py`), None for users, because they have no fair share."""
 
     applications: int
     refused: int

@@ -71,8 +71,8 @@ class Rerun:
 
     `settings` replace those of the history, encoded for LoadConfiguration, and its reloads are left
     out; None: the history's own. `observers` see each record; `advance` is called with each later
-    instant, before its first decision. A world with an origin needs a
-    manager of it; new settings come there as at a restart of the server.
+    instant, before its first decision. A world with an origin needs a manager of it; new settings
+    come there as at a restart of the server.
 
     What is due is done at once, as by a machine that is never busy. With `paced` the server does
     everything when it did, as far as its records say: with other settings it is late by LATEST_MS
