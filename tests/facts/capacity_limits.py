@@ -11,7 +11,6 @@ from fairshare.schedulers.capacity.limits import master_limit, user_master_limit
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.capacity.users import NO_FACTOR, Users, base_limit, weighted
-from fairshare.schedulers.capacity.views import queue_views
 from fairshare.schedulers.rounding import single
 
 from .capacity_setup import amounts, leaf, manager_of, queue_of, two_queues
@@ -183,7 +182,7 @@ def _users_of(fact: Fact) -> dict[str, bool]:
         if reported["asks"]:
             _ask(manager, len(manager.state.applications), reported["asks"] // STEP, beats=0)
     assert isinstance(manager.scheduler, CapacityScheduler)
-    (queue,) = (view for view in queue_views(manager.scheduler.state, 0) if view.name == "root.a")
+    (queue,) = (view for view in manager.scheduler.queue_views(0) if view.name == "root.a")
     assert queue.capacity is not None
     users = queue.capacity.users
     for user in users:

@@ -39,6 +39,7 @@ from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.reasons import Limits, NotInQueue, Reason
+from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, application_view
 
 DEFAULT: Final = "root.default"
@@ -295,6 +296,11 @@ class BaseScheduler:
         """root and root.default, which has all resources."""
         queues = self._state.queues
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
+
+    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
+        """In one step."""
+        yield from ()
+        return self.queue_views(now_ms)
 
     def _queue_view(self, queue: Queue[Attempt]) -> QueueView:
         state = self._state

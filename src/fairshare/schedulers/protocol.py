@@ -18,6 +18,7 @@ from fairshare.model.resources import Resource
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.reasons import Limits
+from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 State = ClusterState[Queue[Attempt], Attempt]
@@ -224,6 +225,10 @@ class Scheduler(Protocol):
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
         after the start."""
+
+    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
+        """The same with a pause after each queue, where there may be thousands of them. Each queue
+        is shown as it is when its turn comes."""
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""

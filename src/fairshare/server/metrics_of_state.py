@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from fairshare.model.resources import Resource
 from fairshare.schedulers.views import QueueView
 from fairshare.server.service import Service
+from fairshare.server.slices import made_in_slices
 from fairshare.server.waiting_causes import LEAST_AGE_S, REST_PER_COST, WaitingCauses
 
 _VECTORS: Final = {
@@ -82,10 +83,11 @@ class StateMetrics:
         return self._written + _text_of(self._waiting())
 
     async def _write(self) -> None:
-        """The views of the queues are of one instant; they are written family by family."""
+        """The metrics are written family by family."""
         cost_s, pieces = 0.0, []
         began_s = time.perf_counter()
-        for family in chain(self._cluster(), self._queues(self._service.views.queues)):
+        queues = await made_in_slices(self._service.views.queues_in_steps())
+        for family in chain(self._cluster(), self._queues(queues)):
             pieces.append(_text_of(family))
             cost_s += time.perf_counter() - began_s
             await asyncio.sleep(0)

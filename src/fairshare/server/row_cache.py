@@ -4,7 +4,7 @@ changed.
 `changed` says where that is: from the numbers of the last records about applications, or, for
 `ComparedRows`, by a fingerprint of each thing, which are all values that its row is made of. A row
 may be a frozen record, or the bytes of an answer around gaps for what changes all the time (`cut`).
-Knows nothing of HTTP; `web/slices.py` divides the work.
+Knows nothing of HTTP; `slices.py` divides the work.
 """
 
 from abc import ABC, abstractmethod

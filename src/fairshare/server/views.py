@@ -22,6 +22,7 @@ from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.projections.container_history import ContainerHistory, ContainerRecord
 from fairshare.schedulers.protocol import Scheduler, State
+from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -88,6 +89,13 @@ class Views:
     def queues(self) -> tuple[QueueView, ...]:
         """All queues, root first."""
         return tuple(self._scheduler.queue_views())
+
+    def queues_in_steps(self) -> Steps[tuple[QueueView, ...]]:
+        """The same with a pause after each queue, where there may be thousands of them. Queues are
+        shown as they are when their turn comes, as in Hadoop, which locks one queue at a time."""
+        if "queues" not in vars(self):
+            self.queues = tuple((yield from self._scheduler.queue_views_in_steps()))
+        return self.queues
 
     @cached_property
     def nodes(self) -> tuple[NodeView, ...]:

@@ -21,9 +21,9 @@ from fairshare.schedulers.protocol import State
 from fairshare.schedulers.views import VolatileFields
 from fairshare.server.row_cache import RowCache, cut
 from fairshare.server.server import LiveServer
+from fairshare.server.slices import rows_of_one_instant, sliced
 from fairshare.server.views import kind_of, progress_of
 from fairshare.web.answers import encoded, filled
-from fairshare.web.slices import rows_of_one_instant, sliced
 from fairshare.wording import without_output
 
 Form = TypeVar("Form", bound=ApplicationRow)

@@ -38,6 +38,7 @@ from fairshare.model.inputs import (
 from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.notices.records import HOOK
 from fairshare.server.server import LiveServer
+from fairshare.server.slices import sliced
 from fairshare.web.actors import (
     actor_of,
     caller_of,
@@ -59,6 +60,7 @@ from fairshare.web.application_rows import (
 from fairshare.web.audit import note
 from fairshare.web.deferral import conditions_of
 from fairshare.web.limits import check_places, check_tasks, submission_slot
+from fairshare.web.listing import listing
 from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get, post
 from fairshare.web.requests import (
     read_application,
@@ -67,7 +69,6 @@ from fairshare.web.requests import (
     server_of,
     whole_number,
 )
-from fairshare.web.slices import listing, sliced
 from fairshare.web.submissions import commands_of, submission_of
 from fairshare.web.uploads import caller_key
 

@@ -5,9 +5,9 @@ from fairshare.api.nodes import Nodes
 from fairshare.model.nodes import Node
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.server import LiveServer
+from fairshare.server.slices import rows_of_one_instant
 from fairshare.server.views import node_view
 from fairshare.web.answers import encoded, filled
-from fairshare.web.slices import rows_of_one_instant
 
 
 class NodeRows(NodeLines[bytes]):

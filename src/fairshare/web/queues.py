@@ -16,10 +16,10 @@ from fairshare.insight.shares import Share, Shares
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.views import CapacityView, QueueView
 from fairshare.server.past_views import PastView
+from fairshare.server.slices import made_in_slices, sliced
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, get
 from fairshare.web.requests import read_parameters, server_of, whole_number
-from fairshare.web.slices import sliced
 
 
 async def list_queues(request: Request) -> Response:
@@ -33,7 +33,8 @@ async def list_queues(request: Request) -> Response:
     service = server.service
     types = service.state.types
     if "at" not in parameters:
-        queues, total = service.views.queues, service.views.cluster.total
+        queues = await made_in_slices(service.views.queues_in_steps())
+        total = service.views.cluster.total
         return answer(await _queues(None, queues, total, types))
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
     return answer(await _queues(moment.at_ms, moment.queues, moment.cluster.total, types))

@@ -30,6 +30,7 @@ from fairshare.schedulers.fair.settings import (
     QueueSettings,
 )
 from fairshare.schedulers.shares import Claim, fair_shares
+from fairshare.schedulers.steps import at_once
 
 
 class Cluster:
@@ -144,6 +145,18 @@ def test_steady_shares_count_queues_in_which_nothing_runs() -> None:
     assert views["root.a"].fair_share[0] == 16384
     assert views["root.b"].fair_share[0] == 0
     assert views["root.a"].steady_fair_share[0] == views["root.b"].steady_fair_share[0] == 8192
+
+
+def test_views_made_in_steps_leave_out_a_queue_that_comes_meanwhile_as_a_whole() -> None:
+    cluster = Cluster(QueueSettings("root.a"), QueueSettings("root.b"))
+    scheduler = cluster.manager.scheduler
+    steps = scheduler.queue_views_in_steps()
+    next(steps)
+    cluster.submit("default", 1, user="late")
+    views = at_once(steps)
+    assert "root.late" in scheduler.state.queues
+    assert "root.late" not in [view.name for view in views]
+    assert sorted(views[0].children) == [view.name for view in views[1:]]
 
 
 def test_readers_see_new_steady_shares_before_an_update_and_change_nothing() -> None:

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from fairshare.server import slices
 from fairshare.server.row_cache import ComparedRows, cut
-from fairshare.web import slices
-from fairshare.web.slices import rows_of_one_instant
+from fairshare.server.slices import rows_of_one_instant
 
 
 class Words(ComparedRows[str, str, list[str]]):

@@ -18,9 +18,9 @@ from tests.browser.conftest import (
 from tests.manual_engine import ManualEngine
 
 from fairshare.runtime.clock import WallClock
+from fairshare.server import slices
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.web import slices
 from fairshare.web.answers import encoded
 from fairshare.web.app import build_app
 from fairshare.web.application_rows import application_row

@@ -11,7 +11,7 @@ from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
 from fairshare.families.capacity.yarn_limits import tested_master_limits
 from fairshare.families.capacity.yarn_queue_reports import queue_report
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written
+from fairshare.families.yarn.documents import Document, Written
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
@@ -27,6 +27,7 @@ from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
+from fairshare.schedulers.steps import Steps
 
 
 class CapacityYarn(YarnInterface):

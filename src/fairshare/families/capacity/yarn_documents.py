@@ -29,7 +29,7 @@ from fairshare.families.capacity.yarn_queue_documents import (
 )
 from fairshare.families.capacity.yarn_vectors import capacity_vector
 from fairshare.families.yarn.context import Operation, Run, YarnContext
-from fairshare.families.yarn.documents import Steps, Written
+from fairshare.families.yarn.documents import Written
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
 from fairshare.families.yarn.queue_documents import NO_LIMIT
@@ -42,6 +42,7 @@ from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.schedulers.capacity.settings import Unit, Vector
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
+from fairshare.schedulers.steps import Steps
 
 _V2 = ".auto-queue-creation-v2."
 

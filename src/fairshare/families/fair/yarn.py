@@ -8,7 +8,7 @@ from fairshare.families.fair import yarn_diagnostics
 from fairshare.families.fair.yarn_documents import fair_scheduler
 from fairshare.families.fair.yarn_limits import tested_master_limits
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written
+from fairshare.families.yarn.documents import Document, Written
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.queue_reports import QueueReport, QueueReports, reports_of_views
@@ -19,6 +19,7 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
+from fairshare.schedulers.steps import Steps
 
 
 class FairYarn(YarnInterface):

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written
+from fairshare.families.yarn.documents import Document, Written
 from fairshare.families.yarn.queue_documents import NO_LIMIT, TYPED
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest
@@ -16,6 +16,7 @@ from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.views import Sums, sums_with
+from fairshare.schedulers.steps import Steps
 
 
 class FairQueueInfo(Document, rename=TYPED):

@@ -2,8 +2,8 @@
 `web.yarn.rendering` writes them as JSON and XML.
 """
 
-from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -34,11 +34,6 @@ class Pair(Document):
     key: Any
     value: Any
 
-
-Made = TypeVar("Made")
-
-Steps = Generator[None, None, Made]
-"""The making of something, with a pause wherever other work may run, and the state may change."""
 
 Written = Callable[[Document], Document | msgspec.Raw]
 """What becomes of a part of a document as soon as it is made: JSON, if the whole will be JSON."""

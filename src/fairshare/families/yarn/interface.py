@@ -13,7 +13,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Steps, Written
+from fairshare.families.yarn.documents import Document, Written
 from fairshare.families.yarn.labels import NodeLabels
 from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.partitions import ResourceUsages
@@ -26,6 +26,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
+from fairshare.schedulers.steps import Steps
 
 
 class YarnInterface:

@@ -1,5 +1,5 @@
-"""Owns what is counted of the applications below each queue, for views and documents. Looks at each
-application once, whatever the tree's depth. Changes nothing.
+"""Owns what is counted of the applications below each queue, for views and documents. Changes
+nothing.
 """
 
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from fairshare.schedulers.capacity.attempts import Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.state import CapacityState
 
 
 class Counts(NamedTuple):
@@ -25,19 +24,6 @@ class Counts(NamedTuple):
     containers: int
     reserved_containers: int
     pending_containers: int
-
-
-def counts_of_queues(state: CapacityState) -> dict[str, Counts]:
-    """The counts of all queues by name."""
-    found: dict[str, Counts] = {}
-
-    def visit(queue: CapacityQueue) -> Counts:
-        below = [visit(child) for child in queue.children.values()]
-        counts = found[queue.name] = counts_with(queue, below)
-        return counts
-
-    visit(state.root)
-    return found
 
 
 def counts_with(queue: CapacityQueue, below: Sequence[Counts]) -> Counts:

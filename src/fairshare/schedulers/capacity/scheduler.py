@@ -53,6 +53,7 @@ from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
+from fairshare.schedulers.steps import Steps, at_once
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -400,6 +401,10 @@ class CapacityScheduler(labels.LabelDoors):
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
+        return at_once(self.queue_views_in_steps(now_ms))
+
+    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
+        """The same with a pause after each queue."""
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, at_ms)
 

@@ -5,10 +5,11 @@ from fairshare.model.resources import Resource, add, largest, smallest, subtract
 from fairshare.schedulers import views
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
-from fairshare.schedulers.capacity.counts import Counts, counts_of_queues
+from fairshare.schedulers.capacity.counts import Counts, counts_with
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
+from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import (
     ApplicationView,
     CapacityView,
@@ -20,22 +21,32 @@ from fairshare.schedulers.views import (
 )
 
 
-def queue_views(state: CapacityState, now_ms: int) -> list[QueueView]:
-    """All queues, root first, parents before children, children in the order of the file."""
-    found: list[QueueView] = []
-    counts = counts_of_queues(state)
+def queue_views(state: CapacityState, now_ms: int) -> Steps[list[QueueView]]:
+    """All queues, root first, parents before children, children in the order of the file; a step
+    for each. A step looks at each application of its queue once, whatever the tree's depth."""
 
-    def visit(queue: CapacityQueue) -> None:
-        found.append(_queue_view(state, queue, counts[queue.name], now_ms))
-        for child in queue.children.values():
-            visit(child)
+    def visit(queue: CapacityQueue) -> Steps[tuple[list[QueueView], Counts]]:
+        rows: list[QueueView] = []
+        below: list[Counts] = []
+        children = dict(queue.children)
+        for child in children.values():
+            rows_of_child, counts = yield from visit(child)
+            rows += rows_of_child
+            below.append(counts)
+        yield
+        counts = counts_with(queue, below)
+        return [_queue_view(state, queue, tuple(children), counts, now_ms), *rows], counts
 
-    visit(state.root)
+    found, _ = yield from visit(state.root)
     return found
 
 
 def _queue_view(
-    state: CapacityState, queue: CapacityQueue, counts: Counts, now_ms: int
+    state: CapacityState,
+    queue: CapacityQueue,
+    children: tuple[str, ...],
+    counts: Counts,
+    now_ms: int,
 ) -> QueueView:
     size = len(state.none)
     share = queue.share
@@ -48,7 +59,7 @@ def _queue_view(
         leaf=queue.leaf,
         dynamic=queue.dynamic,
         parent=queue.parent.name if queue.parent else "",
-        children=tuple(queue.children),
+        children=children,
         policy=queue.policy,
         used=used,
         reserved=reserved,

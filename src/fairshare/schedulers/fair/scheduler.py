@@ -44,6 +44,7 @@ from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
+from fairshare.schedulers.steps import Steps, at_once
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -391,6 +392,10 @@ class FairScheduler:
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children."""
+        return at_once(self.queue_views_in_steps(now_ms))
+
+    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
+        """The same with a pause after each queue."""
         at_ms = UNBOUNDED if now_ms is None else now_ms
         return views.queue_views(self._state, lambda queue: self.maximum_allocation(at_ms, queue))
 

@@ -14,6 +14,7 @@ from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, VolatileFieldsOf
 
 
@@ -29,19 +30,6 @@ class Sums(NamedTuple):
     containers: int
     reserved: Resource
     reserved_containers: int
-
-
-def sums_of_queues(state: FairState) -> dict[str, Sums]:
-    """The sums of all queues. Each application is looked at once, whatever the tree's depth."""
-    found: dict[str, Sums] = {}
-
-    def visit(queue: FairQueue) -> Sums:
-        below = [visit(child) for child in queue.children.values()]
-        sums = found[queue.name] = sums_with(queue, below, len(state.none))
-        return sums
-
-    visit(state.root)
-    return found
 
 
 def sums_with(queue: FairQueue, below: Sequence[Sums], size: int) -> Sums:
@@ -79,25 +67,36 @@ def _added(parts: Sequence[Sums], size: int) -> Sums:
     )
 
 
-def queue_views(state: FairState, max_container: Callable[[str], Resource]) -> list[QueueView]:
-    """All queues, root first, parents before children, children by name."""
-    found: list[QueueView] = []
+def queue_views(
+    state: FairState, max_container: Callable[[str], Resource]
+) -> Steps[list[QueueView]]:
+    """All queues, root first, parents before children, children by name; a step for each. A step
+    looks at each application of its queue once, whatever the tree's depth."""
     steady = steady_shares(state)
-    sums = sums_of_queues(state)
 
-    def visit(queue: FairQueue) -> None:
+    def visit(queue: FairQueue) -> Steps[tuple[list[QueueView], Sums]]:
+        rows: list[QueueView] = []
+        below: list[Sums] = []
+        children = {name: queue.children[name] for name in sorted(queue.children)}
+        for child in children.values():
+            rows_of_child, sums = yield from visit(child)
+            rows += rows_of_child
+            below.append(sums)
+        yield
         name = queue.name
-        found.append(_queue_view(state, queue, sums[name], steady[name], max_container(name)))
-        for child in sorted(queue.children):
-            visit(queue.children[child])
+        sums = sums_with(queue, below, len(state.none))
+        share = steady.get(name, state.none)
+        view = _queue_view(state, queue, tuple(children), sums, share, max_container(name))
+        return [view, *rows], sums
 
-    visit(state.root)
+    found, _ = yield from visit(state.root)
     return found
 
 
 def _queue_view(
     state: FairState,
     queue: FairQueue,
+    children: tuple[str, ...],
     sums: Sums,
     steady: Resource,
     max_container: Resource,
@@ -107,7 +106,7 @@ def _queue_view(
         leaf=queue.leaf,
         dynamic=queue.dynamic,
         parent=queue.parent.name if queue.parent else "",
-        children=tuple(sorted(queue.children)),
+        children=children,
         policy=queue.policy.name,
         used=queue.used,
         reserved=_shown_reserved(sums.reserved),

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from fairshare.api.pages import QueueTree
 from fairshare.insight.shares import Share, Shares
 from fairshare.schedulers.views import QueueView
+from fairshare.server.slices import made_in_slices, sliced
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import AT, Parameter, get
 from fairshare.web.pages.listings import text_of
@@ -43,9 +44,10 @@ async def show_tree(request: Request) -> Response:
         moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
         queues, total, at_ms = moment.queues, moment.cluster.total, moment.at_ms
     else:
-        queues, total = service.views.queues, service.views.cluster.total
+        queues = await made_in_slices(service.views.queues_in_steps())
+        total = service.views.cluster.total
     reckoned = Shares(queues, total, types)
-    shares = {view.name: reckoned.of(view) for view in queues}
+    shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
     shown: Collection[str] = shares
     if len(queues) > ALL_UP_TO:
         shown = in_sight(

@@ -23,6 +23,7 @@ from fairshare.api.values import ActorBody
 from fairshare.config.engines import signals
 from fairshare.errors import InputError
 from fairshare.model.inputs import ForgetApplications, KillApplication, SubmitApplication
+from fairshare.server.slices import sliced
 from fairshare.web.actors import actor_of, caller_of, groups_of, identity_of
 from fairshare.web.answers import answer
 from fairshare.web.applications import admitted
@@ -36,7 +37,6 @@ from fairshare.web.ray.submission import (
     worker_resources,
 )
 from fairshare.web.requests import read_body, server_of
-from fairshare.web.slices import sliced
 from fairshare.web.submissions import Translation, submission_of
 
 QUEUE_HEADER = "x-fairshare-queue"

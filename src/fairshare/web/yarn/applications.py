@@ -10,7 +10,7 @@ from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.errors import InputError
 from fairshare.families.yarn.documents import Document
 from fairshare.model.applications import Application
-from fairshare.web.slices import sliced
+from fairshare.server.slices import sliced
 from fairshare.web.yarn.access import may_view, sees_everything
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.application_documents import application_info

@@ -7,11 +7,12 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare import __version__
-from fairshare.families.yarn.documents import Document, Steps
+from fairshare.families.yarn.documents import Document
 from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.web.slices import made_in_slices
+from fairshare.schedulers.steps import Steps
+from fairshare.server.slices import made_in_slices
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of

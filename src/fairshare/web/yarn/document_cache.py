@@ -15,7 +15,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes, scale, subtract, total
 from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.server.row_cache import RowCache, cut
-from fairshare.web.slices import rows_of_one_instant, sliced
+from fairshare.server.slices import rows_of_one_instant, sliced
 from fairshare.web.yarn.application_documents import application_info, shown_seconds
 from fairshare.web.yarn.diagnostics import application_diagnostics, waiting_for
 from fairshare.web.yarn.gateway import Gateway

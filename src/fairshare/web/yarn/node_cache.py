@@ -10,7 +10,7 @@ from fairshare.model.nodes import Node
 from fairshare.projections.node_history import InactiveNode, Utilization
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.row_cache import cut
-from fairshare.web.slices import rows_of_one_instant, sliced
+from fairshare.server.slices import rows_of_one_instant, sliced
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.rendering import encoder
 

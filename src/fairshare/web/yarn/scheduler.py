@@ -4,7 +4,7 @@
 from starlette.requests import Request
 
 from fairshare.families.yarn.documents import Document, unwritten
-from fairshare.web.slices import made_in_slices
+from fairshare.server.slices import made_in_slices
 from fairshare.web.yarn.answering import XML, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import gateway_of

@@ -1,14 +1,15 @@
-"""Owns the slicing of long work, so that decisions and other requests run in between."""
+"""Owns the slicing of long work, so that decisions and other requests run in between.
+
+Knows nothing of HTTP.
+"""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final
 
-from starlette.responses import Response, StreamingResponse
-
+from fairshare.schedulers.steps import Made, Steps
 from fairshare.server.row_cache import Item, Key, Row, RowCache
-from fairshare.web.answers import encoded
 
 SLICE_S: Final = 0.002
 """How long one slice may delay other work."""
@@ -18,8 +19,6 @@ LOOKED_AFTER: Final = 16
 
 ROUNDS: Final = 4
 """How often items that changed meanwhile are renewed in slices."""
-
-PIECE_BYTES: Final = 64 * 1024
 
 FEW: Final = 30
 """How many items may remain for the final unsliced step: about one slice of work."""
@@ -38,7 +37,7 @@ async def sliced(items: Iterable[Item]) -> AsyncIterator[Item]:
             began_s = time.perf_counter()
 
 
-async def made_in_slices(steps: Generator[None, None, Item]) -> Item:
+async def made_in_slices(steps: Steps[Made]) -> Made:
     """What the steps make; after each slice the loop runs other ready tasks, and the state may
     change."""
     began_s = time.perf_counter()
@@ -46,27 +45,11 @@ async def made_in_slices(steps: Generator[None, None, Item]) -> Item:
         try:
             next(steps)
         except StopIteration as made:
-            value: Item = made.value
+            value: Made = made.value
             return value
         if time.perf_counter() - began_s >= SLICE_S:
             await asyncio.sleep(0)
             began_s = time.perf_counter()
-
-
-def listing(name: str, items: Iterable[object]) -> Response:
-    """`{"name": [...]}` as JSON, written and sent in slices."""
-
-    async def pieces() -> AsyncIterator[bytes]:
-        written, between = bytearray(b'{"%s":[' % name.encode()), b""
-        async for item in sliced(items):
-            written += between + encoded(item)
-            between = b","
-            if len(written) >= PIECE_BYTES:
-                yield bytes(written)
-                written.clear()
-        yield bytes(written) + b"]}"
-
-    return StreamingResponse(pieces(), media_type="application/json")
 
 
 async def rows_of_one_instant(
