@@ -85,7 +85,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
         if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
             raise ValueError("a plain file of a sensible size is needed")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            value = json.loads(file.read(_MOST_BYTES))
+            # Not up to the limit: Python would reserve all of that first.
+            value = json.loads(file.read(found.st_size))
     if not isinstance(value, dict):
         raise ValueError("a JSON object is needed")
     return value
