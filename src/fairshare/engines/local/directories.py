@@ -102,18 +102,63 @@ class ContainerDirectory:
     """The files of one container."""
 
     def __init__(self, path: Path) -> None:
+        # Only this path is kept: the server has one object for each running container.
         self.path = path
-        self.launch = path / "launch.json"
-        self.pid = path / "pid.json"
-        self.exit = path / "exit.json"
-        self.settled = path / "settled"
-        self.stdout = path / "stdout.log"
-        self.stderr = path / "stderr.log"
-        self.work = path / "work"
-        self.call = path / "call.pickle"
-        self.result = path / "result.pickle"
-        self.returned = path / "returned"
-        self.secrets = path / "secrets.json"
+
+    @property
+    def launch(self) -> Path:
+        """The order."""
+        return self.path / "launch.json"
+
+    @property
+    def pid(self) -> Path:
+        """The supervisor that runs it."""
+        return self.path / "pid.json"
+
+    @property
+    def exit(self) -> Path:
+        """How it ended."""
+        return self.path / "exit.json"
+
+    @property
+    def settled(self) -> Path:
+        """Exists when its end was reported."""
+        return self.path / "settled"
+
+    @property
+    def stdout(self) -> Path:
+        """Its standard output."""
+        return self.path / "stdout.log"
+
+    @property
+    def stderr(self) -> Path:
+        """Its standard error."""
+        return self.path / "stderr.log"
+
+    @property
+    def work(self) -> Path:
+        """Its own working directory."""
+        return self.path / "work"
+
+    @property
+    def call(self) -> Path:
+        """The Python call that it runs."""
+        return self.path / "call.pickle"
+
+    @property
+    def result(self) -> Path:
+        """What the call returned."""
+        return self.path / "result.pickle"
+
+    @property
+    def returned(self) -> Path:
+        """Where a call under a user's account leaves its result."""
+        return self.path / "returned"
+
+    @property
+    def secrets(self) -> Path:
+        """Its secret variables, until it starts."""
+        return self.path / "secrets.json"
 
     def write_launch(
         self,
