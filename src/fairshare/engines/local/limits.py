@@ -13,6 +13,7 @@ the next one is used, and nodes report it by its name:
 import contextlib
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from fairshare.engines.local import groups
@@ -64,6 +65,7 @@ class Limits:
         self._process_limit = process_limit
         self._processes = hierarchies.processes if process_limit else None
         self._fence = fence or GpuFence()
+        self._bases = {one: str(one.base(name)) for one in self._hierarchies()}
         self.notes = hierarchies.notes
 
     @property
@@ -86,11 +88,11 @@ class Limits:
     @property
     def bases(self) -> frozenset[str]:
         """The groups that `prepare` creates."""
-        return frozenset(str(hierarchy.base(self._name)) for hierarchy in self._hierarchies())
+        return frozenset(self._bases.values())
 
     def prepare(self) -> None:
         """Create the parent groups of all containers' groups; raises EngineError."""
-        for hierarchy in self._hierarchies():
+        for hierarchy, base in self._bases.items():
             try:
                 hierarchy.make_base(self._name)
                 if hierarchy is self._cpu:
@@ -98,18 +100,18 @@ class Limits:
                     # hundred vcores per processor they would otherwise starve the server.
                     most = _MOST_WEIGHT_OF_PROCESSOR * max(1, self._cpus)
                     for file, value, _ in hierarchy.weight(min(self._vcores, most)):
-                        groups.write(f"{hierarchy.base(self._name)}/{file}", value)
+                        groups.write(f"{base}/{file}", value)
             except OSError as error:
                 raise EngineError(
-                    f"cannot make the cgroup {hierarchy.base(self._name)}: {error.strerror}; "
+                    f"cannot make the cgroup {base}: {error.strerror}; "
                     "make it writable, or start the engine with enforcement 'watch'"
                 ) from error
 
     def dispose(self) -> None:
         """Remove the groups that `prepare` created, unless containers still run in them."""
-        for hierarchy in self._hierarchies():
+        for base in self._bases.values():
             with contextlib.suppress(OSError):
-                hierarchy.base(self._name).rmdir()
+                Path(base).rmdir()
 
     def container(
         self, container_name: str, memory_mb: int, vcores: int, gpus: Sequence[str] = ()
@@ -119,7 +121,7 @@ class Limits:
         The memory group, if there is one, comes first.
         """
         plans = []
-        for hierarchy in self._hierarchies():
+        for hierarchy, base in self._bases.items():
             settings: list[tuple[str, str, bool]] = []
             if hierarchy is self._memory and self._memory_check and memory_mb > 0:
                 settings += hierarchy.memory(memory_mb * _MEBIBYTE)
@@ -132,16 +134,15 @@ class Limits:
                 settings += hierarchy.processes(self._process_limit)
             if hierarchy is self._fence.hierarchy:
                 settings += self._fence.settings(gpus)
-            path = hierarchy.base(self._name) / container_name
-            plans.append(GroupPlan(str(path), tuple(settings)))
+            plans.append(GroupPlan(f"{base}/{container_name}", tuple(settings)))
         return ContainerLimits(
             memory_checked=self._memory_check,
             memory_limit=self._memory.kind if self._memory else "watch",
             groups=tuple(plans),
-            kill_group=str(self._kill.base(self._name) / container_name) if self._kill else None,
+            kill_group=f"{self._bases[self._kill]}/{container_name}" if self._kill else None,
             niceness=0 if self._cpu else niceness(vcores, self._vcores),
             process_group=(
-                str(self._processes.base(self._name) / container_name) if self._processes else ""
+                f"{self._bases[self._processes]}/{container_name}" if self._processes else ""
             ),
             process_limit=self._process_limit,
         )
