@@ -59,12 +59,16 @@ def read_launch(directory: ContainerDirectory) -> Launch | None:
 
     Raises OSError if the file cannot be read now.
     """
+    launch = _launch_as_written(directory)
+    if launch is None:
+        return None
+    return launch._replace(groups=tuple(g for g in launch.groups if _is_own(g, directory)))
+
+
+def _launch_as_written(directory: ContainerDirectory) -> Launch | None:
     try:
         value = read_json(directory.launch)
-        if value is None:
-            return None
-        launch = Launch.decode(value)
-        return launch._replace(groups=tuple(g for g in launch.groups if _is_own(g, directory)))
+        return None if value is None else Launch.decode(value)
     except (KeyError, TypeError, ValueError) as error:
         _warn(directory.launch, error)
         return None
@@ -81,7 +85,7 @@ def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
             return None
         if "status" not in value:
             return _decoded(value)
-        launch = read_launch(directory)
+        launch = _launch_as_written(directory)  # its groups say nothing of its end
         return None if launch is None else exited(Ending.decode(value), launch, directory.stderr)
     except (KeyError, TypeError, ValueError) as error:
         _warn(directory.exit, error)

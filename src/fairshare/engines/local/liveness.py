@@ -126,7 +126,7 @@ class Liveness:
             # A container under the supervisor's account can kill the supervisor. This counts as the
             # container's own failure, otherwise it could repeat it without limit.
             exited = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
-        if watched.directory.pid.exists():
+        if not watched.started_told and watched.directory.pid.exists():
             self.tell_start(watched)  # the message of its start may still be on its way
         self._conclude(watched, exited)
 
