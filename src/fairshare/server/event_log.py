@@ -8,6 +8,7 @@ cluster is an event.
 import contextlib
 import logging
 import logging.handlers
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -74,6 +75,17 @@ class LogFile(logging.handlers.RotatingFileHandler):
         super().emit(record)
         if self._failing and not failed_before:
             _terminal.warning("cannot write the log %s: lines are missing", self.baseFilename)
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's own name
+        """Whether a line would fill the file.
+
+        Every line is flushed, so the open file knows its size: logging itself looks at the path
+        twice, and moves to the end, for each line.
+        """
+        if self.stream is None:
+            return False
+        size = os.fstat(self.stream.fileno()).st_size
+        return size + len(self.format(record)) + len(self.terminator) >= self.maxBytes
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         """Remember the failure; a bug of a caller is shown as in logging."""
