@@ -5,10 +5,10 @@ import msgspec
 
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.configuration import config
+from fairshare.cli.json_output import print_json
 from fairshare.cli.labels import labels
 from fairshare.cli.node_orders import decommission, drain, safe_mode, undrain
 from fairshare.cli.options import json_option, with_client
-from fairshare.cli.tables import print_json
 from fairshare.cli.tokens import token
 from fairshare.client import Client
 

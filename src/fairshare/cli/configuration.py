@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import json_option, with_client
-from fairshare.cli.tables import print_json
 from fairshare.client import Client
 
 _PREFIX = "yarn.scheduler.capacity."

@@ -26,6 +26,7 @@ from fairshare.cli.documents import (
     whole,
 )
 from fairshare.cli.instants import parse_instant_ms
+from fairshare.cli.options import MOST_ATTEMPTS, MOST_TASKS
 from fairshare.cli.starts import START_KEYS, parse_dependency, start_fields
 from fairshare.cli.units import (
     absolute_mount,
@@ -43,9 +44,6 @@ from fairshare.documents.images import check_image
 from fairshare.documents.notice_targets import parse_target
 from fairshare.documents.output_names import check_pattern
 from fairshare.documents.sizes import parse_memory_mb
-
-MOST_TASKS = 1_000_000
-MOST_ATTEMPTS = 1_000
 
 
 def restart(node: Node, document: Document, where: str) -> str | None:

@@ -9,9 +9,9 @@ import click
 from fairshare.cli.apps import ACTIVE, state_of
 from fairshare.cli.batches import act_on_each
 from fairshare.cli.cells import plain
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import NAME, TAG, json_option, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
-from fairshare.cli.tables import print_json
 from fairshare.client import Application, Client
 from fairshare.wording import counted
 

@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import json_option, with_client
-from fairshare.cli.tables import print_json
 from fairshare.client import Client
 from fairshare.client.answers import Label
 

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from fairshare.cli.cells import plain, plain_lines
-from fairshare.cli.jobs import MOST_TASKS
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import (
     DURATION,
     MEMORY,
+    MOST_TASKS,
     NAME,
     VARIABLE,
     Whole,
@@ -23,7 +24,7 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.progress import Waiting
-from fairshare.cli.tables import open_console, print_json
+from fairshare.cli.tables import open_console
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.documents.sizes import parse_memory_mb

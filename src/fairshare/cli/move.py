@@ -2,8 +2,8 @@
 
 import click
 
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import json_option, with_client
-from fairshare.cli.tables import print_json
 from fairshare.client import Client
 
 

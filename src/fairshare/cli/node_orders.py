@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import DURATION, json_option, with_client
-from fairshare.cli.tables import open_console, print_all, print_json
+from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Node
 

@@ -82,6 +82,10 @@ PRIORITY = Whole(-(2**31), 2**31 - 1)
 MOST_NODES = 10_000
 """The maximum number of nodes of one machine or a simulation, which catches typing errors."""
 
+MOST_TASKS = 1_000_000
+MOST_ATTEMPTS = 1_000
+"""The maximum numbers of tasks of a group, and of attempts of a task."""
+
 
 def with_client(verb: Verb) -> Verb:
     """Add `--url` to a verb, and pass it an open client as its first argument.

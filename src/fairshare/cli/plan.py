@@ -10,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, duration_text, instant_text, short_queue
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.recorded_history import read_world
 from fairshare.cli.simulated_trace import TraceOptions, refuse
 from fairshare.cli.simulation_watch import Watch
-from fairshare.cli.tables import Column, facts, open_console, print_all, print_json, table
+from fairshare.cli.tables import Column, facts, open_console, print_all, table
 from fairshare.cli.traced_history import Traced, is_traced, traced_history
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.config.problems import Problem

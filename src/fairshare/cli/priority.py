@@ -2,9 +2,9 @@
 
 import click
 
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import PRIORITY, json_option, with_client
 from fairshare.cli.placement_notes import no_priorities
-from fairshare.cli.tables import print_json
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Refused
 

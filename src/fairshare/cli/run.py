@@ -20,9 +20,8 @@ from fairshare.cli.exit_codes import (
     is_code_of_command,
     worst_end,
 )
-from fairshare.cli.jobs import MOST_ATTEMPTS
 from fairshare.cli.live_output import LiveOutput
-from fairshare.cli.options import Whole, with_client
+from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
 from fairshare.cli.placement_notes import tell_differences
 from fairshare.cli.standard_input import input_file
 from fairshare.cli.surroundings import with_caller

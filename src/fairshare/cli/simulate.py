@@ -13,6 +13,7 @@ import msgspec
 from fairshare.cli.cells import MEMORY, plain
 from fairshare.cli.cluster_source import read_cluster_from
 from fairshare.cli.compare import write_page
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.seeds_report import seeds_parts
@@ -27,7 +28,7 @@ from fairshare.cli.simulated_trace import (
 )
 from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.simulation_watch import Watch
-from fairshare.cli.tables import open_console, print_all, print_json
+from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.client.refusals import in_plain_words
 from fairshare.families.configuration import Configuration

@@ -20,6 +20,7 @@ from fairshare.cli.cells import (
     plain,
     share_text,
 )
+from fairshare.cli.json_output import print_json
 from fairshare.cli.moments import moment_text
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.pools import job_lines
@@ -29,7 +30,6 @@ from fairshare.cli.tables import (
     facts,
     open_console,
     print_all,
-    print_json,
     state_text,
     table,
 )

@@ -15,12 +15,14 @@ from fairshare.api.ray_programs import Program, container_signal, program_argume
 from fairshare.cli.arrays import Array, parse_array
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.exit_codes import code_of
-from fairshare.cli.jobs import MOST_ATTEMPTS, MOST_TASKS, read_job
+from fairshare.cli.json_output import print_json
 from fairshare.cli.options import (
     AMOUNT,
     DURATION,
     LIFETIME,
     MEMORY,
+    MOST_ATTEMPTS,
+    MOST_TASKS,
     NAME,
     PRIORITY,
     VARIABLE,
@@ -31,11 +33,9 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.placement_notes import tell_differences
-from fairshare.cli.progress import Waiting
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.starts import start_fields, start_options
 from fairshare.cli.surroundings import chosen_directory, chosen_files, with_caller
-from fairshare.cli.tables import open_console, print_json
 from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms, parse_notify
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
@@ -504,6 +504,8 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
         ("driver", "ray", "more", *DRIVER_ONLY, *GROUP_ONLY, *WORK_ONLY),
         "set it in the job file, for each group",
     )
+    from fairshare.cli.jobs import read_job  # it loads the YAML library
+
     job = read_job(path)
     replaced = {
         name: given[name]
@@ -539,6 +541,9 @@ def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> Non
 
 def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
     """Show the progress, and exit as its only command did, or with 1 if one of several failed."""
+    from fairshare.cli.progress import Waiting  # both load rich, which takes its time
+    from fairshare.cli.tables import open_console
+
     console = open_console(stderr=True)
     last = None
     try:

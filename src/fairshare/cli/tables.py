@@ -9,13 +9,11 @@ If a table is wider than its terminal
 4. the last columns are omitted, and a line below the table names them.
 """
 
-import json
 import os
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-import click
 import msgspec
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -212,11 +210,6 @@ def _print_without_blanks(console: Console, part: RenderableType) -> None:
     console.width = width
     for line in captured.get().splitlines():
         console.print(Text(line.rstrip()), soft_wrap=True)
-
-
-def print_json(answer: Any) -> None:
-    """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
-    click.echo(json.dumps(answer, indent=2))
 
 
 def _cell(cell: str | Text) -> Text:

@@ -15,11 +15,12 @@ from rich.text import Text
 
 from fairshare.cli.apps import ACTIVE, application_table
 from fairshare.cli.cells import amounts_text, duration_text
+from fairshare.cli.json_output import print_json
 from fairshare.cli.keys import Keys
 from fairshare.cli.nodes import node_table
 from fairshare.cli.options import json_option, with_client
 from fairshare.cli.queues import in_tree, queue_table
-from fairshare.cli.tables import open_console, print_all, print_json
+from fairshare.cli.tables import open_console, print_all
 from fairshare.client import Application, Client, Cluster, Node, Queue
 from fairshare.wording import counted
 
