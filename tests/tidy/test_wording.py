@@ -31,6 +31,9 @@ NOUNS = (
 COUNTED_NOUN = re.compile(rf" (?:[a-z]+ )?(?:{NOUNS})\b")
 """What stands behind a number: `containers`, or `live containers`."""
 
+FORMATTED = re.compile(r"""\b(?:f|fr|rf)["']""", re.IGNORECASE)
+"""How a text with values in it begins: a module without one need not be parsed."""
+
 NUMBERS = re.compile(rf"(?:.*_)?(?:{NOUNS}|count|held|number|preempted|total|wanted|wrong)")
 """How numbers are called."""
 
@@ -79,6 +82,8 @@ def bare_system_error(name: str, text: str) -> list[Place]:
 def uncounted_plural(name: str, text: str) -> list[Place]:
     """`f"{number} containers"` says `1 containers` one day."""
     if any(f"fairshare/{exempt}" in name for exempt in (*HADOOP_SAYS, *OF_A_PLAN)):
+        return []
+    if not FORMATTED.search(text):
         return []
     tree = ast.parse(text)
     # Where both are written out, `... if count == 1 else ...`, it is well.
