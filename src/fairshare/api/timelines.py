@@ -63,3 +63,22 @@ class Timeline(msgspec.Struct, frozen=True):
     containers: tuple[ContainerSpan, ...]
     left_out: int
     running: list[tuple[int, int]]
+
+
+class Efficiency(msgspec.Struct, frozen=True):
+    """Requested against used resources, over containers that ended and were measured.
+
+    `memory_ratio`: peak divided by allocated memory, weighted by run time. `cpu_ratio`: CPU time
+    divided by vcore time. `advice_mb`: the highest peak plus 10 %, if that is less than the memory
+    of every container; None: there is no advice.
+    """
+
+    containers: int
+    asked_memory_mb: int
+    peak_memory_mb: int
+    mean_peak_memory_mb: int
+    memory_ratio: float | None
+    cpu_ms: int
+    vcore_ms: int
+    cpu_ratio: float | None
+    advice_mb: int | None

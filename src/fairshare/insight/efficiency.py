@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fairshare.api.timelines import Efficiency
+
 
 class ContainerUse(msgspec.Struct, frozen=True):
     """One container that ended: its allocated resources, its run time and its usage."""
@@ -16,25 +18,6 @@ class ContainerUse(msgspec.Struct, frozen=True):
     ran_ms: int
     peak_memory_mb: int
     cpu_ms: int
-
-
-class Efficiency(msgspec.Struct, frozen=True):
-    """Requested against used resources, over containers that ended and were measured.
-
-    `memory_ratio`: peak divided by allocated memory, weighted by run time. `cpu_ratio`: CPU time
-    divided by vcore time. `advice_mb`: the highest peak plus 10 %, if that is less than the memory
-    of every container; None: there is no advice.
-    """
-
-    containers: int
-    asked_memory_mb: int
-    peak_memory_mb: int
-    mean_peak_memory_mb: int
-    memory_ratio: float | None
-    cpu_ms: int
-    vcore_ms: int
-    cpu_ratio: float | None
-    advice_mb: int | None
 
 
 STEP_MB = 128

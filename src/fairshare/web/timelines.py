@@ -10,12 +10,13 @@ from starlette.responses import Response
 from fairshare.api.timelines import (
     AttemptSpan,
     ContainerSpan,
+    Efficiency,
     Mark,
     Phase,
     ReservationSpan,
     Timeline,
 )
-from fairshare.insight.efficiency import ContainerUse, Efficiency, efficiency_of
+from fairshare.insight.efficiency import ContainerUse, efficiency_of
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.projections.container_history import ContainerRecord
