@@ -92,7 +92,11 @@ def test_what_ran_on_a_lost_node_runs_again_and_never_twice_at_once(server, clus
         cluster.order("thaw 1")
     wait(lambda: server.ended(application), "all tasks", 120)
     notes.check(4)
-    assert notes.begun() == 6
+    containers = server.get(f"applications/{application}/containers")["containers"]
+    lost = [one for one in containers if one["exit_code"] != 0]
+    # If the machine pauses for longer than the fence, the other node counts as lost as well.
+    most = 6 if len({one["node"] for one in lost}) == 1 else 4 + len(lost)
+    assert 6 <= notes.begun() <= most
 
 
 def test_a_node_that_joins_later_is_used(server, cluster):

@@ -1,15 +1,21 @@
 """A server remembers enough, and not for ever: snapshots, short journals, old applications."""
 
 import asyncio
+import os
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from fairshare.config.shell import RetentionSettings
+from fairshare.errors import JournalError
+from fairshare.journal.protocol import Snapshot
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.invariants import check
 from fairshare.model.work import Command, TaskGroup
+from fairshare.runtime.snapshot import freeze
+from fairshare.server import copied_snapshot, retention
 from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications
 from fairshare.server.server import LiveServer
@@ -156,3 +162,60 @@ async def test_a_graceful_end_leaves_a_snapshot_of_all(server, engine, settings)
     reader = SqliteJournal(settings.state_directory, read_only=True)
     assert list(reader.records(reader.snapshots()[-1])) == []
     reader.close()
+
+
+@pytest.fixture
+def copying(server, monkeypatch):
+    """The retention of a server whose state counts as large."""
+    if not copied_snapshot.POSSIBLE:
+        pytest.skip("only Linux copies a server for its snapshots")
+    monkeypatch.setattr(retention, "LARGE", 1)
+    return server._retention
+
+
+async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
+    server, engine, copying, monkeypatch
+):
+    expected = []
+
+    async def watched(sequence, now_ms, parts):
+        expected.append(freeze(sequence, now_ms, parts()))
+        return await copied_snapshot.copied_snapshot(sequence, now_ms, parts)
+
+    monkeypatch.setattr(retention, "copied_snapshot", watched)
+    await server.service.ask(ONE_TASK)
+    await launched(server, engine)
+    saving = asyncio.ensure_future(copying._save_beside())
+    await server.service.ask(ONE_TASK)  # is answered, and is not in the snapshot
+    await saving
+    (sequence,) = server._journal.snapshots()
+    assert [server._journal.snapshot(sequence)] == expected
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+async def test_a_copy_that_fails_leaves_no_snapshot_and_says_so(
+    server, engine, copying, monkeypatch, capfd
+):
+    await server.service.ask(ONE_TASK)
+    monkeypatch.setattr(copied_snapshot, "freeze", lambda *_: 1 // 0)
+    with pytest.raises(JournalError, match="ended with 1"):
+        await copying._save_beside()
+    assert server._journal.snapshots() == []
+    assert "ZeroDivisionError" in capfd.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.setattr(retention, "LARGE", 1)
+    await copying._save_beside()
+    assert len(server._journal.snapshots()) == 1
+
+
+def open_files(sequence, now_ms, parts):
+    """No snapshot, but how many descriptors its process has."""
+    return Snapshot(sequence, now_ms, "", b"%d" % len(list(Path("/proc/self/fd").iterdir())))
+
+
+async def test_a_copy_holds_no_lock_and_no_other_file_of_its_server(server, copying, monkeypatch):
+    monkeypatch.setattr(copied_snapshot, "freeze", open_files)
+    found = await copied_snapshot.copied_snapshot(1, 1, dict)
+    # Three standard streams, the pipe, and the directory that is being listed.
+    assert int(found.body) <= 5
