@@ -1,8 +1,8 @@
 """What a snapshot of many applications costs: `python -m benchmarks.snapshots`.
 
 A real LiveServer knows N applications, half of which have ended, and half of which run and wait;
-then its state is written as a snapshot and read again. Times are of a processor; while it is
-written the server's loop is held.
+then its state is written as a snapshot and read again. Times are of a processor. A copy of the
+server's process writes a state of this size, so that the server's loop goes on.
 """
 
 import argparse

@@ -15,6 +15,7 @@ from typing import Any
 
 from fairshare.config.shell import RetentionSettings
 from fairshare.errors import InputError, JournalError
+from fairshare.journal.protocol import Snapshot
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
 from fairshare.model.events import ApplicationEnded, ApplicationRejected
@@ -24,6 +25,7 @@ from fairshare.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.protocol import State
+from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
 from fairshare.server.to_the_end import to_the_end
@@ -33,6 +35,11 @@ DEFAULT_FINISHED = 1_000
 
 FORGOTTEN_AT_ONCE = 500
 INTERVAL_S = 1.0
+
+LARGE = 1_000
+"""From so many applications and containers on a copy of the process takes snapshots: each of them
+takes 0.1 to 0.3 ms, in which a server that takes the snapshot itself does nothing else."""
+
 _HOUR_MS = 3_600_000
 
 _log = logging.getLogger("fairshare.retention")
@@ -152,7 +159,7 @@ class Retention:
         """
         settings = self._settings
         if self._much_since_the_last_snapshot() and not self.admission_problem():
-            self.save()
+            await self._save_beside()
         spare = self._journal.spare(settings.records, settings.journal_mb * 1024**2)
         if spare is None:
             return
@@ -196,7 +203,25 @@ class Retention:
         """Take a snapshot of the present. Raises JournalError."""
         position = self._service.position
         if position.sequence > self._saved:
-            self._journal.save(freeze(position.sequence, position.now_ms, self._parts()))
-            self._saved = position.sequence
-            self._saved_bytes = self._journal.appended
-            self.on_snapshot()
+            appended = self._journal.appended
+            self._store(freeze(position.sequence, position.now_ms, self._parts()), appended)
+
+    async def _save_beside(self) -> None:
+        """The same; a copy of the process takes a large one, while the server goes on."""
+        position, appended = self._service.position, self._journal.appended
+        if POSSIBLE and position.sequence > self._saved and self._is_large():
+            at = position.sequence, position.now_ms
+            self._store(await copied_snapshot(*at, self._parts), appended)
+        else:
+            self.save()
+
+    def _is_large(self) -> bool:
+        cluster = self._service.views.cluster
+        return len(self._service.state.applications) + cluster.containers >= LARGE
+
+    def _store(self, snapshot: Snapshot, appended: int) -> None:
+        """Add a snapshot to the journal, of which so many bytes had been appended then."""
+        self._journal.save(snapshot)
+        self._saved = snapshot.sequence
+        self._saved_bytes = appended
+        self.on_snapshot()
