@@ -43,7 +43,8 @@ _encoder = msgspec.json.Encoder()  # which knows numbers of any size, as demands
 
 
 class PastView(msgspec.Struct, frozen=True):
-    """All queues at one instant, and the cluster."""
+    """All queues at one instant, and the cluster. Where there are many queues, each is that of some
+    milliseconds before, when its turn came."""
 
     at_ms: int
     version: int

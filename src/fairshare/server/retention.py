@@ -207,13 +207,19 @@ class Retention:
             self._store(freeze(position.sequence, position.now_ms, self._parts()), appended)
 
     async def _save_beside(self) -> None:
-        """The same; a copy of the process takes a large one, while the server goes on."""
+        """The same; a copy of the process takes a large one, while the server goes on. If it
+        cannot, the server does: without snapshots the journal would grow without bound."""
         position, appended = self._service.position, self._journal.appended
-        if POSSIBLE and position.sequence > self._saved and self._is_large():
-            at = position.sequence, position.now_ms
-            self._store(await copied_snapshot(*at, self._parts), appended)
-        else:
+        if not (POSSIBLE and position.sequence > self._saved and self._is_large()):
             self.save()
+            return
+        try:
+            snapshot = await copied_snapshot(position.sequence, position.now_ms, self._parts)
+        except JournalError as error:
+            _log.warning("%s: the server itself takes the snapshot", error)
+            self.save()
+        else:
+            self._store(snapshot, appended)
 
     def _is_large(self) -> bool:
         cluster = self._service.views.cluster

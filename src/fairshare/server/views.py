@@ -1,4 +1,5 @@
-"""Owns the views of the running cluster: frozen, of one instant, computed on demand.
+"""Owns the views of the running cluster: frozen, computed on demand, of one instant (but for
+`queues_in_steps`).
 
 `Views` belongs to one version of the state; expensive views are computed once per version, on
 demand. A reader takes those of the present version and does not keep them across an `await`. Knows
