@@ -1,8 +1,6 @@
 """A past moment in a real browser: the whole page shows it, says what is not kept, and acts on
 nothing."""
 
-import time
-
 import pytest
 from tests.browser.accessibility import serious_problems
 from tests.browser.cluster import running
@@ -33,13 +31,14 @@ def lived(tmp_path_factory):
 
 def remembered(cluster, queue: str, vcores: int) -> int:
     """The moment at which the history has a queue with so much, once it has one."""
-    for _ in range(100):
-        points = cluster.http.get("/history", params={"queue": queue}).json()["points"]
-        if points and points[-1]["used"]["vcores"] == vcores:
-            return int(points[-1]["at_ms"])
-        cluster.http.get("/changes", params={"since": 2**40, "timeout": 0.1})
-        time.sleep(0.05)  # a moment is taken down once a second, which no version tells
-    raise AssertionError("the moment was not remembered")
+    points = []
+
+    def has_it():
+        points[:] = cluster.http.get("/history", params={"queue": queue}).json()["points"]
+        return points and points[-1]["used"]["vcores"] == vcores
+
+    cluster.until(has_it, timeout_s=60)  # moments are a second apart, or more
+    return int(points[-1]["at_ms"])
 
 
 def at(visit, lived, path: str, **more):

@@ -12,13 +12,16 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource
+from fairshare.schedulers.steps import Made, Steps
 from fairshare.schedulers.views import QueueView
 from fairshare.server.list_rows import ApplicationRow, ListRows
 from fairshare.server.row_history import RowHistory
@@ -30,7 +33,7 @@ BUDGET_BYTES = 64 * 1024 * 1024
 
 LEAST_INTERVAL_MS = 1_000
 REST_PER_COST = 49
-"""After t ms of taking a moment down, rest for 49 times as long: 2 % of a core at most."""
+"""After t ms of processor time for a moment, rest for 49 times as long: 2 % of a core at most."""
 
 AGES = ((300_000, 0), (3_600_000, 10_000), (86_400_000, 60_000))
 """(age, distance) in ms: up to this age moments are at least so far apart; older ones are
@@ -244,6 +247,36 @@ def _point(kept: _Kept, queue: str) -> Point | None:
     return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
 
 
+_Result = TypeVar("_Result")
+
+
+class _Cost:
+    """Processor time of the calls that it makes, in whichever thread.
+
+    Wall time would count other requests and other processes too: on a busy machine the moments
+    would then lie far apart although they cost little.
+    """
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+
+    def of(self, call: Callable[[], _Result]) -> _Result:
+        began_ns = time.thread_time_ns()
+        try:
+            return call()
+        finally:
+            self.ms += (time.thread_time_ns() - began_ns) / 1_000_000
+
+    def of_steps(self, steps: Steps[Made]) -> Steps[Made]:
+        while True:
+            try:
+                self.of(partial(next, steps))
+            except StopIteration as made:
+                value: Made = made.value
+                return value
+            yield
+
+
 async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
     """Record a moment after each change, rarely enough to cost little; until the server ends.
 
@@ -252,13 +285,13 @@ async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
     """
     version = -1
     while not service.stopping:
-        began = time.perf_counter()
+        cost = _Cost()
         views = service.views
         version = views.version
-        queues = await made_in_slices(views.queues_in_steps())
+        queues = await made_in_slices(cost.of_steps(views.queues_in_steps()))
         moment = PastView(service.now_ms(), version, views.cluster, queues)
-        await asyncio.to_thread(moments.add, moment, lines.applications(), lines.nodes())
-        cost_ms = (time.perf_counter() - began) * 1_000
-        await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost_ms) / 1_000)
+        rows = cost.of(lambda: (lines.applications(), lines.nodes()))
+        await asyncio.to_thread(cost.of, partial(moments.add, moment, *rows))
+        await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost.ms) / 1_000)
         while not service.stopping and service.version == version:
             await service.changed(version, 3_600.0)

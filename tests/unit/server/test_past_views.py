@@ -2,11 +2,15 @@
 
 import itertools
 import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
 
 from fairshare.schedulers.views import QueueView
+from fairshare.server import past_views
 from fairshare.server.past_views import PastView, PastViews
 from fairshare.server.views import ClusterView, NodeView
 
@@ -139,3 +143,46 @@ def test_a_demand_of_more_than_64_bits_is_remembered():
     moments.add(given, nodes={"n1": node})
     assert moments.at(5_000) == given
     assert moments.nodes.at(5_000) == [node]
+
+
+def test_a_moment_costs_its_own_processor_time_and_not_the_wait_for_other_work():
+    ready, go = threading.Event(), threading.Event()
+    cost = past_views._Cost()
+
+    def wait_for_other_work() -> str:
+        ready.set()
+        go.wait(10)
+        return "packed"
+
+    with ThreadPoolExecutor(1) as threads:
+        packed = threads.submit(cost.of, wait_for_other_work)
+        ready.wait(10)
+        began_ns = time.thread_time_ns()
+        while time.thread_time_ns() - began_ns < 50_000_000:
+            pass  # another thread's work
+        go.set()
+        assert packed.result() == "packed"
+    assert cost.ms < 25
+
+
+def test_the_steps_of_a_moment_cost_what_they_take_without_their_pauses():
+    def steps():
+        burn()
+        yield
+        burn()
+        return "queues"
+
+    def burn():
+        began_ns = time.thread_time_ns()
+        while time.thread_time_ns() - began_ns < 2_000_000:
+            pass
+
+    cost = past_views._Cost()
+    made = cost.of_steps(steps())
+    next(made)
+    for _ in range(5):
+        burn()
+    with pytest.raises(StopIteration) as end:
+        next(made)
+    assert end.value.value == "queues"
+    assert 4 <= cost.ms < 8
