@@ -7,14 +7,8 @@ from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.resources import fits
 from fairshare.schedulers.protocol import Scheduler
-from fairshare.schedulers.reasons import Cause, Reason, reasons
+from fairshare.schedulers.reasons import Cause, Lasts, Reason, reasons
 from fairshare.simulate.report import Unfinished
-
-_FOR_EVER = frozenset(
-    (Cause.NO_NODES, Cause.TOO_LARGE, Cause.PLACE_UNKNOWN, Cause.BLACKLISTED, Cause.NOT_STARTED)
-)
-"""Causes that do not end as long as cluster and configuration stay the same."""
-
 
 NOT_SAID: Final = "Why it waits was not looked at."
 
@@ -59,4 +53,4 @@ def _for_ever(reason: Reason) -> bool:
     """Whether waiting is useless; this includes a single container above its queue's maximum."""
     if reason.cause == Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit:
         return not fits(reason.wanted, reason.limit)
-    return reason.cause in _FOR_EVER
+    return reason.cause.lasts is Lasts.PERMANENT

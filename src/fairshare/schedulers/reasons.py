@@ -24,48 +24,104 @@ if TYPE_CHECKING:
     from fairshare.schedulers.protocol import State
 
 
+class Lasts(enum.Enum):
+    """How long a cause lasts, if nothing but time passes."""
+
+    PASSING = enum.auto()
+    """Coming heartbeats, or what the cause names, end it."""
+    OBSTACLE = enum.auto()
+    """Others must release resources, or an administrator must act. Where a limit and an obstacle
+    keep the same containers waiting, both are reported: removing one does not help."""
+    PERMANENT = enum.auto()
+    """It lasts as long as the cluster, the configuration and the request are the same. Reported
+    together with limits, too."""
+
+
 class Cause(enum.StrEnum):
-    """Why something waits. The first causes concern an application, the others one ask."""
+    """Why something waits, the most important first, with how long that may last. The first causes
+    concern an application, the others one ask."""
 
-    NOT_STARTED = "not-started"  # no attempt: no queue can have the name that it asks for
-    QUEUE_GONE = "queue-is-gone"  # `queue` has left the configuration, or became a parent
-    QUEUE_APPLICATIONS = "queue-running-applications"  # `queue` may run `count` at once
-    USER_APPLICATIONS = "user-running-applications"  # `user` may run `count` at once
-    QUEUE_MASTERS = "queue-masters"  # masters in `queue` use `used` of `limit`
-    USER_MASTERS = "user-masters"  # masters of `user` in `queue` use `used` of `limit`
-    MASTER_SILENT = "master-silent"  # its master runs and has not registered
+    lasts: Lasts
 
-    HELD = "held"  # until a user releases it
-    APPLICATIONS_AHEAD = "applications-ahead"  # it waits for the ends of `count`: `ahead`
-    BEGINS_LATER = "begins-later"  # at `due_ms`
+    def __new__(cls, value: str, lasts: Lasts) -> "Cause":
+        """`Cause("held")` finds a cause by its value alone."""
+        cause = str.__new__(cls, value)
+        cause._value_ = value
+        cause.lasts = lasts
+        return cause
 
-    SAFE_MODE = "safe-mode"  # an administrator has suspended all grants
+    # no attempt: no queue can have the name that it asks for
+    NOT_STARTED = "not-started", Lasts.PERMANENT
+    # `queue` has left the configuration, or became a parent
+    QUEUE_GONE = "queue-is-gone", Lasts.PERMANENT
+    # `queue` may run `count` at once
+    QUEUE_APPLICATIONS = "queue-running-applications", Lasts.PASSING
+    # `user` may run `count` at once
+    USER_APPLICATIONS = "user-running-applications", Lasts.PASSING
+    # masters in `queue` use `used` of `limit`
+    QUEUE_MASTERS = "queue-masters", Lasts.PASSING
+    # masters of `user` in `queue` use `used` of `limit`
+    USER_MASTERS = "user-masters", Lasts.PASSING
+    # its master runs and has not registered
+    MASTER_SILENT = "master-silent", Lasts.PASSING
 
-    NODES_DRAINED = "nodes-drained"  # all `count` nodes that it may use are drained, as is `node`
-    NO_NODES = "no-nodes"  # this partition has no nodes
-    TOO_LARGE = "larger-than-every-node"  # `available` is the maximum of any node, by type
-    GANG_TOO_LARGE = "gang-larger-than-cluster"  # of its `containers`, `count` fit at the same time
-    PLACE_UNKNOWN = "no-such-place"  # it names hosts or racks, and none of them exists
-    BLACKLISTED = "all-nodes-refused"  # the application's blacklist has each node that could serve
-    NO_CAPACITY = "no-capacity-on-partition"  # `queue` may not use partition `label`
-    QUEUE_MAXIMUM = "queue-maximum"  # `queue` uses `used` of its maximum `limit`
-    USER_LIMIT = "user-limit"  # `user` has `used` of `limit` in `queue`; `count`: others lower it
-    SLOW_START = "slow-start"  # reduces wait until enough maps have finished
-    JOB_TASKS = "job-tasks"  # the job runs `count` tasks of this kind, its maximum
-    POOL_TASKS = "pool-tasks"  # pool `queue` does
-    RESERVED_HERE = "node-reserved-for-it"  # `node` is reserved for it until enough becomes free
-    RESERVED_FOR_OTHERS = "nodes-reserved-for-others"  # `count` with room; the only one is `node`
-    NO_ROOM = "no-room"  # `node` comes nearest, with `available` free
-    NEARER_NODE = "waits-for-a-nearer-node"  # it was passed over `count` times
-    OTHERS_FIRST = "others-first"  # `count` applications or queues are served before it
-    NEXT_OFFER = "next-heartbeat"  # no obstacle
+    # until a user releases it
+    HELD = "held", Lasts.PASSING
+    # it waits for the ends of `count`: `ahead`
+    APPLICATIONS_AHEAD = "applications-ahead", Lasts.PASSING
+    # at `due_ms`
+    BEGINS_LATER = "begins-later", Lasts.PASSING
 
-    GANG_HOLDS = "gang-incomplete"  # it holds `count`, lacks `containers`; gives up at `due_ms`
-    GANG_PAUSED = "gang-paused"  # it gave up, and requests all `containers` again at `due_ms`
+    # an administrator has suspended all grants
+    SAFE_MODE = "safe-mode", Lasts.PASSING
 
-    TASKS_AT_ONCE = "tasks-at-once"  # the group runs or asks for `count`, as many as it may
-    # Last: what the earlier groups wait for is what the application waits for.
-    GROUPS_AHEAD = "groups-ahead"  # a group of tasks waits for others of its application
+    # all `count` nodes that it may use are drained, as is `node`
+    NODES_DRAINED = "nodes-drained", Lasts.OBSTACLE
+    # this partition has no nodes
+    NO_NODES = "no-nodes", Lasts.PERMANENT
+    # `available` is the maximum of any node, by type
+    TOO_LARGE = "larger-than-every-node", Lasts.PERMANENT
+    # of its `containers`, `count` fit at the same time
+    GANG_TOO_LARGE = "gang-larger-than-cluster", Lasts.PERMANENT
+    # it names hosts or racks, and none of them exists
+    PLACE_UNKNOWN = "no-such-place", Lasts.PERMANENT
+    # the application's blacklist has each node that could serve
+    BLACKLISTED = "all-nodes-refused", Lasts.PERMANENT
+    # `queue` may not use partition `label`
+    NO_CAPACITY = "no-capacity-on-partition", Lasts.OBSTACLE
+    # `queue` uses `used` of its maximum `limit`
+    QUEUE_MAXIMUM = "queue-maximum", Lasts.OBSTACLE
+    # `user` has `used` of `limit` in `queue`; `count`: others lower it
+    USER_LIMIT = "user-limit", Lasts.OBSTACLE
+    # reduces wait until enough maps have finished
+    SLOW_START = "slow-start", Lasts.PASSING
+    # the job runs `count` tasks of this kind, its maximum
+    JOB_TASKS = "job-tasks", Lasts.PASSING
+    # pool `queue` does
+    POOL_TASKS = "pool-tasks", Lasts.PASSING
+    # `node` is reserved for it until enough becomes free
+    RESERVED_HERE = "node-reserved-for-it", Lasts.PASSING
+    # `count` with room; the only one is `node`
+    RESERVED_FOR_OTHERS = "nodes-reserved-for-others", Lasts.OBSTACLE
+    # `node` comes nearest, with `available` free
+    NO_ROOM = "no-room", Lasts.OBSTACLE
+    # it was passed over `count` times
+    NEARER_NODE = "waits-for-a-nearer-node", Lasts.PASSING
+    # `count` applications or queues are served before it
+    OTHERS_FIRST = "others-first", Lasts.PASSING
+    # no obstacle
+    NEXT_OFFER = "next-heartbeat", Lasts.PASSING
+
+    # it holds `count`, lacks `containers`; gives up at `due_ms`
+    GANG_HOLDS = "gang-incomplete", Lasts.PASSING
+    # it gave up, and requests all `containers` again at `due_ms`
+    GANG_PAUSED = "gang-paused", Lasts.PASSING
+
+    # the group runs or asks for `count`, as many as it may
+    TASKS_AT_ONCE = "tasks-at-once", Lasts.PASSING
+    # a group of tasks waits for others of its application; last, since what the earlier groups
+    # wait for is what the application waits for
+    GROUPS_AHEAD = "groups-ahead", Lasts.PASSING
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -202,7 +258,7 @@ def _reasons(
     if found:
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
-        return _together(found, [one for one in asks if one.cause in _OBSTACLES])
+        return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
     for key in application.attempt.asks.wanting:
         found.append(_of_ask(view, key))
     found += [*_of_limited_groups(application), *_of_groups(application)]
@@ -226,24 +282,6 @@ class _View(NamedTuple):
     drained: Mapping[str, Drain]
     survey: Survey
     ahead: bool
-
-
-_OBSTACLES = frozenset(
-    {
-        Cause.NODES_DRAINED,
-        Cause.NO_NODES,
-        Cause.TOO_LARGE,
-        Cause.GANG_TOO_LARGE,
-        Cause.PLACE_UNKNOWN,
-        Cause.BLACKLISTED,
-        Cause.NO_CAPACITY,
-        Cause.QUEUE_MAXIMUM,
-        Cause.USER_LIMIT,
-        Cause.RESERVED_FOR_OTHERS,
-        Cause.NO_ROOM,
-    }
-)
-"""Obstacles that are reported together with a limit; others pass with the next heartbeats."""
 
 
 def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
@@ -349,7 +387,7 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
     room = _of_room(view, key, offers, about)
     if not obstacles:
         return room
-    if room.cause in _OBSTACLES:
+    if room.cause.lasts is not Lasts.PASSING:
         obstacles.append(room)
     return _together(obstacles)[0]
 

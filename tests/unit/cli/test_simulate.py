@@ -182,6 +182,14 @@ def test_what_never_finishes_is_told_with_its_reason_and_the_exit_code(simulate)
     assert unfinished["remedy"]
 
 
+def test_a_gang_that_is_larger_than_the_cluster_never_starts(simulate):
+    gang = SMALL.replace("count: 3,", "count: 3, gang: true,")
+    result = simulate("--json", "--nodes", "2", "--node-vcores", "1", workload=gang)
+    assert result.exit_code == 1
+    (unfinished,) = json.loads(result.stdout)["unfinished"]
+    assert (unfinished["cause"], unfinished["for_ever"]) == ("gang-larger-than-cluster", True)
+
+
 def test_what_only_was_not_done_by_then_is_no_failure(simulate):
     result = simulate("--until", "5s")
     assert result.exit_code == 0
