@@ -4,7 +4,6 @@ The server decides both; a difference is not an error, and without one nothing i
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import click
 
@@ -50,6 +49,8 @@ def near_queue(wanted: str, queues: list[str]) -> str | None:
     >>> near_queue("root.visoin", ["root.students", "root.vision"])
     'root.vision'
     """
+    from difflib import get_close_matches  # which only a wrong name needs
+
     short = wanted.rpartition(".")[2]
     same = [name for name in queues if name.rpartition(".")[2] == short]
     if same:

@@ -7,10 +7,8 @@ device such as /dev/null, count as no input.
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
 import struct
-import tempfile
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +43,9 @@ def input_file(*, here: bool) -> Iterator[str | None]:
         yield name
         return
     # The container may have another account: others may pass through the directory, not list it.
+    import secrets  # both bring a generator of random numbers along, which only pipes need
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="fairshare-run-") as directory:
         Path(directory).chmod(0o711)
         path = Path(directory, secrets.token_hex(16))

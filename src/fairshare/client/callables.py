@@ -7,7 +7,6 @@ name, so that module has to be importable where the container runs too
 """
 
 import os
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -73,6 +72,8 @@ def unpickled(data: bytes, container: str) -> Any:
     Loading it runs what is in it: this trusts the task whose result it is, and all that can write
     its folder (docs/security.md).
     """
+    import pickle  # which no verb without a call needs
+
     try:
         return pickle.loads(data)  # noqa: S301 - see above
     except Exception as error:
