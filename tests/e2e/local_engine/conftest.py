@@ -170,6 +170,23 @@ def processes_of(state: Path) -> list[int]:
     return sorted(set(ours))
 
 
+def process_named(state: Path, name: str) -> int:
+    """The only process of a server with this name, when there is one."""
+
+    def name_of(pid: int) -> str:
+        try:
+            return Path(f"/proc/{pid}/comm").read_text().rstrip()
+        except OSError:  # it has ended meanwhile
+            return ""
+
+    def named() -> list[int]:
+        return [pid for pid in processes_of(state) if name_of(pid) == name]
+
+    until(named)
+    (found,) = named()
+    return found
+
+
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"

@@ -4,7 +4,6 @@ import errno
 import os
 import select
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -20,21 +19,12 @@ from .conftest import (
     alive,
     groups_named,
     order,
+    process_named,
     processes_of,
     shell,
     until,
 )
 from .test_restarts import kill, server
-
-
-def process_named(state: Path, name: str) -> int:
-    def named() -> list[int]:
-        ours = processes.marked("FAIRSHARE_STATE_DIRECTORY", str(state))
-        return [pid for pid in ours if Path(f"/proc/{pid}/comm").read_text() == f"{name}\n"]
-
-    until(named)
-    (found,) = named()
-    return found
 
 
 def names_of(wanted: LaunchOrder) -> tuple[str, str]:

@@ -10,8 +10,9 @@ import pytest
 from fairshare.engines.local import compiled
 from fairshare.engines.local.launch import Launch
 from fairshare.model.identifiers import container_id
+from fairshare.model.inputs import ContainerExited
 
-from .conftest import order, python, shell, until
+from .conftest import alive, order, process_named, python, shell, until
 
 pytestmark = [
     pytest.mark.skipif(not compiled.exists(), reason="it was not built: there is no C compiler"),
@@ -74,3 +75,39 @@ def test_a_supervisor_that_is_killed_takes_its_container_along(start, state):
     os.kill(supervisor, signal.SIGKILL)
     assert reports.exited(container_id(1, 1, 1)).exit_code == 137
     until(lambda: not list((state / "containers").glob("*/*/pid.json")))
+
+
+# ---- the starter, which forks the supervisors
+
+
+def test_a_starter_that_is_killed_is_replaced_and_nothing_is_lost(start, state):
+    local, reports = start()
+    local.launch(shell(1, "sleep 1000"))
+    reports.started(container_id(1, 1, 1))
+    for number in range(2, 22):
+        local.launch(shell(number, "exit 3"))
+    os.kill(process_named(state, "fs-starter"), signal.SIGKILL)
+    for number in range(22, 32):
+        local.launch(shell(number, "exit 3"))
+    for number in range(2, 32):
+        assert reports.exited(container_id(1, 1, number)).exit_code == 3
+    assert not reports.of(ContainerExited, container_id(1, 1, 1))
+
+
+def test_a_starter_that_is_stopped_goes_on(start, state):
+    local, reports = start()
+    local.launch(shell(1, "exit 3"))
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 3
+    os.kill(process_named(state, "fs-starter"), signal.SIGSTOP)
+    local.launch(shell(2, "exit 3"))
+    assert reports.exited(container_id(1, 1, 2)).exit_code == 3
+
+
+def test_a_starter_ends_with_its_zygote(start, state):
+    local, reports = start()
+    local.launch(shell(1, "sleep 1000"))
+    reports.started(container_id(1, 1, 1))
+    starter = process_named(state, "fs-starter")
+    os.kill(process_named(state, "fs-zygote"), signal.SIGKILL)
+    until(lambda: not alive(starter))
+    assert not reports.of(ContainerExited, container_id(1, 1, 1))

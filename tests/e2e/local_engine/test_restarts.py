@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import processes
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import container_id
@@ -26,6 +25,7 @@ from .conftest import (
     groups_named,
     members,
     order,
+    process_named,
     processes_of,
     shell,
     tree,
@@ -259,11 +259,7 @@ def test_a_dead_zygote_is_replaced_and_nothing_is_lost(engine, state):
     local, reports = engine
     local.launch(shell(1, "sleep 1000"))
     reports.started(container_id(1, 1, 1))
-    (zygote,) = [
-        pid
-        for pid in processes.marked("FAIRSHARE_STATE_DIRECTORY", str(state))
-        if Path(f"/proc/{pid}/comm").read_text() == "fs-zygote\n"
-    ]
+    zygote = process_named(state, "fs-zygote")
     for number in range(2, 42):
         local.launch(shell(number, "exit 3"))
     os.kill(zygote, signal.SIGKILL)
@@ -281,12 +277,7 @@ def test_a_container_whose_supervisor_was_killed_is_cleaned_away_and_reported(en
     wanted = tree(1, "sleep 1000")
     local.launch(wanted)
     pids = members(local.files(APPLICATION, wanted.container_name).work)
-    (supervisor,) = [
-        pid
-        for pid in processes.marked("FAIRSHARE_STATE_DIRECTORY", str(state))
-        if Path(f"/proc/{pid}/comm").read_text() == "fs-supervisor\n"
-    ]
-    os.kill(supervisor, signal.SIGKILL)
+    os.kill(process_named(state, "fs-supervisor"), signal.SIGKILL)
     ended = reports.exited(wanted.container)
     assert ended.exit_code == 137
     assert "its supervisor ended without an exit status" in ended.diagnostics

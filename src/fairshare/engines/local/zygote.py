@@ -1,7 +1,7 @@
 """Owns the zygote: a small process with all modules imported, which starts a supervisor per order.
 
-It starts the compiled supervisor, or forks itself if there is none, which is cheap because, unlike
-a server, it is small. Its messages, one datagram each:
+It lets the compiled supervisor fork itself (`compiled.Starter`), or forks itself if there is none,
+which is cheap because, unlike a server, it is small. Its messages, one datagram each:
 
     to the zygote     PATH               supervise the container of this directory
                       E                  the server ends in order: it removes its groups itself
@@ -20,6 +20,7 @@ of its own, so that Ctrl-C in a terminal does not reach it.
 """
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -42,7 +43,9 @@ _LOCK_PATIENCE_S = 2.0
 """A killed server releases its lock slightly later than its end of the channel."""
 
 _supervisors: dict[int, int] = {}
-"""The live supervisors by pid, and how often each was stopped."""
+"""The live supervisors by pid, and the starter, and how often each was stopped."""
+_starters: list[compiled.Starter] = []
+"""The starter, if there is one."""
 
 
 def main(channel_descriptor: int, lock: int, program: bool) -> None:
@@ -69,6 +72,8 @@ def main(channel_descriptor: int, lock: int, program: bool) -> None:
             else:
                 _fork(path, channel, lock, program)
     os.close(lock)
+    for starter in _starters:
+        starter.close()
     name_process("fs-reaper")
     groups.remove_abandoned(0.0 if in_order else _LOCK_PATIENCE_S)
     signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED[1:])
@@ -142,11 +147,28 @@ def _start(path: bytes, channel: socket.socket, lock: int, program: bool) -> int
     if program:
         # Where programs of this directory may not run (noexec), and if it is being replaced.
         with contextlib.suppress(OSError):
-            return compiled.spawn(path, channel.fileno(), lock)
+            return _start_program(path, channel, lock)
     pid = os.fork()
     if pid == 0:
         _supervise(path, channel, lock)
     return pid
+
+
+def _start_program(path: bytes, channel: socket.socket, lock: int) -> int:
+    for _ in range(2):
+        if not _starters:
+            _starters.append(compiled.Starter(channel.fileno(), lock))
+            _supervisors[_starters[0].pid] = 0
+        try:
+            return _starters[0].start(path)
+        except BrokenPipeError:  # it was killed
+            _starters.pop().close()
+        except compiled.StarterLost:
+            # Whether the container has a supervisor is found out by the server, as after the end
+            # of this process, since only its files can tell.
+            os.kill(_starters[0].pid, signal.SIGKILL)
+            os._exit(1)
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
 def take_over(path: str, channel_descriptor: int, lock: int) -> None:

@@ -3,8 +3,10 @@
  * exit.json has facts, which outcome.py turns into words when it is read.
  *
  *     fs-supervisor CHANNEL LOCK DIRECTORY PYTHON [ARGUMENT]...
+ *     fs-supervisor CHANNEL LOCK @ORDERS PYTHON [ARGUMENT]...
  *
- * CHANNEL and LOCK are open descriptors. Whatever is unusual before the command runs (a field that this
+ * CHANNEL, LOCK and ORDERS are open descriptors. With ORDERS it becomes the starter (starter.c), and
+ * DIRECTORY is what an order says, also in place of an ARGUMENT that is @ORDERS. Whatever is unusual before the command runs (a field that this
  * program does not know, a command that cannot be started) is handed over to PYTHON ARGUMENT...,
  * which begins again in this process, and then reports the failure in its words.
  * The caller has blocked SIGTERM and SIGCHLD; they are received through a signalfd. */
@@ -281,6 +283,12 @@ int main(int count, char **words) {
     lock = atoi(words[2]);
     own.directory = words[3];
     python = words + 4;
+    if (*own.directory == '@') {
+        const char *placeholder = own.directory;
+        own.directory = await_order(atoi(placeholder + 1));
+        for (char **word = python; *word; word++)
+            if (!strcmp(*word, placeholder)) *word = (char *)own.directory;
+    }
     prctl(PR_SET_NAME, "fs-supervisor", 0, 0, 0);
     if (chdir(own.directory) || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) hand_over();
     fcntl(channel, F_SETFD, FD_CLOEXEC);

@@ -112,6 +112,9 @@ struct logs open_logs(long long limit_bytes);
 int look_at_logs(struct logs *logs, double now); /* errno of what failed, or 0 */
 long long dropped_bytes(const struct logs *logs, int stream);
 
+/* starter.c */
+char *await_order(int orders); /* returns in the process that shall supervise this directory */
+
 /* start.c */
 pid_t start_command(const struct launch *launch); /* hands over if it fails */
 
