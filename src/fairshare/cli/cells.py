@@ -91,6 +91,15 @@ def duration_text(ms: int) -> str:
     return f"{seconds}s"
 
 
+def fine_duration_text(ms: float) -> str:
+    """A duration with tenths of a second below a minute.
+
+    >>> fine_duration_text(1_250), fine_duration_text(192_000)
+    ('1.2s', '3m 12s')
+    """
+    return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
+
+
 def instant_text(ms: int) -> str:
     """An instant in this machine's time zone: `2026-11-24 06:00:00`."""
     return (

@@ -9,7 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, duration_text, instant_text, short_queue
+from fairshare.cli.cells import (
+    NOTHING,
+    duration_text,
+    fine_duration_text,
+    instant_text,
+    short_queue,
+)
 from fairshare.cli.json_output import print_json
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.recorded_history import read_world
@@ -323,9 +329,7 @@ def _time(old: Sums | None, new: Sums | None, field: str) -> Text:
 
 
 def _span(ms: float | None) -> str:
-    if ms is None:
-        return NOTHING
-    return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
+    return NOTHING if ms is None else fine_duration_text(ms)
 
 
 def _style(before: float | None, after: float | None) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, duration_text, short_queue
+from fairshare.cli.cells import NOTHING, fine_duration_text, short_queue
 from fairshare.cli.tables import Column, facts, table
 from fairshare.simulate.repetition import Estimate, Estimates, Repetition, SeedsPairing
 from fairshare.wording import counted
@@ -111,7 +111,7 @@ def pairing_sentence(found: SeedsPairing) -> str:
 
 
 def _signed_time(ms: float) -> str:
-    return ("-" if ms < 0 else "+") + _span(abs(ms))
+    return ("-" if ms < 0 else "+") + fine_duration_text(abs(ms))
 
 
 def _signed(value: float) -> str:
@@ -202,11 +202,7 @@ def _time(found: Estimate | None) -> str:
     if found is None:
         return NOTHING
     half = _half(found)
-    return _span(found.mean) + (f" ± {_span(half)}" if half else "")
-
-
-def _span(ms: float) -> str:
-    return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
+    return fine_duration_text(found.mean) + (f" ± {fine_duration_text(half)}" if half else "")
 
 
 def _percent(found: Estimate | None) -> str:

@@ -18,7 +18,7 @@ from fairshare.cli.cells import (
 )
 from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
 from fairshare.simulate.comparison import Run, summary
-from fairshare.simulate.overviews import Overview, facts_of, groups_overview, ratios, waits
+from fairshare.simulate.overviews import Overview, facts_of, groups_overview, percentiles, ratio
 from fairshare.simulate.report import Report, Sample, Spread, cluster_total
 from fairshare.wording import counted
 
@@ -155,9 +155,9 @@ def _queue_rows(console: Console, report: Report, run: Run) -> list[list[str | T
                 str(queue.applications),
                 str(queue.containers),
                 str(queue.preempted_containers),
-                *waits(None if group is None else group.wait, _duration),
+                *percentiles(None if group is None else group.wait, _duration),
                 NOTHING if queue.waiting is None else duration_text(queue.waiting.max),
-                *ratios(None if group is None else group.slowdown),
+                *percentiles(None if group is None else group.slowdown, ratio),
                 *_columns(queue.turnaround),
             ]
         )

@@ -123,9 +123,9 @@ def runs_overview(runs: Sequence[Run], duration: Duration) -> Overview:
             counts(run.whole),
             duration(run.makespan_ms),
             *(f"{run.utilization.get(kind, 0):.0%}" for kind in (MEMORY, VCORES)),
-            *waits(run.whole.wait, duration),
+            *percentiles(run.whole.wait, duration),
             duration(run.longest_wait_ms),
-            *ratios(run.whole.slowdown),
+            *percentiles(run.whole.slowdown, ratio),
             NOTHING if run.jain is None else f"{run.jain:.3f}",
             NOTHING if run.share_error is None else f"{run.share_error:.1%}",
             starvation(run, duration),
@@ -201,9 +201,9 @@ def groups_overview(
             counts(group),
             f"{group.containers:,}",
             *((_percent(group.share), _percent(group.due)) if queues else ()),
-            *waits(group.wait, duration),
-            *ratios(group.slowdown),
-            *waits(group.turnaround, duration)[:2],
+            *percentiles(group.wait, duration),
+            *percentiles(group.slowdown, ratio),
+            *percentiles(group.turnaround, duration)[:2],
             *(
                 (duration(group.starved_ms or 0) if group.starved_ms else NOTHING,)
                 if queues
@@ -361,18 +361,16 @@ def counts(group: Group) -> str:
     return f"{group.applications:,}" + (f" ({said})" if said else "")
 
 
-def waits(found: Times | None, duration: Duration) -> tuple[str, str, str]:
-    """The percentiles of times."""
+def percentiles(found: Times | None, text: Duration) -> tuple[str, str, str]:
+    """The percentiles of times or ratios, as text."""
     if found is None:
         return (NOTHING,) * 3
-    return duration(found.p50), duration(found.p95), duration(found.p99)
+    return text(found.p50), text(found.p95), text(found.p99)
 
 
-def ratios(found: Times | None) -> tuple[str, str, str]:
-    """The percentiles of ratios."""
-    if found is None:
-        return (NOTHING,) * 3
-    return f"{found.p50:.2f}", f"{found.p95:.2f}", f"{found.p99:.2f}"
+def ratio(number: float) -> str:
+    """A slowdown."""
+    return f"{number:.2f}"
 
 
 def signed(ms: float, duration: Duration) -> str:
