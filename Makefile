@@ -106,6 +106,7 @@ bench: $(STAMP) ## measure the scheduler, the server, a restart, commands, tasks
 	$(BIN)/python -m benchmarks.documents --scheduler capacity
 	$(BIN)/python -m benchmarks.recovery --containers 100000
 	$(BIN)/python -m benchmarks.commands
+	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.tasks
 	$(BIN)/python -m benchmarks.calls
 

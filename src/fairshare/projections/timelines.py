@@ -4,8 +4,8 @@ and marks of changes to them. Derived from records alone, as all projections.
 An application is queued while it has no container, and runs while it has one.
 """
 
-from collections import deque
-from typing import Final
+from collections.abc import MutableSequence
+from typing import Final, TypeVar
 
 from fairshare.journal.record import Record
 from fairshare.model.events import (
@@ -33,6 +33,8 @@ from fairshare.schedulers.protocol import Scheduler
 KEPT: Final = 200
 """Spans of each kind, and marks, that are remembered of one application; the oldest go first."""
 
+Kept = TypeVar("Kept")
+
 HELD, QUEUED, RUNNING = "held", "queued", "running"
 
 
@@ -59,14 +61,18 @@ class Mark:
 
 
 class Timeline:
-    """One application's spans and marks, the oldest first."""
+    """One application's spans and marks, the oldest first.
+
+    Plain lists, since most applications have one or two of them: an empty deque takes 760 bytes.
+    Those of a snapshot of an earlier release are deques.
+    """
 
     __slots__ = ("held", "live", "marks", "phases", "reservations")
 
     def __init__(self) -> None:
-        self.phases: deque[Span] = deque(maxlen=KEPT)
-        self.reservations: deque[Span] = deque(maxlen=KEPT)
-        self.marks: deque[Mark] = deque(maxlen=KEPT)
+        self.phases: MutableSequence[Span] = []
+        self.reservations: MutableSequence[Span] = []
+        self.marks: MutableSequence[Mark] = []
         self.held = False
         self.live = 0
 
@@ -80,7 +86,7 @@ class Timeline:
             last.until_ms = now_ms
             if last.since_ms == now_ms:
                 self.phases.pop()
-        self.phases.append(Span(what, now_ms))
+        _keep(self.phases, Span(what, now_ms))
 
     def end(self, now_ms: int) -> None:
         """End all open spans."""
@@ -89,6 +95,12 @@ class Timeline:
                 span.until_ms = now_ms
         if len(self.phases) > 1 and self.phases[-1].since_ms == now_ms:
             self.phases.pop()  # its containers ended in the same moment
+
+
+def _keep(known: MutableSequence[Kept], latest: Kept) -> None:
+    known.append(latest)
+    if len(known) > KEPT:
+        del known[0]
 
 
 class Timelines(Projection):
@@ -126,15 +138,15 @@ class Timelines(Projection):
                 life = self._known(number)
                 life.held = not runnable
                 if attempt > 1:
-                    life.marks.append(Mark("attempt", now_ms, str(attempt)))
+                    _keep(life.marks, Mark("attempt", now_ms, str(attempt)))
                 life.phase(now_ms)
             case ApplicationAdmitted(application=number):
                 self._held(now_ms, number, held=False)
             case ApplicationMoved(application=number, queue=queue, runnable=runnable):
-                self._known(number).marks.append(Mark("moved", now_ms, queue))
+                _keep(self._known(number).marks, Mark("moved", now_ms, queue))
                 self._held(now_ms, number, held=not runnable)
             case PriorityChanged(application=number, priority=priority):
-                self._known(number).marks.append(Mark("priority", now_ms, str(priority)))
+                _keep(self._known(number).marks, Mark("priority", now_ms, str(priority)))
             case ApplicationEnded(application=number) | ApplicationRejected(application=number):
                 self._known(number).end(now_ms)
             case _:
@@ -162,7 +174,10 @@ class Timelines(Projection):
                 pass
 
     def _known(self, number: ApplicationId) -> Timeline:
-        return self._lives.setdefault(number, Timeline())
+        life = self._lives.get(number)
+        if life is None:
+            life = self._lives[number] = Timeline()
+        return life
 
     def _counted(self, now_ms: int, number: ApplicationId, change: int) -> None:
         life = self._known(number)
@@ -180,7 +195,7 @@ class Timelines(Projection):
             return
         self._released(now_ms, node)
         span = Span(node, now_ms)
-        self._known(number).reservations.append(span)
+        _keep(self._known(number).reservations, span)
         self._reserved[node] = (number, span)
 
     def _released(self, now_ms: int, node: str) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 import zlib
+from collections import deque
 from pathlib import Path
 
 import msgspec
@@ -128,7 +129,11 @@ def test_what_is_shared_comes_back_as_one():
     other.phases.extend([span, span])
     read = thaw(freeze(1, 1, {"one": life, "other": other}))
     assert read["one"].phases[0] is read["other"].phases[0] is read["other"].phases[1]
-    assert read["one"].phases.maxlen == life.phases.maxlen
+
+
+def test_a_deque_keeps_its_length():
+    read = thaw(freeze(1, 1, {"latest": deque([1, 2], maxlen=2)}))
+    assert (read["latest"], read["latest"].maxlen) == (deque([1, 2]), 2)
 
 
 def test_numbers_of_any_length_are_kept():
