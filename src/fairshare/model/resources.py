@@ -46,7 +46,10 @@ def fits(need: Resource, room: Resource) -> bool:
     """Whether `need` is at most `room` in every type."""
     if len(need) == 2:
         return need[0] <= room[0] and need[1] <= room[1]
-    return all(x <= y for x, y in zip(need, room, strict=True))
+    for x, y in zip(need, room, strict=True):  # noqa: SIM110 - `all` takes twice as long
+        if x > y:
+            return False
+    return True
 
 
 def scale(a: Resource, count: int) -> Resource:

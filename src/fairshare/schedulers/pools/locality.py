@@ -85,7 +85,7 @@ def nearest(
         ask = key.anywhere
         if ask is None or not ask.resource[place]:
             continue
-        if ask.resource is not size:
+        if ask.resource != size:
             size, fit = ask.resource, fits(ask.resource, node.available)
         if not fit:
             continue
