@@ -356,8 +356,11 @@ class Lifecycle:
             return
         if not board.waits:
             return  # then nothing is to be started again, or asked for
-        gangs.restart_broken(step, application)
-        self._enter_tasks(step, application, self._missing(application))
+        if board.depends_on_running:
+            gangs.restart_broken(step, application)
+        # A task that succeeded does not wait again, and the others of its group were asked for.
+        if event.exit_code != 0 or board.depends_on_running:
+            self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 
     def _missing(self, application: Application) -> list[ContainerRequest]:

@@ -408,7 +408,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         key.offered(event.opportunities, event.level, event.since_ms)
 
     def _gang_restarted(self, now_ms: int, event: GangRestarted) -> None:
-        self.applications[event.application].tasks.groups[event.group].restart()
+        self.applications[event.application].tasks.restart(event.group)
 
     def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
         self.applications[event.application].tasks.add(event.tasks)

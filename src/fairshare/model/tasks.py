@@ -128,17 +128,31 @@ class GroupProgress:
 class TaskBoard:
     """All groups of an application, and the task that each container runs."""
 
-    __slots__ = ("_by_name", "assigned", "groups")
+    __slots__ = ("_by_name", "_failing", "_waiting", "assigned", "depends_on_running", "groups")
 
     def __init__(self) -> None:
         self.groups: list[GroupProgress] = []
         self.assigned: dict[ContainerId, Assignment] = {}
         self._by_name: dict[str, GroupProgress] = {}
+        self.derive()
+
+    def derive(self) -> None:
+        """What follows from the groups: an application may have hundreds, and each end of a task
+        asks for it."""
+        # Whether what waits may have to wait for what runs: in a gang, or for `at_once`.
+        self.depends_on_running = any(map(_depends_on_running, self.groups))
+        self._waiting = sum(len(progress.waiting) for progress in self.groups)  # tasks
+        self._failing: Set[int] = NO_TASKS  # the groups of which a task has failed
+        for number, progress in enumerate(self.groups):
+            if progress.failed:
+                self._failing |= {number}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
         """Append groups."""
         new = [GroupProgress(spec) for spec in groups]
         self.groups += new
+        self._waiting += sum(spec.count for spec in groups)
+        self.depends_on_running |= any(map(_depends_on_running, new))
         if self._by_name:
             self._by_name.update((progress.spec.name, progress) for progress in new)
         elif any(spec.after for spec in groups):  # else no name is looked up
@@ -152,6 +166,7 @@ class TaskBoard:
             waiting.popleft()
         else:
             waiting.remove(task)
+        self._waiting -= 1
         progress.running[task] = container
         self.assigned[container] = Assignment(group, task)
 
@@ -169,11 +184,19 @@ class TaskBoard:
             return
         if is_own_failure(exit_code):
             progress.failed[task] = progress.failed.get(task, 0) + 1
+            self._failing |= {assignment.group}
             if cannot_start:
                 progress.unstartable |= {task}
             if progress.failures_of(task) >= progress.spec.max_attempts:
                 return
         progress.waiting.append(task)
+        self._waiting += 1
+
+    def restart(self, group: int) -> None:
+        """Let the tasks of a group that have succeeded wait again, with the others."""
+        progress = self.groups[group]
+        self._waiting += len(progress.results)
+        progress.restart()
 
     def ready(self, progress: GroupProgress) -> bool:
         """Whether enough tasks of the groups named in `after` have succeeded.
@@ -194,7 +217,7 @@ class TaskBoard:
     @property
     def waits(self) -> bool:
         """Whether a task of some group waits."""
-        return any(progress.waiting for progress in self.groups)
+        return self._waiting > 0
 
     @property
     def complete(self) -> bool:
@@ -204,22 +227,29 @@ class TaskBoard:
     @property
     def over(self) -> bool:
         """Whether nothing runs, and nothing that waits can ever start."""
-        for progress in self.groups:
-            if progress.running or (progress.waiting and self.ready(progress)):
-                return False
-        return True
+        if self.assigned:
+            return False
+        return not (
+            self._waiting
+            and any(progress.waiting and self.ready(progress) for progress in self.groups)
+        )
 
     @property
     def hopeless(self) -> tuple[int, int] | None:
         """The first (group, task) that has reached its group's maximum of attempts, and ends the
         application at once; or None."""
-        for number, progress in enumerate(self.groups):
-            if not progress.failed or progress.spec.keep_going:
+        for number in sorted(self._failing):
+            progress = self.groups[number]
+            if progress.spec.keep_going:
                 continue
             for task in progress.failed:
                 if progress.failures_of(task) >= progress.spec.max_attempts:
                     return number, task
         return None
+
+
+def _depends_on_running(progress: GroupProgress) -> bool:
+    return progress.spec.gang or progress.spec.at_once is not None
 
 
 def is_own_failure(exit_code: int) -> bool:

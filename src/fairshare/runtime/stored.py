@@ -157,6 +157,7 @@ add(
 add(
     "task-board",
     TaskBoard,
+    derived=("_failing", "_waiting", "depends_on_running"),
     changes=Changes(added={"_by_name": lambda board: {one.spec.name: one for one in board.groups}}),
 )
 add("command", Command)

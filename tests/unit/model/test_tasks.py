@@ -1,5 +1,7 @@
 """The tasks of an application: which of them wait, run, and run again."""
 
+import random
+
 import pytest
 
 from fairshare.model.tasks import FEW_TASKS, TaskBoard
@@ -49,3 +51,45 @@ def test_a_command_that_cannot_start_is_remembered_for_its_group_alone():
     assert one.hopeless == (0, 0)
     assert other.hopeless is None
     assert not other.groups[0].unstartable
+
+
+KINDS = (
+    TaskGroup("plain", 3, (1, 1), max_attempts=2),
+    TaskGroup("gang", 2, (1, 1), gang=True),
+    TaskGroup("next", 2, (1, 1), after=("plain",), keep_going=True, max_attempts=1),
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_a_board_counts_is_what_its_groups_say(seed):
+    chance = random.Random(seed)
+    board = board_of(*chance.sample(KINDS, 2))
+    for container in range(60):
+        step = chance.random()
+        starting = [n for n, progress in enumerate(board.groups) if progress.waiting]
+        if step < 0.5 and starting:
+            number = chance.choice(starting)
+            board.launched(container, number, chance.choice(list(board.groups[number].waiting)))
+        elif step < 0.95 and board.assigned:
+            board.completed(chance.choice(list(board.assigned)), chance.choice([0, 0, 1, -100]))
+        elif step > 0.97:
+            board.restart(chance.randrange(len(board.groups)))
+        elif step > 0.95 and len(board.groups) < len(KINDS):
+            used = {progress.spec.name for progress in board.groups}
+            board.add(tuple(kind for kind in KINDS if kind.name not in used))
+        groups = board.groups
+        assert board.waits == any(progress.waiting for progress in groups)
+        assert board.over == (
+            not any(one.running or (one.waiting and board.ready(one)) for one in groups)
+        )
+        assert board.depends_on_running == any(one.spec.gang for one in groups)
+        assert board.hopeless == next(
+            (
+                (number, task)
+                for number, one in enumerate(groups)
+                if not one.spec.keep_going
+                for task in one.failed
+                if one.failures_of(task) >= one.spec.max_attempts
+            ),
+            None,
+        )
