@@ -16,6 +16,7 @@ from fairshare.families.capacity.family import CapacityFamily
 from fairshare.families.fair.family import FairFamily
 from fairshare.families.family import AnyFamily, SchedulerFamily
 from fairshare.families.fifo.family import FifoFamily
+from fairshare.families.jobs import Jobs
 from fairshare.families.pools.family import PoolsFamily
 from fairshare.journal.record import register_events
 
@@ -36,8 +37,10 @@ them with the first call of a function below."""
 for _family in FAMILIES.values():
     register_events(*_family.events)
 
-JOBS: Final = next(family.jobs for family in FAMILIES.values() if family.jobs is not None)
-"""The words of MapReduce jobs."""
+
+def words_of_jobs() -> Jobs:
+    """The words of MapReduce jobs."""
+    return next(family.jobs for family in FAMILIES.values() if family.jobs is not None)
 
 
 def family_of(name: str) -> AnyFamily:

@@ -5,7 +5,7 @@ by name, never by order. `stored.py` lists the classes, and `projections/stored.
 projections.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -75,9 +75,14 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class Kinds:
-    """Kinds by tag and by class."""
+    """Kinds by tag and by class.
+
+    What is not there is looked for again after each step of `add_missing`, which is given the tag
+    or the name of the module.
+    """
 
     def __init__(self) -> None:
+        self.add_missing: Callable[[str], Iterable[None]] = lambda looked_for: ()
         self.by_tag: dict[str, Kind] = {}
         self._by_class: dict[type, Kind] = {}
 
@@ -116,10 +121,25 @@ class Kinds:
 
     def of_tag(self, tag: str) -> Kind | None:
         """The kind of a tag, an earlier one too."""
-        return self.by_tag.get(RENAMED_TAGS.get(tag, tag))
+        name = RENAMED_TAGS.get(tag, tag)
+        found = self.by_tag.get(name)
+        if found is None:
+            for _ in self.add_missing(name):
+                if name in self.by_tag:
+                    return self.by_tag[name]
+        return found
 
     def of_class(self, cls: type) -> Kind | None:
         """The kind of a class; of what is known by name alone, of classes derived from it too."""
+        found = self._of_class(cls)
+        if found is None:
+            for _ in self.add_missing(cls.__module__):
+                found = self._of_class(cls)
+                if found is not None:
+                    break
+        return found
+
+    def _of_class(self, cls: type) -> Kind | None:
         found = self._by_class.get(cls)
         if found is None:
             bases = (self._by_class.get(one) for one in cls.__mro__)

@@ -14,9 +14,9 @@ import msgspec
 
 from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
+from fairshare.runtime import stored
 from fairshare.runtime.graph import Reader, Writer, without_collection
 from fairshare.runtime.pickled import data_of_pickle
-from fairshare.runtime.stored import all_stored
 
 FORM: Final = "graph-1"
 """The entry stored beside a snapshot of this form; beside earlier ones, the fields of classes."""
@@ -31,7 +31,7 @@ def freeze(sequence: int, now_ms: int, parts: dict[str, Any]) -> Snapshot:
     They are not changed. Raises JournalError if an object is none of the stored kinds.
     """
     with without_collection():
-        body = msgspec.msgpack.encode(Writer(all_stored()).write(parts))
+        body = msgspec.msgpack.encode(Writer(stored.STORED).write(parts))
     return Snapshot(sequence, now_ms, FORM, zlib.compress(body, 1))
 
 
@@ -43,8 +43,8 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
             if snapshot.layout == FORM:
                 data = msgspec.msgpack.decode(body)
             else:
-                data = data_of_pickle(body, snapshot.layout, all_stored())
-            return Reader(all_stored(), data).read()
+                data = data_of_pickle(body, snapshot.layout, stored.STORED)
+            return Reader(stored.STORED, data).read()
     except Exception as error:
         raise JournalError(
             f"the snapshot behind record {snapshot.sequence} cannot be read ({error!r}): it is "

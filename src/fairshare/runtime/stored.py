@@ -1,15 +1,18 @@
 """Owns the list of core classes that snapshots store, with their tags and fields.
 
-A scheduler's family lists the scheduler's own classes (`SchedulerFamily.stored_classes`). A tag is
-permanent; so is the name of a field, unless `changes` lists its change. One test names
-each class that the state reaches and that is missing here, and each undeclared field:
+A scheduler's family lists the scheduler's own classes (`SchedulerFamily.stored_classes`), which
+are added when a snapshot has one of them. A tag is permanent; so is the name of a field, unless
+`changes` lists its change. One test names each class that the state reaches and that is missing
+here, and each undeclared field:
 `tests/unit/runtime/test_stored.py`.
 """
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from fairshare.families.family import AnyFamily
-from fairshare.families.registry import FAMILIES, all_families
+from fairshare.families.registry import all_families
 from fairshare.families.stored_class import StoredClass
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.applications import Application
@@ -201,11 +204,20 @@ def _changes(one: StoredClass) -> Changes:
 
 
 def all_stored() -> Kinds:
-    """`STORED` with the classes of schedulers from packages."""
+    """`STORED` with the classes of all schedulers, also of those from packages."""
     for family in all_families().values():
         _add_family(family)
     return STORED
 
 
-for _family in FAMILIES.values():
-    _add_family(_family)
+def _add_missing(looked_for: str) -> Iterator[None]:
+    """Add the schedulers' classes, one scheduler after another: that of the name first, which most
+    probably has what is looked for, since a snapshot is of one scheduler."""
+    words = re.split("[.-]", looked_for)
+    named = [family for family in all_families().values() if family.name in words]
+    for family in (*named, *all_families().values()):
+        _add_family(family)
+        yield
+
+
+STORED.add_missing = _add_missing

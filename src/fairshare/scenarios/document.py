@@ -12,10 +12,11 @@ from fairshare.config.located import Node
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.families.registry import JOBS, all_families, family_of_public_name
+from fairshare.families.registry import all_families, family_of_public_name
 from fairshare.scenarios.config_files import fill_in
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
 from fairshare.scenarios.job_steps import JOB_STEP_READERS
+from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.step_readers import (
     STEP_READERS,
     StepReader,

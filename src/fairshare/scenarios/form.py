@@ -21,9 +21,10 @@ from fairshare.config.yaml_form import (
     list_of,
     one_of,
 )
-from fairshare.families.registry import JOBS, all_families
+from fairshare.families.registry import all_families
 from fairshare.scenarios.document import VERSION, config_names
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
+from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.step_forms import (
     ASK,
     JOB_STEPS,

@@ -6,10 +6,10 @@ Everything is read from the scheduler's views; nothing is computed here.
 from typing import Any
 
 from fairshare.api.queues import PoolFigures
-from fairshare.families.registry import JOBS
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.description import Description
+from fairshare.scenarios.job_words import JOBS
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 DEFICITS = ("0.19", "0.20")

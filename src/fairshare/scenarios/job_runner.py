@@ -9,7 +9,6 @@ import msgspec
 
 from fairshare.errors import FairshareError, InputError
 from fairshare.families.jobs import SettingsOfJobs
-from fairshare.families.registry import JOBS
 from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
@@ -20,6 +19,7 @@ from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
 from fairshare.scenarios.description import Description
 from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_tasks import Tasks
+from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.outcome import Comparison, Outcome
 from fairshare.scenarios.waiting import add_reasons

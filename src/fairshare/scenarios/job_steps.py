@@ -9,10 +9,10 @@ import msgspec
 
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.families.registry import JOBS
 from fairshare.scenarios import step_readers
 from fairshare.scenarios.expectations import JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import Fields, Values, unknown_word
+from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.steps import ALL_NODES, Expect, FinishApplication, Step
 
 STATES: Final = ("RUNNING", "PREP", "SUCCEEDED", "FAILED", "KILLED")

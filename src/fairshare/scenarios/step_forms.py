@@ -25,8 +25,8 @@ from fairshare.config.yaml_form import (
     one_of,
     whole,
 )
-from fairshare.families.registry import JOBS
 from fairshare.scenarios.job_steps import SLOT_WORDS, STATES
+from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.step_readers import DEFAULT_RACK, reloaded_files
 
 

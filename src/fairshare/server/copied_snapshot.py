@@ -20,6 +20,7 @@ import msgspec
 from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
 from fairshare.runtime.snapshot import freeze
+from fairshare.runtime.stored import all_stored
 from fairshare.server.to_the_end import to_the_end
 
 POSSIBLE: Final = sys.platform == "linux"
@@ -38,6 +39,7 @@ async def copied_snapshot(
 
     Raises JournalError if no copy can be made, or if it did not end well.
     """
+    all_stored()  # the copy imports nothing: a thread that it does not have may hold that lock
     reading, writing = os.pipe()
     try:
         with warnings.catch_warnings():

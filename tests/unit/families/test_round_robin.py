@@ -47,6 +47,7 @@ def installed(monkeypatch):
     kinds = Kinds()
     kinds.by_tag.update(stored.STORED.by_tag)
     kinds._by_class.update(stored.STORED._by_class)
+    kinds.add_missing = stored.STORED.add_missing
     monkeypatch.setattr(stored, "STORED", kinds)
     registry._load_installed.cache_clear()
     yield

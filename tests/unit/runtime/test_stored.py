@@ -20,8 +20,9 @@ import pytest
 import fairshare.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.runtime.kinds import Kind, Kinds
 from fairshare.runtime.pickled_classes import STRUCTURES, TAGS
-from fairshare.runtime.stored import STORED
+from fairshare.runtime.stored import all_stored
 
+STORED = all_stored()
 KINDS = list(STORED.by_tag.values())
 
 

@@ -3,42 +3,21 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairshare.config import node_labels
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader, file_reader
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.draft import DRAFT, draft_site
-from fairshare.families.capacity.lint.registry import RULES
-from fairshare.families.capacity.lint.subject import CapacitySubject
-from fairshare.families.capacity.monitor import read_auto_refresh
-from fairshare.families.capacity.mutation import apply_update
-from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.reading import (
-    CAPACITY_FILE,
-    SHIPPED,
-    collect_capacity,
-    read_capacity,
-)
-from fairshare.families.capacity.reload import is_refreshed, refreshed_capacity, unreserving
-from fairshare.families.capacity.scheduler_settings import CALCULATOR, DOMINANT
-from fairshare.families.capacity.site_file import (
-    MISSING_FILE,
-    read_capacity_site,
-    written_properties,
-)
-from fairshare.families.capacity.store import read_store
-from fairshare.families.capacity.stored import STORED_CLASSES
-from fairshare.families.capacity.yarn import CapacityYarn
+from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration, Refreshed
 from fairshare.families.configuration_update import Update
+from fairshare.families.draft import DraftForm
 from fairshare.families.family import (
     CLASS,
     OWN_FILE,
@@ -48,18 +27,38 @@ from fairshare.families.family import (
     Source,
     Watched,
 )
-from fairshare.families.lint_rules import apply_rules
 from fairshare.families.maximum import with_maximum
+from fairshare.families.parts import part
 from fairshare.families.store import STORED, ConfigurationStore
+from fairshare.families.stored_class import StoredClass
+from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.capacity import views
-from fairshare.schedulers.capacity.checks import refusals
 from fairshare.schedulers.capacity.events import EVENTS
-from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import CapacitySettings
-from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.schedulers.views import VolatileFieldsOf
+
+if TYPE_CHECKING:
+    from fairshare.families.capacity.lint.subject import CapacitySubject
+    from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+
+
+def _yarn() -> YarnInterface:
+    from fairshare.families.capacity.yarn import CapacityYarn
+
+    return CapacityYarn()
+
+
+def _stored_classes() -> tuple[StoredClass, ...]:
+    from fairshare.families.capacity.stored import STORED_CLASSES
+
+    return STORED_CLASSES
+
+
+def _draft() -> DraftForm | None:
+    from fairshare.families.capacity.draft import DRAFT
+
+    return DRAFT
 
 
 class CapacityFamily(SchedulerFamily[CapacitySettings]):
@@ -67,7 +66,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     name = "capacity"
     title = "Capacity Scheduler"
-    yarn = CapacityYarn()
+    yarn = part(_yarn)
     classes = (
         (
             CLASS,
@@ -76,7 +75,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     )
     files = (CAPACITY_FILE,)
     demonstration = "capacity: every team has its guarantee"
-    stored_classes = STORED_CLASSES
+    stored_classes = part(_stored_classes)
     events = EVENTS
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"
@@ -84,14 +83,19 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     reloaded_files = (CAPACITY_FILE, "yarn-site.xml")
     reloads_on_command = True
     own_properties = (CAPACITY_FILE, PREFIX)
-    draft = DRAFT
+    draft = part(_draft)
 
-    def create(self, types: ResourceTypes) -> CapacityScheduler:
+    def create(self, types: ResourceTypes) -> "CapacityScheduler":
         """As `SchedulerFamily.create`."""
+        from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+
         return CapacityScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
+        from fairshare.schedulers.capacity import views
+        from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+
         assert isinstance(scheduler, CapacityScheduler)
         return views.volatile_fields(scheduler.state)
 
@@ -111,6 +115,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> tuple[Site, ConfigurationStore]:
         """As `SchedulerFamily.read_properties`: those of capacity-scheduler.xml come last."""
+        from fairshare.families.capacity.site_file import read_capacity_site, written_properties
+        from fairshare.families.capacity.store import read_store
+
         if stored is None:
             merged = read_capacity_site(directory, documents, problems, os.environ)
         else:
@@ -121,14 +128,21 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     @property
     def gpu_properties(self) -> Mapping[str, str]:
         """The calculator that looks at all types."""
+        from fairshare.families.capacity.scheduler_settings import CALCULATOR, DOMINANT
+
         return {CALCULATOR: DOMINANT}
 
     def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
         """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""
+        from fairshare.families.capacity.site_file import written_properties
+
         return written_properties(directory)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`, with the node labels of fairshare.toml."""
+        from fairshare.families.capacity.monitor import read_auto_refresh
+        from fairshare.families.capacity.reading import collect_capacity
+
         auto_refresh_ms = read_auto_refresh(source.site, problems)
         name = str(source.directory / CAPACITY_FILE)
         found = collect_capacity(source.site, problems, name, file_reader(source.directory))
@@ -137,6 +151,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> CapacitySettings:
         """As `SchedulerFamily.read_texts`."""
+        from fairshare.families.capacity.reading import read_capacity
+
         return read_capacity(site)[0]
 
     def scenario_intervals(self, settings: CapacitySettings) -> tuple[int, int | None]:
@@ -151,6 +167,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
         """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""
+        from fairshare.families.capacity.reload import unreserving
+
         return unreserving(self.settings_of(configuration))
 
     # Changes while a server runs.
@@ -169,6 +187,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings:
         """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
+        from fairshare.families.capacity.reload import refreshed_capacity
+        from fairshare.families.capacity.site_file import MISSING_FILE
+
         missing = [one for one in now.problems if one.rule == MISSING_FILE]
         if missing and not any(one.rule == MISSING_FILE for one in started.problems):
             problems.error(
@@ -184,10 +205,14 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
         """As `SchedulerFamily.updated_properties`."""
+        from fairshare.families.capacity.mutation import apply_update
+
         return apply_update(properties, update)
 
     def is_refreshed(self, property_name: str) -> bool:
         """As `SchedulerFamily.is_refreshed`."""
+        from fairshare.families.capacity.reload import is_refreshed
+
         return is_refreshed(property_name)
 
     def with_properties(
@@ -201,6 +226,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
         Reads no file but the one that mapping-rule-json-file names.
         """
+        from fairshare.families.capacity.reading import read_capacity
+        from fairshare.families.capacity.reload import refreshed_capacity
+
         site = store.with_properties(properties)
         now, found = read_capacity(site, STORED, read_file)
         problems = Problems()
@@ -210,6 +238,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
         """As `SchedulerFamily.refusals`."""
+        from fairshare.schedulers.capacity.checks import refusals
+        from fairshare.schedulers.capacity.state import CapacityState
+
         if not isinstance(state, CapacityState):
             return ()
         return tuple(fault.message for fault in refusals(self.checked(settings), state))
@@ -226,9 +257,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_directory`."""
+        from fairshare.families.capacity.lint.subject import CapacitySubject
+
         name = str(configuration.directory / CAPACITY_FILE)
         settings, site = self.settings_of(configuration), configuration.site
-        apply_rules(RULES, CapacitySubject(settings, site, name, cluster, True), problems)
+        _apply(CapacitySubject(settings, site, name, cluster, True), problems)
 
     def owns_site(self, site: Site, file: str) -> bool:
         """As `SchedulerFamily.owns_site`."""
@@ -241,13 +274,17 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
         A yarn-site.xml without queues is judged beside the file of queues that Hadoop ships.
         """
+        from fairshare.families.capacity.lint.subject import CapacitySubject
+        from fairshare.families.capacity.monitor import read_auto_refresh
+        from fairshare.families.capacity.reading import SHIPPED, collect_capacity
+
         if CLASS in site and path.name != CAPACITY_FILE and not site.names(PREFIX + "root."):
             site = site.with_values(SHIPPED, str(path))
         read_auto_refresh(site, problems)
         settings = collect_capacity(site, problems, str(path), file_reader(path.parent))
         total = cluster_of(cluster, settings.types)
         has_site = path.name != CAPACITY_FILE and CLASS in site
-        apply_rules(RULES, CapacitySubject(settings, site, str(path), total, has_site), problems)
+        _apply(CapacitySubject(settings, site, str(path), total, has_site), problems)
 
     def lint_draft(
         self,
@@ -258,26 +295,42 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings | None:
         """As `SchedulerFamily.lint_draft`."""
+        from fairshare.families.capacity.draft import draft_site
+        from fairshare.families.capacity.lint.subject import CapacitySubject
+        from fairshare.families.capacity.reading import collect_capacity
+
         site = draft_site(text, file, configuration, problems)
         found = collect_capacity(site, problems, file, file_reader(configuration.directory))
-        apply_rules(RULES, CapacitySubject(found, site, file, cluster, True), problems)
+        _apply(CapacitySubject(found, site, file, cluster, True), problems)
         return None if problems.errors else found
 
     def lint_properties(
         self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
     ) -> tuple[Problem, ...]:
         """As `SchedulerFamily.lint_properties`."""
+        from fairshare.families.capacity.lint.subject import CapacitySubject
+        from fairshare.families.capacity.reading import collect_capacity
+
         site = store.with_properties(properties)
         problems = Problems()
         settings = collect_capacity(site, Problems(), STORED, read_file)
-        apply_rules(RULES, CapacitySubject(settings, site, STORED), problems)
+        _apply(CapacitySubject(settings, site, STORED), problems)
         return problems.all
+
+
+def _apply(subject: "CapacitySubject", problems: Problems) -> None:
+    from fairshare.families.capacity.lint.registry import RULES
+    from fairshare.families.lint_rules import apply_rules
+
+    apply_rules(RULES, subject, problems)
 
 
 def _with_labels(
     capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
 ) -> CapacitySettings:
     """The settings with the node labels of fairshare.toml."""
+    from fairshare.config import node_labels
+
     tables = settings.labels
     if tables.labels and not capacity.labels_enabled:
         problems.error(

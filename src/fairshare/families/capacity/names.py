@@ -1,4 +1,5 @@
-"""Owns what names of the Capacity Scheduler's properties are made of: prefixes, and their scope.
+"""Owns what names of the Capacity Scheduler's properties are made of: prefixes, and their scope;
+and the name of its file.
 
 `yarn.scheduler.capacity.root.a.user-settings.j.doe.weight` is the setting `weight` of the user
 `j.doe` in the queue `root.a`. Knows no setting by name.
@@ -6,6 +7,7 @@
 
 from typing import Final
 
+CAPACITY_FILE: Final = "capacity-scheduler.xml"
 PREFIX: Final = "yarn.scheduler.capacity."
 USERS: Final = "user-settings."
 LABELS: Final = "accessible-node-labels."

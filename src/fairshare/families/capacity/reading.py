@@ -16,7 +16,7 @@ from fairshare.config.site_files import FileReader
 from fairshare.families.capacity.known_names import HINTS, advice_on
 from fairshare.families.capacity.mappings import read_mappings
 from fairshare.families.capacity.monitor import PREEMPTION, read_monitor
-from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
 from fairshare.families.capacity.queue import QueueReader
 from fairshare.families.capacity.queue_values import QueueValues
 from fairshare.families.capacity.refusals import report_refusals
@@ -33,7 +33,6 @@ from fairshare.families.setting import read_fields
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
-CAPACITY_FILE: Final = "capacity-scheduler.xml"
 SHIPPED: Final = {
     PREFIX + "root.queues": "default",
     PREFIX + "root.default.capacity": "100",

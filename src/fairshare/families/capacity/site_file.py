@@ -9,8 +9,8 @@ from pathlib import Path
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_site
-from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.reading import CAPACITY_FILE, SHIPPED
+from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
+from fairshare.families.capacity.reading import SHIPPED
 
 MISSING_FILE = "capacity-file"
 """The rule of the warning that there is no capacity-scheduler.xml."""

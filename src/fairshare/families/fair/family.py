@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,27 +19,44 @@ from fairshare.families.allocation import (
 )
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
-from fairshare.families.fair import allocation_file, queue_elements
-from fairshare.families.fair.draft import DRAFT
-from fairshare.families.fair.lint.registry import RULES
-from fairshare.families.fair.lint.subject import Subject, find_elements
-from fairshare.families.fair.reading import (
-    ALLOCATION_FILE,
-    RESERVABLE_NODES,
-    collect_fair,
-    read_fair,
-)
-from fairshare.families.fair.stored import STORED_CLASSES
-from fairshare.families.fair.yarn import FairYarn
+from fairshare.families.draft import DraftForm
+from fairshare.families.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
 from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
-from fairshare.families.lint_rules import apply_rules
+from fairshare.families.parts import part
+from fairshare.families.stored_class import StoredClass
+from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.fair import views
 from fairshare.schedulers.fair.events import EVENTS
-from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.schedulers.views import VolatileFieldsOf
+
+if TYPE_CHECKING:
+    from fairshare.schedulers.fair.scheduler import FairScheduler
+
+
+def _yarn() -> YarnInterface:
+    from fairshare.families.fair.yarn import FairYarn
+
+    return FairYarn()
+
+
+def _stored_classes() -> tuple[StoredClass, ...]:
+    from fairshare.families.fair.stored import STORED_CLASSES
+
+    return STORED_CLASSES
+
+
+def _elements() -> frozenset[str]:
+    from fairshare.families.fair import allocation_file, queue_elements
+
+    return allocation_file.NAMES | queue_elements.NAMES
+
+
+def _draft() -> DraftForm | None:
+    from fairshare.families.fair.draft import DRAFT
+
+    return DRAFT
 
 
 class FairFamily(AllocationFileFamily[FairSettings]):
@@ -46,28 +64,33 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     name = "fair"
     title = "Fair Scheduler"
-    yarn = FairYarn()
+    yarn = part(_yarn)
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
     demonstration = "fair: every team gets its share"
-    stored_classes = STORED_CLASSES
+    stored_classes = part(_stored_classes)
     events = EVENTS
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
     tidies_before_load = True
     grants_minimum = True
-    elements = allocation_file.NAMES | queue_elements.NAMES
+    elements = part(_elements)
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     has_priorities = False
-    draft = DRAFT
+    draft = part(_draft)
 
-    def create(self, types: ResourceTypes) -> FairScheduler:
+    def create(self, types: ResourceTypes) -> "FairScheduler":
         """As `SchedulerFamily.create`."""
+        from fairshare.schedulers.fair.scheduler import FairScheduler
+
         return FairScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
+        from fairshare.schedulers.fair import views
+        from fairshare.schedulers.fair.scheduler import FairScheduler
+
         assert isinstance(scheduler, FairScheduler)
         return views.volatile_fields(scheduler.state)
 
@@ -79,6 +102,8 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`."""
+        from fairshare.families.fair.reading import collect_fair
+
         path, document = find_allocation_file(
             source.directory, source.site, ALLOCATION_FILE, problems
         )
@@ -87,6 +112,8 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
         """As `SchedulerFamily.read_texts`."""
+        from fairshare.families.fair.reading import read_fair
+
         text = files.get(DEFAULT_ALLOCATION_FILE)
         return read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
 
@@ -98,7 +125,9 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, in_force: FairSettings, document: bytes, file: str
     ) -> tuple[FairSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
-        allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
+        from fairshare.families.fair.allocation_file import read_allocation_file
+
+        allocations, found = read_allocation_file(document, file, in_force.types)
         return msgspec.structs.replace(in_force, allocations=allocations), found
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:
@@ -123,6 +152,8 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_site`."""
+        from fairshare.families.fair.reading import collect_fair
+
         settings = collect_fair(site, None, "", problems)
         total = cluster_of(cluster, settings.types)
         _apply(settings, site, None, "", total, True, problems)
@@ -131,6 +162,8 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_elements`."""
+        from fairshare.families.fair.reading import collect_fair
+
         site = Site.of({})
         settings = collect_fair(site, document, str(path), problems)
         total = cluster_of(cluster, settings.types)
@@ -145,6 +178,8 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         problems: Problems,
     ) -> None:
         """As `SchedulerFamily.lint_draft`."""
+        from fairshare.families.fair.reading import collect_fair
+
         site, document = configuration.site, text.encode()
         settings = collect_fair(site, document, file, problems)
         _apply(settings, site, document, file, cluster, True, problems)
@@ -159,6 +194,10 @@ def _apply(
     has_site: bool,
     problems: Problems,
 ) -> None:
+    from fairshare.families.fair.lint.registry import RULES
+    from fairshare.families.fair.lint.subject import Subject, find_elements
+    from fairshare.families.lint_rules import apply_rules
+
     elements = None if document is None else find_elements(document, file, settings.types)
     apply_rules(RULES, Subject(settings, site, elements, cluster, has_site), problems)
 

@@ -20,13 +20,11 @@ from fairshare.config.site import Site
 from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE
 from fairshare.families.fair.allocation_file import collect_allocation_file
 from fairshare.families.fair.element_values import ElementValues
-from fairshare.families.fair.site_settings import PREFIX, SETTINGS
+from fairshare.families.fair.names import ALLOCATION_FILE, PREFIX
+from fairshare.families.fair.site_settings import SETTINGS
 from fairshare.families.setting import read_fields
 from fairshare.model.resources import MEMORY, VCORES, Resource
 from fairshare.schedulers.fair.settings import FairSettings
-
-ALLOCATION_FILE: Final = PREFIX + "allocation.file"
-RESERVABLE_NODES: Final = PREFIX + "reservable-nodes"
 
 _PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule.check")

@@ -8,9 +8,8 @@ from typing import Final
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.families.fair.names import PREFIX
 from fairshare.families.setting import of_cluster
-
-PREFIX: Final = "yarn.scheduler.fair."
 
 
 def _interval_ms(site: Site, name: str, default: int, problems: Problems) -> int:

@@ -3,7 +3,7 @@
 Knows no outcome; only which properties would change it, and what each is taken to be.
 """
 
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 from fairshare.families.fair_to_capacity.source import Source
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.site_files import read_site
-from fairshare.families.capacity.reading import CAPACITY_FILE, collect_capacity
+from fairshare.families.capacity.names import CAPACITY_FILE
+from fairshare.families.capacity.reading import collect_capacity
 from fairshare.families.directory import SITE_FILES
 from fairshare.schedulers.capacity.settings import CapacitySettings
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 from fairshare.families.fair_to_capacity.amounts import plain_number
 from fairshare.families.fair_to_capacity.draft import Draft
 from fairshare.families.fair_to_capacity.finding import Outcome

@@ -8,7 +8,7 @@ import math
 from typing import Final
 
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key, new_increment_key
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 from fairshare.families.fair_to_capacity.amounts import plain_number
 from fairshare.families.fair_to_capacity.draft import Draft
 from fairshare.families.fair_to_capacity.finding import Outcome

@@ -9,7 +9,7 @@ from typing import Final
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.family import CapacityFamily
-from fairshare.families.capacity.reading import CAPACITY_FILE
+from fairshare.families.capacity.names import CAPACITY_FILE
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import SITE_FILES, collect_directory
 from fairshare.families.fair.family import FairFamily

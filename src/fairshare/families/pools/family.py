@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,28 +17,52 @@ from fairshare.families.allocation import (
 )
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
+from fairshare.families.draft import DraftForm
 from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
-from fairshare.families.lint_rules import apply_rules
-from fairshare.families.pools import file as pools_file
-from fairshare.families.pools.draft import DRAFT
-from fairshare.families.pools.jobs import PoolJobs
-from fairshare.families.pools.lint.registry import RULES
-from fairshare.families.pools.lint.subject import PoolsSubject
-from fairshare.families.pools.reading import (
-    ALLOCATION_FILE,
-    collect_pools,
-    read_node_slots,
-    with_slots,
-)
-from fairshare.families.pools.stored import STORED_CLASSES
-from fairshare.families.pools.switches import SECTION, PoolSwitches
-from fairshare.families.pools.unsupported import PREFIX
-from fairshare.families.pools.yarn import PoolsYarn
+from fairshare.families.jobs import Jobs
+from fairshare.families.parts import part
+from fairshare.families.pools.names import ALLOCATION_FILE, PREFIX, SECTION
+from fairshare.families.pools.switches import PoolSwitches
+from fairshare.families.stored_class import StoredClass
+from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.pools.scheduler import PoolsScheduler
 from fairshare.schedulers.pools.settings import PoolsSettings
 
+if TYPE_CHECKING:
+    from fairshare.families.pools.lint.subject import PoolsSubject
+    from fairshare.schedulers.pools.scheduler import PoolsScheduler
+
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
+
+
+def _yarn() -> YarnInterface:
+    from fairshare.families.pools.yarn import PoolsYarn
+
+    return PoolsYarn()
+
+
+def _stored_classes() -> tuple[StoredClass, ...]:
+    from fairshare.families.pools.stored import STORED_CLASSES
+
+    return STORED_CLASSES
+
+
+def _elements() -> frozenset[str]:
+    from fairshare.families.pools.file import NAMES
+
+    return NAMES
+
+
+def _jobs() -> Jobs | None:
+    from fairshare.families.pools.jobs import PoolJobs
+
+    return PoolJobs()
+
+
+def _draft() -> DraftForm | None:
+    from fairshare.families.pools.draft import DRAFT
+
+    return DRAFT
 
 
 class PoolsFamily(AllocationFileFamily[PoolsSettings]):
@@ -46,22 +71,24 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     name = "pools"
     alias = "mapreduce"
     title = "Fair Scheduler of MapReduce"
-    yarn = PoolsYarn()
+    yarn = part(_yarn)
     classes = ((TASK_SCHEDULER, _CLASS),)
     demonstration = "mapreduce: every pool has its minimum"
-    stored_classes = STORED_CLASSES
+    stored_classes = part(_stored_classes)
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE
-    elements = pools_file.NAMES
+    elements = part(_elements)
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
-    jobs = PoolJobs()
+    jobs = part(_jobs)
     section = SECTION
     section_type = PoolSwitches
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
-    draft = DRAFT
+    draft = part(_draft)
 
-    def create(self, types: ResourceTypes) -> PoolsScheduler:
+    def create(self, types: ResourceTypes) -> "PoolsScheduler":
         """As `SchedulerFamily.create`."""
+        from fairshare.schedulers.pools.scheduler import PoolsScheduler
+
         return PoolsScheduler(types)
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
@@ -75,14 +102,20 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
 
     def resource_types(self, types: ResourceTypes) -> ResourceTypes:
         """The types, and both kinds of slots."""
+        from fairshare.families.pools.reading import with_slots
+
         return with_slots(types)
 
     def node_resources(self, site: Site, problems: Problems) -> dict[str, int]:
         """The slots of a node are those of its task tracker."""
+        from fairshare.families.pools.reading import read_node_slots
+
         return read_node_slots(site, problems)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`."""
+        from fairshare.families.pools.reading import collect_pools
+
         path, document = find_allocation_file(
             source.directory, source.site, ALLOCATION_FILE, problems
         )
@@ -94,7 +127,9 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         self, in_force: PoolsSettings, document: bytes, file: str
     ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
-        pools, found = pools_file.read_pools_file(
+        from fairshare.families.pools.file import read_pools_file
+
+        pools, found = read_pools_file(
             document, file, in_force.generation, hierarchical=in_force.hierarchical
         )
         return msgspec.structs.replace(in_force, allocations=pools), found
@@ -103,36 +138,35 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_directory`."""
+        from fairshare.families.pools.lint.subject import PoolsSubject
+
         document = read_again(configuration.allocation_path)
-        apply_rules(
-            RULES,
-            PoolsSubject(
-                self.settings_of(configuration),
-                configuration.site,
-                document,
-                str(configuration.allocation_path),
-                cluster,
-            ),
-            problems,
-        )
+        file = str(configuration.allocation_path)
+        settings, site = self.settings_of(configuration), configuration.site
+        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
 
     def lint_site(
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_site`."""
+        from fairshare.families.pools.lint.subject import PoolsSubject
+        from fairshare.families.pools.reading import collect_pools
+
         settings = collect_pools(site, None, "", problems)
         total = cluster_of(cluster, settings.types)
-        apply_rules(RULES, PoolsSubject(settings, site, None, "", total), problems)
+        _apply(PoolsSubject(settings, site, None, "", total), problems)
 
     def lint_elements(
         self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         """A pools file by itself: the release is unknown, so the latest one judges it."""
+        from fairshare.families.pools.lint.subject import PoolsSubject
+        from fairshare.families.pools.reading import collect_pools
+
         site, switches = Site.of({}), PoolSwitches(generation="1.2")
         settings = collect_pools(site, document, str(path), problems, switches)
         total = cluster_of(cluster, settings.types)
-        subject = PoolsSubject(settings, site, document, str(path), total, has_site=False)
-        apply_rules(RULES, subject, problems)
+        _apply(PoolsSubject(settings, site, document, str(path), total, has_site=False), problems)
 
     def lint_draft(
         self,
@@ -143,9 +177,19 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         problems: Problems,
     ) -> None:
         """As `SchedulerFamily.lint_draft`."""
+        from fairshare.families.pools.lint.subject import PoolsSubject
+        from fairshare.families.pools.reading import collect_pools
+
         site, document = configuration.site, text.encode()
         settings = collect_pools(site, document, file, problems, _switches(configuration.shell))
-        apply_rules(RULES, PoolsSubject(settings, site, document, file, cluster), problems)
+        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
+
+
+def _apply(subject: "PoolsSubject", problems: Problems) -> None:
+    from fairshare.families.lint_rules import apply_rules
+    from fairshare.families.pools.lint.registry import RULES
+
+    apply_rules(RULES, subject, problems)
 
 
 def _switches(settings: ShellSettings) -> PoolSwitches:

@@ -13,9 +13,10 @@ from fairshare.config.problems import Problem, Problems
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.families.pools.file import collect_pools_file
+from fairshare.families.pools.names import ALLOCATION_FILE, PREFIX
 from fairshare.families.pools.plugins import adjuster_names, manager_names
 from fairshare.families.pools.switches import PoolSwitches
-from fairshare.families.pools.unsupported import PREFIX, report_unsupported
+from fairshare.families.pools.unsupported import report_unsupported
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.schedulers.pools.naming import POOL, SLOW_START, TASK_LIMIT, TASK_LIMITS
 from fairshare.schedulers.pools.settings import (
@@ -25,7 +26,6 @@ from fairshare.schedulers.pools.settings import (
     PoolsSettings,
 )
 
-ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 POOLS_FILE: Final = "fair-scheduler.xml"
 NODE_SLOTS: Final = (
     "mapred.tasktracker.map.tasks.maximum",

@@ -6,7 +6,6 @@ import msgspec
 
 from fairshare.schedulers.pools.settings import FACTORS, PRIORITIES, Generation, Priority
 
-SECTION: Final = "pools"
 SHELL_FILE: Final = "fairshare.toml"
 
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
-from fairshare.families.pools.switches import SECTION, SHELL_FILE
+from fairshare.families.pools.names import PREFIX, SECTION
+from fairshare.families.pools.switches import SHELL_FILE
 from fairshare.schedulers.pools.settings import PoolsSettings
 
-PREFIX: Final = "mapred.fairscheduler."
 _DEFAULT_SELECTOR: Final = "org.apache.hadoop.mapred.DefaultTaskSelector"
 
 _LATER: Final = (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from fairshare.config.findings import Finding
 from fairshare.families.fair.lint.subject import Subject
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 
 _MULTIPLE = PREFIX + "assignmultiple"
 _DYNAMIC = PREFIX + "dynamic.max.assign"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fairshare.config.findings import Finding
 from fairshare.config.problems import Place
 from fairshare.families.fair.lint.subject import Subject
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 from fairshare.model.queues import ROOT, full_name
 from fairshare.placement.rule import RuleSettings
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fairshare.config import literals
 from fairshare.config.findings import Finding
 from fairshare.families.fair.lint.subject import Subject
-from fairshare.families.fair.site_settings import PREFIX
+from fairshare.families.fair.names import PREFIX
 from fairshare.model.queues import ROOT
 from fairshare.schedulers.fair.settings import NEVER_MS
 

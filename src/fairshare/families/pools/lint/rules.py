@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fairshare.config.findings import Finding
 from fairshare.families.pools.lint.subject import PoolsSubject
-from fairshare.families.pools.unsupported import PREFIX
+from fairshare.families.pools.names import PREFIX
 from fairshare.schedulers.pools.settings import (
     DEFAULT_POOL,
     NEVER_MS,

@@ -1,0 +1,42 @@
+"""Owns `part`: a part of a family that is loaded when it is first used.
+
+A process needs one scheduler, and of that mostly not all: a server shows no conversions, a command
+that validates decides nothing. So a family's module imports only what chooses between families,
+its methods import what they need, and its attributes are parts. Knows no family.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+Value = TypeVar("Value")
+
+
+class _Part(Generic[Value]):
+    """A class attribute whose value is made when it is first read."""
+
+    def __init__(self, load: Callable[[], Value]) -> None:
+        self._load = load
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Value:
+        value = self._load()
+        for one in owner.__mro__:
+            if vars(one).get(self._name) is self:
+                setattr(one, self._name, value)
+        return value
+
+
+def part(load: Callable[[], Value]) -> Value:
+    """A class attribute that `load` gives its value when it is first read, of the class or of an
+    object; for the type checker it is that value.
+
+    >>> class Family:
+    ...     words = part(lambda: print("loaded") or ("map", "reduce"))
+    >>> Family().words, Family.words
+    loaded
+    (('map', 'reduce'), ('map', 'reduce'))
+    """
+    return cast(Value, _Part(load))
