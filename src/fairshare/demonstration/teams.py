@@ -48,12 +48,13 @@ WHOLE = Pace(
     kill_after=0.55,
 )
 QUICK = Pace(
-    research_s=4.5,
-    production_s=2.5,
-    production_at_s=1.5,
-    queries_at_s=2.5,
-    query_interval_s=0.9,
+    research_s=3.2,
+    production_s=1.8,
+    production_at_s=1.1,
+    queries_at_s=1.8,
+    query_interval_s=0.65,
     queries=6,
+    task_s=0.105,
     kill_after=0.25,
 )
 WHOLE_JOBS = Pace(
