@@ -7,11 +7,12 @@ from pathlib import Path
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "hadoop-differences.md"
 SECTION = "## Answers of YARN's REST interface"
+END_OF_TABLE = "Not covered by the samples:"
 
 
 def known_patterns(text: str) -> list[str]:
     """The names in the last column of the section's first table; `*` stands for anything."""
-    section = text.split(SECTION, 1)[1].split("\n## ", 1)[0].split("Beside the samples:", 1)[0]
+    section = text.split(SECTION, 1)[1].split("\n## ", 1)[0].split(END_OF_TABLE, 1)[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")][2:]
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1])]
 
