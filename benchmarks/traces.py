@@ -33,16 +33,18 @@ SITE = (
 )
 HEAD = """# Traces of real clusters
 
-Each trace, the first {limit} jobs, under the example's configuration and under the defaults of each
-scheduler (an empty configuration that names it). `make traces` writes this page; what is assumed of
-the traces is in [formats of traces](reference/trace-formats.md).
+This page shows the first {limit} jobs of each trace under the example configuration and under the
+defaults of each scheduler (an empty configuration that names the scheduler). `make traces`
+generates it; [formats of traces](reference/trace-formats.md) lists the assumptions about each
+trace.
 
-*Wait* is from a job's arrival to its first container, the median and the 95th percentile. *There*
-is what the trace itself says of these jobs: another scheduler, with the work of others before it,
-so that it is a yardstick and not a goal. *Used* is the mean use of memory and of vcores, *rejected*
-the jobs that were refused.
+* *Original wait*: the waits that the trace itself records for these jobs, if any. They come from
+  another scheduler, whose cluster also ran earlier jobs, so they are a reference and not a goal.
+* *Wait*: the time from a job's arrival to its first container, as median and 95th percentile.
+* *Used*: the mean utilization of memory and of vcores.
+* *Rejected*: the number of jobs that the scheduler rejected.
 
-| trace | jobs | wait there | configuration | wait | used | rejected |
+| trace | jobs | original wait | configuration | wait | used | rejected |
 | --- | ---: | --- | --- | --- | --- | ---: |
 """
 
@@ -77,7 +79,7 @@ def simulated(trace: Path, conf: Path, limit: int, timeout_s: float) -> dict[str
 
 
 def waits_there(trace: Path, limit: int) -> Spread | None:
-    """The waits of the jobs on their own cluster; None if the trace has none."""
+    """The waits that the trace records for its jobs; None if it has none."""
     jobs = itertools.islice(open_trace(trace).jobs, limit)
     return spread([job.waited_ms for job in jobs if job.waited_ms is not None])
 
