@@ -1,8 +1,7 @@
-"""Writes docs/papers.md: what papers have published, beside what the schedulers here do:
-`make papers`.
+"""Writes docs/papers.md, which compares published results with fairshare's: `make papers`.
 
 The experiments are those of the tests of published facts (`tests/facts`), with ten seeds where
-chance plays. What a paper leaves open, such as how long a task runs, is in the setup.
+chance plays. The setup has the parameters that a paper does not specify, such as task times.
 """
 
 import concurrent.futures
@@ -19,21 +18,21 @@ SEEDS = 10
 DRF: Final = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011"
 DELAY: Final = "Zaharia et al., Delay Scheduling, EuroSys 2010"
 MESOS: Final = "Hindman et al., Mesos, NSDI 2011"
-HEAD = f"""# Published results, and ours
+HEAD = f"""# Comparison with published results
 
-`make papers` writes this page. It runs the experiments of the delay scheduling, DRF and Mesos
-papers on the schedulers here, with {SEEDS} seeds where chance plays: *ours* is then the mean, and
-the range from the least to the most.
+`make papers` generates this page. It runs the experiments of the delay scheduling, DRF and Mesos
+papers with fairshare's schedulers. If an experiment involves chance, it runs with {SEEDS} seeds:
+*fairshare* is then the mean, and *range* gives the minimum and the maximum.
 
-A deviation is not hidden, and nothing is fitted to what was published: what a paper leaves open was
-chosen beforehand and is named. Numbers of the delay scheduling paper are quoted from texts that
-quote it.
+No deviation is left out, and no parameter was fitted to the published numbers: parameters that a
+paper does not specify were chosen beforehand, and are given below. Numbers of the delay scheduling
+paper are quoted from texts that quote it.
 
 """
 
 
 class Experiment(msgspec.Struct, frozen=True):
-    """A simulation: its published numbers by name, and what we chose where the paper is silent."""
+    """A simulation: its published numbers by name, and the parameters that we chose."""
 
     title: str
     source: str
@@ -60,18 +59,18 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         DRF,
         JOBS | {"cpus": 8, "gigabytes": 6, "small_task": [1, 0.5], "large_task": [2, 2]},
         {"large_jobs": 35, "small_jobs": 91, "large_response_s": 65, "small_response_s": 25},
-        "Tasks take 13 s and 16 s, a tenth more or less: the paper names no times.",
+        "Tasks take 13 s and 16 s, plus or minus a tenth: the paper gives no times.",
     ),
     "large and small jobs on three slots a node": Experiment(
-        "The same jobs on three slots a node, by the scheduler of pools",
+        "The same jobs on three slots per node, under the pool scheduler",
         DRF,
         JOBS | {"slots": 3},
         {"large_jobs": 33, "small_jobs": 37, "large_response_s": 69, "small_response_s": 61},
         "As above.",
     ),
     "sixteen frameworks on one cluster": Experiment(
-        "Sixteen instances of Hadoop that share a cluster: maps on their data, and how much sooner"
-        " jobs end than on parts of their own",
+        "Sixteen instances of Hadoop that share a cluster: data-local maps, and the speed-up"
+        " compared with separate parts of the cluster",
         MESOS,
         {
             "nodes": 93,
@@ -82,33 +81,33 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
             "wait_s": [0, 1, 5],
         },
         {"static": 0.18, "wait_0": 0.5, "wait_1": 0.9, "wait_5": 0.95, "speed_up": 1.7},
-        "Blocks of 128 MB, maps of 9 to 11 s.",
+        "Blocks have 128 MB, and maps take 9 to 11 s.",
     ),
     "locality of jobs of three maps, without and with waiting": Experiment(
-        "Maps on their data: jobs of three maps, without and with waiting",
+        "Data-local maps: jobs of three maps, without and with waiting",
         DELAY,
         LOCALITY | {"map_slots": 6, "maps": 3, "wait_node_s": 15, "wait_rack_s": 15},
         {"without": 0.02, "with": 0.75},
-        "A job that has all other slots stands for the rest of the work; maps of 15 to 25 s.",
+        "A job that uses all other slots represents the rest of the work; maps take 15 to 25 s.",
         percent=True,
     ),
     "locality of jobs of ten maps, without and with waiting": Experiment(
-        "The same with jobs of ten maps",
+        "Data-local maps: jobs of ten maps, without and with waiting",
         DELAY,
         LOCALITY | {"map_slots": 6, "maps": 10, "wait_node_s": 15, "wait_rack_s": 15},
         {"without": 0.37, "with": 0.99},
         "As above.",
         percent=True,
-        deviation="Without waiting 0.37 is out of reach of this setup: a job of ten maps that takes"
-        " each slot that becomes free has at most 0.18 of them on their data, by arithmetic. On the"
+        deviation="Without waiting, this setup cannot reach 0.37: by calculation, at most 0.18 of"
+        " the maps are data-local if a job of ten maps takes each slot that becomes free. On the"
         " paper's cluster several such jobs ran at once.",
     ),
     "a wait of one second is enough for most": Experiment(
-        "Jobs of four maps, by the seconds that they wait",
+        "Jobs of four maps, by their waiting time in seconds",
         DELAY,
         LOCALITY | {"map_slots": 4, "maps": 4, "wait_s": [0, 1, 5]},
         {"wait_0": 0.05, "wait_1": 0.68},
-        "As above. For 5 s the paper says nearly perfect, and no number.",
+        'As above. For 5 s the paper says "nearly perfect", without a number.',
         percent=True,
     ),
 }
@@ -118,9 +117,9 @@ RULES: Final = (
     ("asset fairness", "asset", (9, 18), ((1, 4), (3, 1)), (2.52, 2.16)),
     ("CEEI", "ceei", (9, 18), ((1, 4), (3, 1)), (45 / 11, 18 / 11)),
     ("asset fairness", "asset", (77, 77), ((4, 2), (1, 1)), (11, 33)),
-    ("CEEI, the first user says 8", "ceei", (100, 100), ((16, 8), (1, 2)), (25 / 6, 100 / 3)),
+    ("CEEI, the first user claims 8", "ceei", (100, 100), ((16, 8), (1, 2)), (25 / 6, 100 / 3)),
     ("CEEI", "ceei", (100, 100), ((4, 1), (1, 16), (16, 1)), (11.3, 5.4, 3.1)),
-    ("CEEI, without the third", "ceei", (100, 100), ((4, 1), (1, 16)), (23.8, 4.8)),
+    ("CEEI, without the third user", "ceei", (100, 100), ((4, 1), (1, 16)), (23.8, 4.8)),
 )
 """The examples of the DRF paper: capacity, what a task of each user takes, and their tasks."""
 
@@ -135,8 +134,8 @@ def once(name: str, seed: int) -> dict[str, float]:
 
 
 def rows_of(experiment: Experiment, runs: list[dict[str, float]]) -> list[str]:
-    """The lines of a table: published, and ours with its range."""
-    lines = ["| | published | ours | range |", "| --- | ---: | ---: | --- |"]
+    """The lines of a table: published, and fairshare's with its range."""
+    lines = ["| value | published | fairshare | range |", "| --- | ---: | ---: | --- |"]
     for key in runs[0]:
         values = [run[key] for run in runs]
         known = experiment.published.get(key)
@@ -154,10 +153,10 @@ def exact_rows() -> list[str]:
     lines = [
         "## Examples with one answer",
         "",
-        f"{DRF}. Only DRF is a policy here; the other rules are computed as the"
-        " paper defines them, to show what they do.",
+        f"{DRF}. Only DRF is a policy of fairshare; the other rules are computed as the"
+        " paper defines them, for comparison.",
         "",
-        "| rule | capacity | a task of each user | published tasks | ours |",
+        "| rule | capacity | a task of each user | published tasks | fairshare |",
         "| --- | --- | --- | --- | --- |",
     ]
     for title, rule, capacity, demands, published in RULES:
@@ -168,9 +167,9 @@ def exact_rows() -> list[str]:
         )
     lines += [
         "",
-        f"{DELAY}: how many offers a job lets pass to have a part of its maps on their data.",
+        f"{DELAY}: the number of offers that a job skips to reach a fraction of data-local maps.",
         "",
-        "| wanted | maps | nodes | replicas | offers, the formula | rounded up |",
+        "| data-local | maps | nodes | replicas | offers, by the formula | rounded up |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for locality, tasks, nodes, replicas in SKIPS:
