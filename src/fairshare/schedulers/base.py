@@ -39,7 +39,7 @@ from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.reasons import Limits, NotInQueue, Reason
-from fairshare.schedulers.steps import Steps
+from fairshare.schedulers.steps import Steps, in_one_step
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, application_view
 
 DEFAULT: Final = "root.default"
@@ -299,8 +299,7 @@ class BaseScheduler:
 
     def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
         """In one step."""
-        yield from ()
-        return self.queue_views(now_ms)
+        return in_one_step(lambda: self.queue_views(now_ms))
 
     def _queue_view(self, queue: Queue[Attempt]) -> QueueView:
         state = self._state

@@ -40,7 +40,7 @@ from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import pool_of, queue_of
 from fairshare.schedulers.protocol import Refusal, Step
 from fairshare.schedulers.reasons import Limits, NotInQueue
-from fairshare.schedulers.steps import Steps
+from fairshare.schedulers.steps import Steps, in_one_step
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
@@ -277,8 +277,7 @@ class PoolsScheduler:
 
     def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
         """In one step."""
-        yield from ()
-        return self.queue_views(now_ms)
+        return in_one_step(lambda: self.queue_views(now_ms))
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
