@@ -67,9 +67,9 @@ class Form(msgspec.Struct, frozen=True):
     @property
     def table(self) -> str:
         """A heading, the note, and a row for each key."""
-        rows = ["| key | value | meaning | without it |", "| --- | --- | --- | --- |"]
+        rows = ["| key | value | meaning | default |", "| --- | --- | --- | --- |"]
         for key in self.keys:
-            unwritten = "it must be there" if key.needed else key.unwritten
+            unwritten = "required" if key.needed else key.unwritten
             rows.append(f"| `{key.name}` | {key.value.words} | {key.meaning} | {unwritten} |")
         return "\n\n".join(
             part for part in (f"## {self.title}", self.note, "\n".join(rows)) if part

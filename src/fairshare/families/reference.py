@@ -20,7 +20,7 @@ from fairshare.families.fair import file_settings, queue_settings, site_settings
 from fairshare.families.pools import pool_settings
 from fairshare.families.setting import Setting, reference
 
-_NOTE: Final = "This page is made from the tables in the code; do not edit it."
+_NOTE: Final = "This page is generated from the tables in the code; do not edit it."
 
 Sections = Mapping[str, Sequence[Setting]]
 

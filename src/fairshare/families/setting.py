@@ -83,13 +83,13 @@ def reference(settings: Iterable[Setting]) -> str:
 
     >>> weight = Setting("weight", "weight", float, "1", "Share of this queue.", "2.5")
     >>> print(reference([weight]))
-    | setting | applies to | meaning | without it | example |
+    | setting | applies to | meaning | default | example |
     | --- | --- | --- | --- | --- |
     | `weight` | queue | Share of this queue. | 1 | `2.5` |
     """
     listed = list(settings)
     since = [" | since"] if any(one.since for one in listed) else []
-    heads = "setting | applies to | meaning | without it | example" + "".join(since)
+    heads = "setting | applies to | meaning | default | example" + "".join(since)
     rows = [heads, " | ".join(["---"] * (5 + len(since)))]
     for one in listed:
         names = ", ".join(f"`{name}`" for name in (one.name, *one.aliases))

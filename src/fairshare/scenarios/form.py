@@ -52,46 +52,46 @@ def _keys() -> tuple[Key, ...]:
     nodes = list_of(form_named("node", ""), "list of [nodes](#a-node)")
     return (
         Key("scenario", one_of([VERSION]), "the version of this format", needed=True),
-        Key("name", TEXT, "what it shows", "none"),
-        Key("source", TEXT, "where its numbers come from", "none"),
+        Key("name", TEXT, "what the scenario shows", "none"),
+        Key("source", TEXT, "the source of its numbers", "none"),
         Key("scheduler", one_of(schedulers), "the scheduler under test", needed=True),
         Key(
             "config",
             config_of(config_names()),
-            "Hadoop's files by name, each as a text or a path from this file's directory; or the"
-            " path of a directory that has them",
+            "Hadoop's files by name, each as inline text or as a path relative to this file's"
+            " directory; or the path of a directory that contains them",
             "none",
         ),
         Key(
             "properties",
             PROPERTIES,
-            "properties of `yarn-site.xml`; of `capacity-scheduler.xml` with `capacity`, of"
-            " `mapred-site.xml` with `mapreduce`",
+            "properties of `yarn-site.xml`; with `capacity` of `capacity-scheduler.xml`, with"
+            " `mapreduce` of `mapred-site.xml`",
             "Hadoop's defaults",
         ),
         Key(
             "groups",
             by_name(TEXTS, "`{ann: [staff, lab]}`"),
-            "the groups of users by name, the primary one first",
+            "the groups of each user, primary group first",
             "none",
         ),
         Key("nodes", nodes, "the cluster at the start", "none"),
-        Key("error", REFUSAL, "the configuration must be refused; there are no steps then", "none"),
-        Key("steps", Value({"type": "array"}, "list of [steps](#steps)"), "what happens", "none"),
-        Key("unlike_hadoop", TEXT, "why Hadoop would do something else", "none"),
+        Key("error", REFUSAL, "the configuration must be rejected; there are no steps", "none"),
+        Key("steps", Value({"type": "array"}, "list of [steps](#steps)"), "the steps", "none"),
+        Key("unlike_hadoop", TEXT, "the reason why Hadoop behaves differently", "none"),
     )
 
 
 _JOB_KEYS: Final = (
-    Key("generation", _GENERATION, "the release whose scheduler it is", needed=True),
+    Key("generation", _GENERATION, "the Hadoop release whose behaviour applies", needed=True),
     Key(
         "strict",
         BOOLEAN,
-        "Hadoop's answer also where it looks like a defect",
+        "reproduce Hadoop's behaviour even if it appears to be a bug",
         "`false`",
     ),
     Key("wait_for_maps", BOOLEAN, "whether reduces wait until maps have ended", "`true`"),
-    Key("hadoop_differs", TEXT, "why Hadoop would do something else", "none"),
+    Key("hadoop_differs", TEXT, "the reason why Hadoop behaves differently", "none"),
 )
 
 
@@ -125,7 +125,7 @@ def _steps(steps: Mapping[str, Step], checks: Mapping[str, frozenset[str]]) -> S
         name: step.schema | {"description": step.meaning.replace("`", "")}
         for name, step in steps.items()
     }
-    properties["expect"] = _expect(checks) | {"description": "what must be true now"}
+    properties["expect"] = _expect(checks) | {"description": "states what must hold now"}
     return {
         "type": "object",
         "minProperties": 1,

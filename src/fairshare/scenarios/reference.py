@@ -17,12 +17,12 @@ from fairshare.scenarios.waiting import CAUSES, KEYS
 _INTRODUCTION: Final = """\
 # The format of scenarios
 
-Every key of a scenario file; [scenarios](../scenarios.md) shows how to use them. This page and
-[scenario.schema.json](scenario.schema.json) are made from the tables in the code; do not edit
-them.
+This page lists every key of a scenario file; [scenarios](../scenarios.md) shows how to use them.
+The page and [scenario.schema.json](scenario.schema.json) are generated from the tables in the code;
+do not edit them.
 
-An editor with support for YAML checks and completes a scenario that begins with this line, with
-the path or the address where your schema is:
+Editors with YAML support check and complete a scenario that begins with the following line. Replace
+`scenario.schema.json` by the path or the URL of your copy of the schema:
 
 ```yaml
 # yaml-language-server: $schema=scenario.schema.json
@@ -37,26 +37,26 @@ steps:
   - expect: {apps: {x: {containers: {min: 1}}}}
 ```
 
-[Values](../values.md) are written as everywhere; a duration without a unit is in seconds. A key
-that is not listed here is refused, with the nearest one that is. With a scheduler of your own in
-the same environment, `python -m fairshare.scenarios.reference DIR` writes a schema that knows it,
-too."""
+[Values](../values.md) have the usual syntax; a duration without a unit is in seconds. A key that is
+not listed here is an error, which suggests the nearest valid key. If a package with another
+scheduler is installed, `python -m fairshare.scenarios.reference DIR` writes a schema that includes
+it."""
 
 _EXPECT: Final = """\
-## What can be expected
+## Expectations
 
-`expect` holds `apps`, `queues` and `nodes`, each by name, and `cluster`. Numbers must be equal;
-`{about: 3333, within: 1}` allows a distance and `{min: 3, max: 5}` a range. A mapping looks only
-at the keys that it names."""
+`expect` has `apps`, `queues` and `nodes`, each by name, and `cluster`. Numbers must be equal;
+`{about: 3333, within: 1}` allows a tolerance and `{min: 3, max: 5}` a range. Only the keys that a
+mapping names are checked."""
 
 
 def _steps(title: str, note: str, steps: Mapping[str, Step]) -> str:
     """A table of the steps, then one for each that has keys."""
-    rows = ["| step | instead of keys | what happens |", "| --- | --- | --- |"]
+    rows = ["| step | short form | effect |", "| --- | --- | --- |"]
     for name, step in steps.items():
         short = step.short.words if step.short else ""
         rows.append(f"| `{name}` | {short} | {step.meaning} |")
-    rows.append("| `expect` | | what must be true now |")
+    rows.append("| `expect` | | states what must hold now |")
     parts = [f"## {title}", note, "\n".join(rows)]
     parts += [f"#{step.form.table}" for step in steps.values() if step.form]
     return "\n\n".join(parts)
@@ -85,8 +85,9 @@ def page() -> str:
         ASK.table,
         _steps(
             "Steps of scheduler: mapreduce",
-            "With this scheduler `ask`, `blacklist`, `labels`, `release` and `run` are unknown, and"
-            " these differ:",
+            "With this scheduler `ask`, `blacklist`, `labels`, `release` and `run` do not exist,"
+            " and"
+            " these steps differ:",
             own,
         ),
         TASKS.table,
@@ -94,7 +95,7 @@ def page() -> str:
         _expected(CHECKS),
         "With `scheduler: mapreduce`:",
         _expected(JOB_CHECKS),
-        f"`why` is the weightiest reason for which an application waits. Its keys are"
+        f"`why` is the most important reason why an application waits. Its keys are"
         f" {_listed(KEYS)}; causes are {_listed(CAUSES)}.",
     )
     return "\n\n".join(parts) + "\n"

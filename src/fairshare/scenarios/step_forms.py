@@ -50,12 +50,14 @@ class Step(msgspec.Struct, frozen=True):
 
 REFUSAL: Final = Value({"type": ["string", "number", "boolean"]}, "text, or `true`")
 PROPERTIES: Final = by_name(TEXT, "values by name; an empty one removes the property")
-_ERROR: Final = Key("error", REFUSAL, "it must be refused with this text; `true`: any", "it works")
+_ERROR: Final = Key(
+    "error", REFUSAL, "the step must be rejected with this text; `true`: any text", "no error"
+)
 _DURATION: Final = duration("s")
 _AMOUNTS: Final = amounts()
 _APP: Final = Key("app", TEXT, "the application", needed=True)
 _NOT_NEGATIVE: Final = whole(0)
-_PASSES: Final = Value(_NOT_NEGATIVE.schema, "how many passes")
+_PASSES: Final = Value(_NOT_NEGATIVE.schema, "number of passes")
 _ONE: Final = Value(TEXT.schema, "the application")
 
 
@@ -89,9 +91,9 @@ NODE: Final = Form(
     "A node",
     (
         _needed("name", TEXT, "its name; with `count`, `NAME1`, `NAME2` ..."),
-        Key("count", _NOT_NEGATIVE, "how many nodes there are, all alike", "it alone", filled=True),
-        _needed("resources", _AMOUNTS, "what each has"),
-        Key("rack", TEXT, "the rack that it is in", f"`{DEFAULT_RACK}`"),
+        Key("count", _NOT_NEGATIVE, "the number of equal nodes", "one node `NAME`", filled=True),
+        _needed("resources", _AMOUNTS, "the resources of each node"),
+        Key("rack", TEXT, "the rack of the node", f"`{DEFAULT_RACK}`"),
         Key("label", TEXT, "the partition that it reports", "none"),
     ),
 )
@@ -100,13 +102,15 @@ ASK: Final = Form(
     "An ask",
     (
         _needed("resources", _AMOUNTS, "the size of each container"),
-        Key("count", whole(), "how many", "1"),
+        Key("count", whole(), "the number of containers", "1"),
         Key("priority", whole(), "the priority of the request", "1"),
         Key("id", whole(), "the allocation request id", "0"),
-        Key("hosts", TEXTS, "the nodes where it is wanted", "anywhere"),
-        Key("racks", TEXTS, "the racks where it is wanted", "anywhere"),
-        Key("relax", BOOLEAN, "whether other nodes will do, too", "`true`"),
-        Key("location", TEXT, "one node or rack as the wire names it", "`hosts` and `racks`"),
+        Key("hosts", TEXTS, "the preferred nodes", "anywhere"),
+        Key("racks", TEXTS, "the preferred racks", "anywhere"),
+        Key("relax", BOOLEAN, "whether other nodes are acceptable", "`true`"),
+        Key(
+            "location", TEXT, "one node or rack, by its name in the protocol", "`hosts` and `racks`"
+        ),
         Key("duration", _DURATION, "how long each container runs in `run`", "until `finish`"),
         Key("label", TEXT, "the partition", "the queue's default"),
     ),
@@ -127,36 +131,36 @@ _ASKS: Final = list_of(form_named("ask", ""), "list of [asks](#an-ask)")
 TASKS: Final = Form(
     "Tasks of a job",
     (
-        Key("slot", one_of(SLOT_WORDS), "the slot that each takes", "`map`"),
-        Key("count", _NOT_NEGATIVE, "how many", "1"),
-        Key("hosts", TEXTS, "the nodes that have their input", "none"),
+        Key("slot", one_of(SLOT_WORDS), "the type of slot of each task", "`map`"),
+        Key("count", _NOT_NEGATIVE, "the number of tasks", "1"),
+        Key("hosts", TEXTS, "the nodes with their input", "none"),
     ),
 )
 _TASKS: Final = list_of(form_named("tasks", ""), "list of [tasks](#tasks-of-a-job)")
 
 
 def _files(properties: bool) -> tuple[Key, ...]:
-    meaning = "the text of this file"
-    files = tuple(Key(name, TEXT, meaning, "as it is") for name in reloaded_files())
-    changed = Key("properties", PROPERTIES, "properties that change", "none")
+    meaning = "the new text of this file"
+    files = tuple(Key(name, TEXT, meaning, "unchanged") for name in reloaded_files())
+    changed = Key("properties", PROPERTIES, "properties to change", "none")
     return (*files, changed, _ERROR) if properties else files
 
 
 _COMMON: Final[Mapping[str, Step]] = {
-    "update": Step("passes of the scheduler's update: shares, starvation", short=_PASSES),
-    "advance": Step("time passes, and nothing else happens", short=_DURATION),
-    "kill": Step("an application is killed", Form("kill", (_APP, _ERROR)), _ONE),
+    "update": Step("runs passes of the scheduler's update: shares, starvation", short=_PASSES),
+    "advance": Step("lets time pass without other events", short=_DURATION),
+    "kill": Step("kills an application", Form("kill", (_APP, _ERROR)), _ONE),
     "move": Step(
-        "an application moves to another queue",
+        "moves an application to another queue",
         Form("move", (_APP, _needed("queue", TEXT, "the queue"), _ERROR)),
     ),
     "node": Step(
-        "nodes come, go, change, take no new containers",
+        "adds, removes, resizes or drains a node, or ends its draining",
         Form(
             "node",
             (
-                Key("add", form_named("node", "a [node](#a-node)"), "nodes join", "none"),
-                Key("remove", TEXT, "a node is lost", "none"),
+                Key("add", form_named("node", "a [node](#a-node)"), "the nodes to add", "none"),
+                Key("remove", TEXT, "the node that is lost", "none"),
                 Key(
                     "resize",
                     Value(
@@ -164,67 +168,67 @@ _COMMON: Final[Mapping[str, Step]] = {
                             "",
                             (
                                 _needed("name", TEXT, "the node"),
-                                _needed("resources", _AMOUNTS, "what it has now"),
+                                _needed("resources", _AMOUNTS, "its new resources"),
                             ),
                         ).schema,
                         "`{name: n1, resources: {...}}`",
                     ),
-                    "a node offers another amount",
+                    "the node to resize",
                     "none",
                 ),
-                Key("drain", TEXT, "a node takes no new containers", "none"),
-                Key("undrain", TEXT, "it takes them again", "none"),
+                Key("drain", TEXT, "the node to drain", "none"),
+                Key("undrain", TEXT, "the node to accept containers again", "none"),
             ),
-            note="One of them, and one alone.",
+            note="The step must have exactly one of these keys.",
             more=_one_needed("add", "remove", "resize", "drain", "undrain"),
         ),
     ),
-    "safe_mode": Step("nothing is admitted and granted any longer, or again", short=BOOLEAN),
+    "safe_mode": Step("turns safe mode on or off: no admission, no allocation", short=BOOLEAN),
     "reload": Step(
-        "files and properties change and are read; `{}` is the periodic check",
+        "changes files and properties and reloads them; `{}` is the periodic check",
         Form("reload", _files(properties=True)),
     ),
-    "write": Step("files change, and are not read yet", Form("write", _files(properties=False))),
+    "write": Step("changes files without reloading them", Form("write", _files(properties=False))),
 }
 
 STEPS: Final[Mapping[str, Step]] = {
     "submit": Step(
-        "an application arrives",
+        "submits an application",
         Form(
             "submit",
             (
-                _needed("app", TEXT, "what this file calls it"),
-                Key("user", TEXT, "who submits it", "`user`"),
-                Key("queue", TEXT, "the queue that it names", "`default`"),
+                _needed("app", TEXT, "its name in this file"),
+                Key("user", TEXT, "its user", "`user`"),
+                Key("queue", TEXT, "the requested queue", "`default`"),
                 Key("name", TEXT, "its name", "none"),
                 Key("priority", whole(), "its priority", "the queue's default"),
-                Key("am", _AMOUNTS, "its master's container", "it has none"),
+                Key("am", _AMOUNTS, "the container of its ApplicationMaster", "none"),
                 Key("tags", TEXTS, "its tags", "none"),
-                Key("asks", _ASKS, "what it asks for", "nothing"),
-                Key("recovering", BOOLEAN, "whether a restart brings it back", "`false`"),
+                Key("asks", _ASKS, "its resource requests", "none"),
+                Key("recovering", BOOLEAN, "whether it is recovered after a restart", "`false`"),
                 Key("label", TEXT, "the partition of its asks", "the queue's default"),
-                Key("am_label", TEXT, "the partition of its master", "that of `label`"),
+                Key("am_label", TEXT, "the partition of its ApplicationMaster", "that of `label`"),
                 _ERROR,
             ),
         ),
     ),
     "ask": Step(
-        "a running application asks for more",
-        Form("ask", (_APP, _needed("asks", _ASKS, "what it asks for"), _ERROR)),
+        "adds resource requests of a running application",
+        Form("ask", (_APP, _needed("asks", _ASKS, "its resource requests"), _ERROR)),
     ),
     "heartbeat": Step(
-        "nodes report, and take containers",
+        "nodes send heartbeats, and get containers",
         Form(
             "heartbeat",
             (
                 _needed("node", TEXT, "the node, or `all`"),
-                Key("times", _NOT_NEGATIVE, "how often, one after another", "1"),
+                Key("times", _NOT_NEGATIVE, "the number of heartbeats", "1"),
             ),
         ),
         either(TEXT, TEXTS, words="a node, a list of nodes, or `all`"),
     ),
     "finish": Step(
-        "an application ends with success, or so many of its containers, the oldest first",
+        "ends an application, or a number of its containers, oldest first, with success",
         Form(
             "finish",
             (
@@ -232,11 +236,11 @@ STEPS: Final[Mapping[str, Step]] = {
                 Key(
                     "containers",
                     _NOT_NEGATIVE,
-                    "how many of its containers",
-                    "all of it",
+                    "the number of its containers",
+                    "the whole application",
                     filled=True,
                 ),
-                Key("on", TEXT, "only those on this node", "on any node"),
+                Key("on", TEXT, "only containers on this node", "any node"),
                 _ERROR,
             ),
             more={"dependencies": {"on": ["containers"]}},
@@ -244,11 +248,11 @@ STEPS: Final[Mapping[str, Step]] = {
         _ONE,
     ),
     "set_priority": Step(
-        "an application's priority changes",
-        Form("set_priority", (_APP, _needed("priority", whole(), "the new one"), _ERROR)),
+        "changes an application's priority",
+        Form("set_priority", (_APP, _needed("priority", whole(), "the new value"), _ERROR)),
     ),
     "labels": Step(
-        "partitions are made, removed, given to nodes; in this order",
+        "adds partitions, removes partitions, and assigns nodes to them, in this order",
         Form(
             "labels",
             (
@@ -264,35 +268,38 @@ STEPS: Final[Mapping[str, Step]] = {
                     "partitions",
                     "none",
                 ),
-                Key("remove", TEXTS, "partitions that end", "none"),
-                Key("nodes", by_name(TEXT, "`{n1: x}`"), "the partition of nodes", "as it is"),
+                Key("remove", TEXTS, "partitions to remove", "none"),
+                Key("nodes", by_name(TEXT, "`{n1: x}`"), "the partition of nodes", "unchanged"),
                 _ERROR,
             ),
         ),
     ),
-    "preempt": Step("passes of the preemption monitor", short=_PASSES),
+    "preempt": Step("runs passes of the preemption monitor", short=_PASSES),
     "blacklist": Step(
-        "an application refuses nodes or racks, or takes that back",
+        "changes the blacklist of an application",
         Form(
             "blacklist",
             (
                 _APP,
-                Key("add", TEXTS, "nodes and racks that it refuses", "none"),
-                Key("remove", TEXTS, "those that it takes again", "none"),
+                Key("add", TEXTS, "nodes and racks to add to the blacklist", "none"),
+                Key("remove", TEXTS, "nodes and racks to remove from it", "none"),
                 _ERROR,
             ),
         ),
     ),
     "release": Step(
-        "an application's master gives its oldest containers back",
-        Form("release", (_APP, Key("containers", _NOT_NEGATIVE, "how many", "1"), _ERROR)),
+        "releases the oldest containers of an application",
+        Form(
+            "release",
+            (_APP, Key("containers", _NOT_NEGATIVE, "the number of containers", "1"), _ERROR),
+        ),
     ),
     "run": Step(
-        "time passes as on a cluster: heartbeats, updates, ends of containers",
+        "lets time pass as on a cluster: with heartbeats, updates, and ends of containers",
         Form(
             "run",
             (
-                _needed("for", _DURATION, "how long"),
+                _needed("for", _DURATION, "the duration"),
                 Key("heartbeat", _DURATION, "the time between heartbeats; 0: none", "`1s`"),
             ),
         ),
@@ -305,15 +312,15 @@ _PRIORITIES: Final = one_of(JOBS.priorities)
 
 JOB_STEPS: Final[Mapping[str, Step]] = {
     "submit": Step(
-        "a job arrives",
+        "submits a job",
         Form(
             "submit",
             (
-                _needed("app", TEXT, "what this file calls it"),
-                Key("user", TEXT, "who submits it", "`user`"),
-                Key("queue", TEXT, "its pool", "what its properties say"),
+                _needed("app", TEXT, "its name in this file"),
+                Key("user", TEXT, "its user", "`user`"),
+                Key("queue", TEXT, "its pool", "determined by its properties"),
                 Key("priority", _PRIORITIES, "its priority", "`NORMAL`"),
-                Key("state", _STATES, "the state that it arrives in", "`RUNNING`"),
+                Key("state", _STATES, "its initial state", "`RUNNING`"),
                 Key("conf", PROPERTIES, "properties of the job", "none"),
                 Key("asks", _TASKS, "its tasks", "none"),
                 _ERROR,
@@ -321,16 +328,16 @@ JOB_STEPS: Final[Mapping[str, Step]] = {
         ),
     ),
     "heartbeat": Step(
-        "nodes report, and take tasks",
+        "nodes send heartbeats, and get tasks",
         Form(
             "heartbeat",
             (
                 _needed("node", TEXT, "the node, or `all`"),
-                Key("times", _NOT_NEGATIVE, "how often, one after another", "1"),
+                Key("times", _NOT_NEGATIVE, "the number of heartbeats", "1"),
                 Key(
                     "assigned",
                     TEXTS,
-                    "the tasks that each must get, in this order: `a/m0`, or `a/m` for any",
+                    "the tasks that each node must get, in this order: `a/m0`, or `a/m` for any",
                     "any",
                 ),
             ),
@@ -338,7 +345,7 @@ JOB_STEPS: Final[Mapping[str, Step]] = {
         either(TEXT, TEXTS, words="a node, a list of nodes, or `all`"),
     ),
     "finish": Step(
-        "a job ends with success, or some of its tasks",
+        "ends a job, or some of its tasks, with success",
         Form(
             "finish",
             (
@@ -354,23 +361,23 @@ JOB_STEPS: Final[Mapping[str, Step]] = {
         _ONE,
     ),
     "set_state": Step(
-        "a job gets into another state",
-        Form("set_state", (_APP, Key("state", _STATES, "the new one", "`RUNNING`"), _ERROR)),
+        "changes the state of a job",
+        Form("set_state", (_APP, Key("state", _STATES, "the new value", "`RUNNING`"), _ERROR)),
     ),
     "set_priority": Step(
-        "a job's priority changes",
-        Form("set_priority", (_APP, _needed("priority", _PRIORITIES, "the new one"), _ERROR)),
+        "changes a job's priority",
+        Form("set_priority", (_APP, _needed("priority", _PRIORITIES, "the new value"), _ERROR)),
     ),
-    "set_fifo": Step("the switch of the old scheduler page", short=BOOLEAN),
+    "set_fifo": Step("the FIFO switch of the JobTracker's scheduler page", short=BOOLEAN),
     "preempt": Step(
-        "checks of the preemption thread",
+        "runs checks of the preemption thread",
         Form(
             "preempt",
             (
                 _needed(
                     "killed",
                     either(_NOT_NEGATIVE, TEXTS, words="whole number, or list of texts"),
-                    "how many tasks must die, or which: `a/m0`",
+                    "the number of tasks that must be killed, or their names: `a/m0`",
                 ),
             ),
         ),

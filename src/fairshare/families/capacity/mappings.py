@@ -31,7 +31,7 @@ SETTINGS: Final = (
     _row(MAPPINGS, "none", "`u:USER:QUEUE` and `g:GROUP:QUEUE`, separated by commas."),
     _row(APPLICATION_MAPPINGS, "none", "`NAME:QUEUE` by names of applications."),
     _row(ENGINES, "user-group and app-name", "Which of the two lists above apply."),
-    _row(FORMAT, "legacy", "`json`: the rules below apply, and not these lists."),
+    _row(FORMAT, "legacy", "`json`: the rules below apply instead of these lists."),
     _row(JSON, "none", 'The rules as a document: `{"rules": [...]}`.'),
     _row(JSON_FILE, "none", "The name of a file with that document."),
 )

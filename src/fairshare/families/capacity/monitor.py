@@ -51,7 +51,7 @@ MONITOR: Final = (
     ),
     of_cluster(
         PREEMPTION + "observe_only", "observe_only", Site.boolean, "false",
-        "Whether the monitor of preemption chooses containers, and preempts none.",
+        "Whether the preemption monitor selects containers without preempting them.",
     ),
     of_cluster(
         PREEMPTION + "monitoring_interval", "interval_ms", _positive, "3000",
@@ -63,19 +63,19 @@ MONITOR: Final = (
     ),
     of_cluster(
         PREEMPTION + "total_preemption_per_round", "total_per_round", Site.single, "0.1",
-        "The most that one round preempts, as a fraction of the cluster.",
+        "The maximum that one round preempts, as a fraction of the cluster.",
     ),
     of_cluster(
         PREEMPTION + "max_ignored_over_capacity", "max_ignored_over_capacity", Site.double, "0.1",
-        "The fraction above its capacity up to which a queue loses nothing.",
+        "The fraction above its capacity up to which a queue loses no containers.",
     ),
     of_cluster(
         PREEMPTION + "natural_termination_factor", "natural_termination_factor", Site.double,
-        "0.2", "The fraction of what is to be preempted that one round takes.",
+        "0.2", "The fraction of the resources to preempt that one round takes.",
     ),
     of_cluster(
         PREEMPTION + "select_based_on_reserved_containers", "select_reserved", Site.boolean,
-        "false", "Whether containers are preempted on nodes that are reserved.",
+        "false", "Whether containers are preempted on reserved nodes.",
     ),
     of_cluster(
         PREEMPTION + "additional_res_balance_based_on_reserved_containers", "balance_reserved",
@@ -107,7 +107,7 @@ MONITOR: Final = (
     ),
     of_cluster(
         _MANAGEMENT_INTERVAL, "legacy_interval_ms", _positive, "1500",
-        "Milliseconds between two rounds of the management of older created leaf queues.",
+        "Milliseconds between two rounds of the management of legacy auto-created leaf queues.",
     ),
 )  # fmt: skip
 """The properties of the monitors, as fields of `MonitorSettings`."""
@@ -123,15 +123,15 @@ INTRA_QUEUE: Final = (
     ),
     of_cluster(
         INTRA + "max-allowable-limit", "max_allowable_limit", Site.single, "0.2",
-        "The most that one round preempts so, as a fraction of the queue.",
+        "The maximum that one such round preempts, as a fraction of the queue.",
     ),
     of_cluster(
         INTRA + "preemption-order-policy", "order", _order, "userlimit_first",
-        "Whether limits of users or priorities come first: `userlimit_first`, `priority_first`.",
+        "Whether user limits or priorities come first: `userlimit_first`, `priority_first`.",
     ),
     of_cluster(
         INTRA + "conservative-drf", "conservative_drf", Site.boolean, "true",
-        "As conservative-drf, within a queue.",
+        "Like conservative-drf, within a queue.",
     ),
 )  # fmt: skip
 """Those of preemption within queues, as fields of `IntraQueuePreemption`."""
@@ -142,7 +142,7 @@ POLICY_NAMES: Final = of_cluster(
 )  # fmt: skip
 AUTO_REFRESH: Final = of_cluster(
     _REFRESH_INTERVAL, "auto_refresh_ms", _positive, "5000",
-    "With QueueConfigurationAutoRefreshPolicy: milliseconds between two looks at the file.",
+    "With QueueConfigurationAutoRefreshPolicy: milliseconds between two checks of the file.",
 )  # fmt: skip
 
 

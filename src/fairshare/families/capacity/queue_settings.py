@@ -39,54 +39,57 @@ _SWITCH: Final = ("true", "false")
 
 CHILDREN: Final = Setting(
     "queues", "children", QueueValues.children, "none",
-    "The short names of the queues right below, separated by commas.", "a,b",
+    "The short names of the child queues, separated by commas.", "a,b",
 )  # fmt: skip
 
 SETTINGS: Final = (
     CHILDREN,
     Setting(
         "capacity", "capacity", QueueValues.capacity, "0",
-        "The guarantee: a percentage of the parent's, a weight beside siblings, or amounts.",
+        "The guarantee: a percentage of the parent's, a weight relative to siblings, or amounts.",
         "40, 2w or [memory=4096,vcores=4]", "Configured Capacity",
     ),
     Setting(
         "maximum-capacity", "maximum_capacity", QueueValues.maximum, "100",
-        "The most that the queue may use, as a percentage of the parent's or as amounts.",
+        "The maximum usage of the queue, as a percentage of the parent's or as amounts.",
         "60", "Configured Max Capacity",
     ),
     Setting(
         "state", "state", QueueValues.state, "RUNNING",
-        "Whether the queue takes applications.", "", "State", choices=QueueValues.STATES,
+        "Whether the queue accepts applications.", "", "State", choices=QueueValues.STATES,
     ),
     Setting(
         "user-limit-factor", "user_limit_factor", _of_leaf(QueueValues.single), "1",
-        "The most that one user may use, as a multiple of the queue's capacity; -1 for any.",
+        "The maximum usage of one user, as a multiple of the queue's capacity; -1 for unlimited.",
         "2", "User Limit Factor", "leaf",
     ),
     Setting(
         "minimum-user-limit-percent", "minimum_user_limit_percent",
         _of_leaf(QueueValues.single), "100",
-        "The percentage of the queue that each user gets at least, however many there are.",
+        "The minimum percentage of the queue for each user, regardless of the number of users.",
         "25", "Minimum User Limit Percent", "leaf",
     ),
     Setting(
         "maximum-am-resource-percent", "maximum_master_share", QueueValues.single, "0.1",
-        "The fraction of the queue that application masters may use.",
+        "The fraction of the queue that ApplicationMasters may use.",
         "0.2", "Max AM Resource Percent", "leaf",
     ),
     Setting(
         "maximum-applications", "maximum_applications", _of_leaf(QueueValues.integer),
-        "its part of 10000", "The most applications of the queue, pending ones included.",
+        "its part of 10000", "The maximum number of applications of the queue, including pending"
+        " ones.",
         "500", "Max Applications", "leaf",
     ),
     Setting(
         "max-parallel-apps", "maximum_parallel_applications", QueueValues.integer, "no limit",
-        "The most applications of the queue that run at once.", "20", "Max Parallel Applications",
+        "The maximum number of running applications of the"
+        " queue.", "20", "Max Parallel Applications",
     ),
     Setting(
         "ordering-policy", "ordering_policy", QueueValues.ordering_policy, "fifo, or utilization",
-        "The order of a leaf's applications, or of a parent's children. Leaf queues also know"
-        " fifo-with-partitions and fifo-for-pending-apps.", "", "Ordering Policy",
+        "The order of a leaf's applications, or of a parent's children. Leaf queues also support"
+        " fifo-with-partitions and"
+        " fifo-for-pending-apps.", "", "Ordering Policy",
         choices=("fifo", "fair", "utilization", "priority-utilization"),
     ),
     Setting(
@@ -97,7 +100,7 @@ SETTINGS: Final = (
     Setting(
         "ordering-policy.exclusive-enforced-partitions", "enforced_partitions",
         QueueValues.strings, "none",
-        "With fifo-with-partitions: partitions whose applications have an order of their own.",
+        "With fifo-with-partitions: partitions whose applications have a separate order.",
         "gpu,ssd",
     ),
     Setting(
@@ -129,7 +132,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "default-application-lifetime", "default_lifetime_s", QueueValues.long, "the maximum",
-        "Seconds after which an application is killed that is submitted without a lifetime.",
+        "Seconds after which an application that was submitted without a lifetime is killed.",
         "3600",
     ),
     Setting(
@@ -149,15 +152,16 @@ SETTINGS: Final = (
     ),
     Setting(
         "maximum-allocation-mb", "maximum_allocation_mb", QueueValues.long, "the cluster's",
-        "The most memory of one container, in MB.", "4096",
+        "The maximum memory of one container, in MB.", "4096",
     ),
     Setting(
         "maximum-allocation-vcores", "maximum_allocation_vcores", QueueValues.integer,
-        "the cluster's", "The most vcores of one container.", "4",
+        "the cluster's", "The maximum number of vcores of one container.", "4",
     ),
     Setting(
         "maximum-allocation", "maximum_allocation", QueueValues.largest_container,
-        "the two above", "The largest container, by resource types.", "memory-mb=4G,vcores=2",
+        "the two above", "The maximum size of a container, by resource"
+        " types.", "memory-mb=4G,vcores=2",
     ),
     Setting(
         "allow-zero-capacity-sum", "allow_zero_capacity_sum", QueueValues.boolean, "false",
@@ -177,13 +181,14 @@ SETTINGS: Final = (
     ),
     Setting(
         "auto-queue-creation-v2.max-queues", "maximum_dynamic_children",
-        _to_make(QueueValues.integer), "1000", "The most queues that submissions create below.",
+        _to_make(QueueValues.integer), "1000", "The maximum number of queues that submissions"
+        " create below this one.",
         "50", scope="parent",
     ),
     Setting(
         "auto-queue-creation-v2.maximum-queue-depth", "maximum_queue_depth",
         _of_parent(QueueValues.integer), "the scheduler's",
-        "How many levels of queues a submission may create.", "3", scope="parent",
+        "The maximum number of levels of queues that a submission may create.", "3", scope="parent",
     ),
     Setting(
         "auto-queue-creation-v2.queue-auto-removal.enable", "remove_dynamic", _on, "true",
@@ -192,18 +197,19 @@ SETTINGS: Final = (
     ),
     Setting(
         "auto-create-child-queue.enabled", "legacy_dynamic_leaves", QueueValues.boolean, "false",
-        "The older creation: whether leaf queues are created below this one for mappings.",
+        "Legacy auto-creation: whether leaf queues are created below this one for mappings.",
         choices=_SWITCH,
     ),
     Setting(
         "auto-create-child-queue.max-queues", "legacy_maximum_leaves",
-        _to_make(QueueValues.integer), "1000", "The older creation: the most leaf queues below.",
+        _to_make(QueueValues.integer), "1000", "Legacy auto-creation: the maximum number of leaf"
+        " queues below this one.",
         "50", scope="parent",
     ),
     Setting(
         "auto-create-child-queue.fail-on-exceeding-parent-capacity", "legacy_fail_on_exceeding",
         QueueValues.boolean, "false",
-        "The older creation: whether leaf queues above the parent's capacity are refused.",
+        "Legacy auto-creation: whether leaf queues above the parent's capacity are rejected.",
         scope="parent", choices=_SWITCH,
     ),
 )  # fmt: skip
@@ -211,22 +217,22 @@ SETTINGS: Final = (
 
 USER_WEIGHT: Final = Setting(
     "weight", "user_weights", QueueValues.single, "1",
-    "The share of this user beside other users of the queue.", "1.5",
+    "The share of this user relative to other users of the queue.", "1.5",
 )  # fmt: skip
 """`user-settings.USER.weight` of a queue."""
 
 LABEL: Final = (
     Setting(
         "capacity", "capacity", QueueValues.label_capacity, "0",
-        "The queue's guarantee of the partition, as `capacity`.", "40",
+        "The queue's guarantee in the partition, like `capacity`.", "40",
     ),
     Setting(
         "maximum-capacity", "maximum_capacity", QueueValues.label_maximum, "100",
-        "The most of the partition that the queue may use, as `maximum-capacity`.", "60",
+        "The maximum usage of the queue in the partition, like `maximum-capacity`.", "60",
     ),
     Setting(
         "maximum-am-resource-percent", "maximum_master_share", QueueValues.single,
-        "the queue's", "The fraction of it that application masters may use.", "0.2",
+        "the queue's", "The fraction of it that ApplicationMasters may use.", "0.2",
     ),
 )  # fmt: skip
 """`accessible-node-labels.LABEL.*` of a queue: its settings for one partition."""
@@ -239,18 +245,19 @@ def _template(name: str, field: str, meaning: str) -> Setting:
 TEMPLATE: Final = (
     _template(
         "auto-queue-creation-v2.template", "common",
-        "What created queues get, leaf and parent queues alike.",
+        "Properties of created queues, both leaf and parent queues.",
     ),
     _template(
         "auto-queue-creation-v2.leaf-template", "leaf",
-        "What created leaf queues get, before the template above.",
+        "Properties of created leaf queues, which override the template above.",
     ),
     _template(
         "auto-queue-creation-v2.parent-template", "parent",
-        "What created parent queues get, before the template of both.",
+        "Properties of created parent queues, which override the template of both.",
     ),
     _template(
-        "leaf-queue-template", "legacy_leaf", "The older creation: what created leaf queues get.",
+        "leaf-queue-template", "legacy_leaf", "Legacy auto-creation: properties of created leaf"
+        " queues.",
     ),
 )  # fmt: skip
 """`TEMPLATE.SETTING` of a queue: settings of the queues that submissions create below it."""

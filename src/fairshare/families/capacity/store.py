@@ -18,12 +18,12 @@ ACL_POLICY: Final = PREFIX + "mutation.acl-policy.class"
 SETTINGS: Final = (
     of_cluster(
         STORE, "kind", Site.string, "file",
-        "Where changed properties are kept: `file` (nothing changes them), `memory`, or a store,"
-        " which here is the state directory.",
+        "Where changed properties are stored: `file` (they cannot be changed), `memory`,"
+        " or another store, for which fairshare uses the state directory.",
     ),
     of_cluster(
         ACL_POLICY, "queue_administrators", Site.string, "DefaultConfigurationMutationACLPolicy",
-        "Whether administrators of queues are allowed to change their queues, too.",
+        "Whether administrators of queues may change their queues, too.",
     ),
 )  # fmt: skip
 

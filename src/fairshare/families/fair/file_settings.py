@@ -38,7 +38,8 @@ SETTINGS: Final = (
     Setting(
         "userMaxAppsDefault", "user_max_applications_default", ElementValues.applications,
         "no limit",
-        "The most applications of a user that run at once, if no `<user>` names the user.", "10",
+        "The maximum number of running applications of a user, if no `<user>` names the"
+        " user.", "10",
         write=ElementTexts.text, scope="cluster",
     ),
     Setting(

@@ -42,7 +42,8 @@ def _amount(values: ElementValues, element: Element) -> Any:
 SETTINGS: Final = (
     Setting(
         "weight", "weight", ElementValues.weight, "1",
-        "The share of this queue beside its siblings: twice the weight, twice the share.", "2.5",
+        "The share of this queue relative to its siblings: twice the weight, twice the"
+        " share.", "2.5",
         "Weight", write=ElementTexts.number,
     ),
     Setting(
@@ -52,17 +53,17 @@ SETTINGS: Final = (
     ),
     Setting(
         "maxResources", "max_share", _amount, "queueMaxResourcesDefault",
-        "The most that the queue may use, as amounts or percentages of the cluster.", "50%",
+        "The maximum usage of the queue, as amounts or percentages of the cluster.", "50%",
         "Max Resources", write=ElementTexts.amount,
     ),
     Setting(
         "maxRunningApps", "max_running_applications", ElementValues.applications,
-        "queueMaxAppsDefault", "The most applications of the queue that run at once.", "50",
+        "queueMaxAppsDefault", "The maximum number of running applications of the queue.", "50",
         "Max Running Applications", write=ElementTexts.text,
     ),
     Setting(
         "maxAMShare", "max_master_share", ElementValues.share, "queueMaxAMShareDefault, or 0.5",
-        "The fraction of the fair share that application masters may use; -1 for any.", "0.3",
+        "The fraction of the fair share that ApplicationMasters may use; -1 for unlimited.", "0.3",
         "Max AM Share", write=ElementTexts.number, scope="leaf",
     ),
     Setting(
@@ -73,7 +74,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "maxContainerAllocation", "max_container", _max_container, "its parent's",
-        "The largest container that the queue grants.", "memory-mb=4096, vcores=4",
+        "The maximum size of a container of the queue.", "memory-mb=4096, vcores=4",
         "Max Container Allocation", write=ElementTexts.maximum,
     ),
     Setting(

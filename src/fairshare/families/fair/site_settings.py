@@ -40,11 +40,12 @@ SETTINGS: Final = (
     ),
     of_cluster(
         PREFIX + "preemption.cluster-utilization-threshold", "preemption_utilization_threshold",
-        Site.single, "0.8", "The part of the cluster in use from which containers are preempted.",
+        Site.single, "0.8", "The used fraction of the cluster above which containers are"
+        " preempted.",
     ),
     of_cluster(
         PREFIX + "am.preemption", "master_preemption", Site.boolean, "true",
-        "Whether application masters may be preempted; `am.preemption.QUEUE` for one queue.",
+        "Whether ApplicationMasters may be preempted; `am.preemption.QUEUE` for one queue.",
     ),
     of_cluster(
         PREFIX + "waitTimeBeforeKill", "wait_before_kill_ms", Site.integer, "15000",
@@ -52,7 +53,8 @@ SETTINGS: Final = (
     ),
     of_cluster(
         PREFIX + "waitTimeBeforeNextStarvationCheck", "wait_before_next_starvation_check_ms",
-        Site.integer, "10000", "Milliseconds after which a starved application is served again.",
+        Site.integer, "10000", "Milliseconds after which a starved application may be served"
+        " again.",
     ),
     of_cluster(
         PREFIX + "sizebasedweight", "size_based_weight", Site.boolean, "false",
@@ -60,24 +62,26 @@ SETTINGS: Final = (
     ),
     of_cluster(
         PREFIX + "assignmultiple", "assign_multiple", Site.boolean, "false",
-        "Whether one heartbeat of a node may grant several containers.",
+        "Whether one heartbeat of a node may allocate several containers.",
     ),
     of_cluster(
         PREFIX + "dynamic.max.assign", "dynamic_max_assign", Site.boolean, "true",
-        "With assignmultiple: a heartbeat grants up to half of the node's free resources.",
+        "With assignmultiple: a heartbeat allocates up to half of the node's free resources.",
     ),
     of_cluster(
         PREFIX + "max.assign", "max_assign", Site.integer, "-1",
-        "With assignmultiple, without dynamic.max.assign: the most containers of a heartbeat;"
-        " -1 for any number.",
+        "With assignmultiple, without dynamic.max.assign: the maximum number of"
+        " containers of a heartbeat; -1 for unlimited.",
     ),
     of_cluster(
         PREFIX + "locality.threshold.node", "locality_threshold_node", Site.single, "-1",
-        "Fraction of the cluster's nodes that an application passes up for a requested node.",
+        "Fraction of the cluster's nodes that an application skips while it waits for a"
+        " requested node.",
     ),
     of_cluster(
         PREFIX + "locality.threshold.rack", "locality_threshold_rack", Site.single, "-1",
-        "Fraction of the cluster's nodes that an application passes up for a requested rack.",
+        "Fraction of the cluster's nodes that an application skips while it waits for a"
+        " requested rack.",
     ),
     of_cluster(
         PREFIX + "continuous-scheduling-enabled", "continuous_scheduling", Site.boolean, "false",
@@ -105,7 +109,8 @@ SETTINGS: Final = (
     ),
     of_cluster(
         "yarn.scheduler.reservation-threshold.increment-multiple", "reservation_threshold_multiple",
-        Site.single, "2", "Multiple of the increment from which a container is reserved for.",
+        Site.single, "2", "Multiple of the increment from which on nodes are reserved for a"
+        " container.",
     ),
 )  # fmt: skip
 """The properties in the order of the reference page."""

@@ -32,7 +32,7 @@ def _mode(text: str) -> str:
 POOL: Final = (
     Setting(
         "weight", "weight", _weight, "1",
-        "The share of this pool beside the others: twice the weight, twice the share.", "2.0",
+        "The share of this pool relative to the others: twice the weight, twice the share.", "2.0",
         "Weight", since="0.20",
     ),
     Setting(
@@ -47,15 +47,15 @@ POOL: Final = (
     ),
     Setting(
         "maxMaps", "max_maps", literals.integer, "no limit",
-        "The most map slots that the pool may use.", "50", "Max Maps", since="1.2",
+        "The maximum number of map slots of the pool.", "50", "Max Maps", since="1.2",
     ),
     Setting(
         "maxReduces", "max_reduces", literals.integer, "no limit",
-        "The most reduce slots that the pool may use.", "20", "Max Reduces", since="1.2",
+        "The maximum number of reduce slots of the pool.", "20", "Max Reduces", since="1.2",
     ),
     Setting(
         "maxRunningJobs", "max_running_jobs", literals.integer, "poolMaxJobsDefault",
-        "The most jobs of the pool that run at once.", "20", "Max Running Jobs", since="0.19",
+        "The maximum number of running jobs of the pool.", "20", "Max Running Jobs", since="0.19",
     ),
     Setting(
         "schedulingMode", "mode", _mode, "defaultPoolSchedulingMode, or fair",
@@ -74,7 +74,7 @@ POOL: Final = (
 FILE: Final = (
     Setting(
         "userMaxJobsDefault", "user_max_jobs_default", literals.integer, "no limit",
-        "The most jobs of a user that run at once, if no `<user>` names the user.", "5",
+        "The maximum number of running jobs of a user, if no `<user>` names the user.", "5",
         scope="cluster", since="0.19",
     ),
     Setting(

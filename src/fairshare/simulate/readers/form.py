@@ -42,12 +42,12 @@ WORKLOAD: Final = Form(
             "nodes",
             list_of(form_named("node", ""), "list of [nodes](#a-node)"),
             "the cluster",
-            "the nodes are given to `fairshare simulate`",
+            "nodes given to `fairshare simulate`",
         ),
         Key(
             "applications",
             list_of(form_named("application", ""), "list of [applications](#an-application)"),
-            "what arrives, and when",
+            "the applications, with arrival times",
             needed=True,
         ),
     ),
@@ -57,28 +57,28 @@ NODE: Final = Form(
     "A node",
     (
         Key("name", NOT_EMPTY, "its name; several are called `NAME-1`, `NAME-2` ...", needed=True),
-        Key("count", _COUNT, "how many nodes there are, all alike", "1"),
-        Key("resources", _AMOUNTS, "what each has", needed=True),
-        Key("rack", TEXT, "the rack that it is in", "`/default-rack`"),
+        Key("count", _COUNT, "the number of equal nodes", "1"),
+        Key("resources", _AMOUNTS, "the resources of each node", needed=True),
+        Key("rack", TEXT, "the rack of the node", "`/default-rack`"),
     ),
 )
 
 APPLICATION: Final = Form(
     "An application",
     (
-        Key("at", _DURATION, "when it is submitted, from the start", needed=True),
-        Key("user", NOT_EMPTY, "who submits it", needed=True),
+        Key("at", _DURATION, "the time of submission, from the start", needed=True),
+        Key("user", NOT_EMPTY, "its user", needed=True),
         Key("user_groups", _TEXTS, "the groups of that user", "none"),
-        Key("queue", TEXT, "the queue that it names", "the placement rules decide"),
+        Key("queue", TEXT, "the requested queue", "selected by the placement rules"),
         Key("name", TEXT, "its name", "none"),
         Key("priority", whole(), "its priority", "the queue's default"),
         Key("tags", _TEXTS, "its tags", "none"),
-        Key("repeat", _COUNT, "how many arrive, all alike", "1"),
+        Key("repeat", _COUNT, "the number of equal applications", "1"),
         Key(
             "every",
             _DURATION,
             "the time from one of them to the next",
-            "needed with `repeat`, unless there is `think`",
+            "required with `repeat`, unless `think` is given",
         ),
         Key(
             "think",
@@ -87,14 +87,14 @@ APPLICATION: Final = Form(
                 form_named("think", ""),
                 words="duration, or a [drawn time](#a-drawn-time)",
             ),
-            "in place of `every`: how long the user waits before the next one after the last one"
-            " has ended or was rejected",
-            "no user waits",
+            "instead of `every`: how long the user waits before the next submission, after the"
+            " previous application has ended or was rejected",
+            "users do not wait",
         ),
         Key(
             "groups",
             list_of(form_named("group", ""), "list of [groups of tasks](#a-group-of-tasks)"),
-            "its work; no two groups have the same name",
+            "its groups of tasks, with different names",
             needed=True,
         ),
     ),
@@ -103,53 +103,60 @@ APPLICATION: Final = Form(
 THINK: Final = Form(
     "A drawn time",
     (Key("mean", _DURATION, "the mean of an exponential distribution", needed=True),),
-    "It follows from the seed (`--seed`) and is the same under every configuration.",
+    "Times depend on the seed (`--seed`) and are the same under every configuration.",
 )
 
 LOCALITY: Final = Form(
     "Run times by locality",
     (
-        Key("rack", _FACTOR, "how many times as long on other nodes of the rack of a host", "1"),
-        Key("off-switch", _FACTOR, "how many times as long on other racks", "1"),
+        Key("rack", _FACTOR, "the factor on other nodes in the rack of a host", "1"),
+        Key("off-switch", _FACTOR, "the factor in other racks", "1"),
     ),
 )
 
 GROUP: Final = Form(
     "A group of tasks",
     (
-        Key("name", TEXT, "what `after` calls it", "`tasks`"),
+        Key("name", TEXT, "its name, for `after`", "`tasks`"),
         Key(
             "duration",
             one_or_several(_DURATION, "duration, or a list with one for each task"),
-            "how long a task runs",
+            "the run time of a task",
             needed=True,
         ),
-        Key("count", _COUNT, "how many tasks it has", "as many as `duration` lists; else 1"),
+        Key("count", _COUNT, "the number of tasks", "the length of the list `duration`, else 1"),
         Key("resources", _AMOUNTS, "the size of each task's container", needed=True),
         Key(
             "fail_attempts",
             one_or_several(whole(0, LARGEST), "whole number, or a list with one for each task"),
-            "how often a task fails before it succeeds",
+            "the number of failures of a task before it succeeds",
             "0",
         ),
-        Key("max_attempts", _COUNT, "how often a task is started at most", "4"),
+        Key("max_attempts", _COUNT, "the maximum number of attempts of a task", "4"),
         Key("priority", whole(0, LARGEST), "the priority of its requests", "1"),
-        Key("hosts", _TEXTS, "the nodes where it is wanted", "anywhere"),
-        Key("racks", _TEXTS, "the racks where it is wanted", "anywhere"),
+        Key("hosts", _TEXTS, "the preferred nodes", "anywhere"),
+        Key("racks", _TEXTS, "the preferred racks", "anywhere"),
         Key(
             "run_by_locality",
             form_named("locality", "[run times by locality](#run-times-by-locality)"),
-            "how much longer a task runs elsewhere than on one of its `hosts`; needs these",
+            "how much longer a task runs elsewhere than on one of its `hosts`, which are required",
             "`duration` everywhere",
         ),
-        Key("relax", BOOLEAN, "whether other nodes will do, too", "`true`"),
-        Key("time_limit", _DURATION, "how long a task may run", "no limit"),
-        Key("after", _TEXTS, "the groups that must end before, by name", "none"),
-        Key("slow_start", FRACTION, "the part of those tasks that must have ended", "1.0"),
+        Key("relax", BOOLEAN, "whether other nodes are acceptable", "`true`"),
+        Key("time_limit", _DURATION, "the maximum run time of a task", "no limit"),
+        Key("after", _TEXTS, "the names of groups that must end before", "none"),
+        Key("slow_start", FRACTION, "the fraction of their tasks that must have ended", "1.0"),
         Key("gang", BOOLEAN, "whether all tasks start together", "`false`"),
-        Key("gang_timeout", _DURATION, "how long containers are held for the others", "`1m`"),
-        Key("at_once", _COUNT, "how many tasks run at the same time at most", "all"),
-        Key("keep_going", BOOLEAN, "whether the others go on when a task has failed", "`false`"),
+        Key(
+            "gang_timeout",
+            _DURATION,
+            "how long containers are held while others are missing",
+            "`1m`",
+        ),
+        Key("at_once", _COUNT, "the maximum number of concurrent tasks", "all"),
+        Key(
+            "keep_going", BOOLEAN, "whether other tasks continue after a task has failed", "`false`"
+        ),
     ),
 )
 

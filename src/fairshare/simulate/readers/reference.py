@@ -14,12 +14,12 @@ from fairshare.simulate.readers.form import FORMS, schema
 _INTRODUCTION: Final = """\
 # Workloads
 
-What arrives when, for `fairshare simulate --workload FILE` and `fairshare convert --compare FILE`.
-This page and [workload.schema.json](workload.schema.json) are made from the tables in the code; do
-not edit them.
+A workload lists applications with their arrival times, for `fairshare simulate --workload FILE` and
+`fairshare convert --compare FILE`. This page and [workload.schema.json](workload.schema.json) are
+generated from the tables in the code; do not edit them.
 
-An editor with support for YAML checks and completes a workload that begins with this line, with
-the path or the address where your schema is:
+Editors with YAML support check and complete a workload that begins with the following line. Replace
+`workload.schema.json` by the path or the URL of your copy of the schema:
 
 ```yaml
 # yaml-language-server: $schema=workload.schema.json
@@ -48,17 +48,23 @@ applications:
       - {count: 4, resources: {memory-mb: 1g, vcores: 1}, duration: 5s}
 ```
 
-Alice submits every ten minutes, whatever happens. Bob is a user in a closed loop: he asks his next
-question 10 s after the answer to the last one, so that he asks fewer in a cluster that is busy.
+alice submits every ten minutes, regardless of the state of the cluster. bob is a user in a closed
+loop: he submits the next application 10 s after the previous one has ended, and therefore submits
+fewer in a busy cluster.
 
-[Values](../values.md) are written as everywhere: durations as `30s` or `1h30m`, memory as `512`
-(MB) or `2g`. The resource types are those of the configuration. A key that is not listed here is
-refused, with the nearest one that is.
+[Values](../values.md) have the usual syntax: durations as `30s` or `1h30m`, memory as `512` (MB) or
+`2g`. The resource types are those of the configuration. A key that is not listed here is an error,
+which suggests the nearest valid key.
 
-The same in JSON is a `.json` file. In a `.jsonl` file each line is `{"node": {...}}` or
-`{"application": {...}}` with the keys below, so that a recorded workload of millions of tasks can
-be written and read by line. A log in the Standard Workload Format is an `.swf` file. Each also
-with `.gz`."""
+| file | contents |
+| --- | --- |
+| `.yaml` | the form above |
+| `.json` | the same in JSON |
+| `.jsonl` | a line for each node and application: `{"node": {...}}`, `{"application": {...}}` |
+| `.swf` | a log in the Standard Workload Format |
+
+Workloads of millions of tasks can be written and read as `.jsonl`, line by line. All files may be
+compressed (`.gz`)."""
 
 
 def page() -> str:
