@@ -69,9 +69,9 @@ def command(
 ) -> None:
     """List applications, the newest first; by default those that have not ended.
 
-    PENDING are those that have no container and ask for one. Done is the number of successful
-    tasks, of all tasks. Time is how long the application has been
-    running, or ran, or has been waiting.
+    An application is PENDING if it requests containers and has none. Done is the number of
+    successful tasks, of all tasks. Time is how long the application has been running, or ran, or
+    has been waiting.
     """
     if every and states:
         raise click.UsageError("--all and --state: give one of both")

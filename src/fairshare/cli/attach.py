@@ -19,9 +19,9 @@ from fairshare.client.sessions import open_session
 def command(client: Client, target: str) -> None:
     """Follow a running application.
 
-    A terminal (fairshare shell) is taken over: what you type goes there. Of any other application
-    the output is shown until it is over, and the exit code is that of its command; Ctrl-C leaves
-    it running.
+    For a terminal (fairshare shell) it takes the terminal over. For any other application it shows
+    the output until the application has ended, and exits with the exit code of its command; Ctrl-C
+    leaves it running.
     """
     application, _, task = target.partition("/")
     if task or target.startswith("container_"):

@@ -36,10 +36,10 @@ def command(target: Path, state: Path) -> None:
 
     The copy contains the journal with its snapshots, consistent at one instant, and the files that
     belong to it: the Python calls of applications that have not ended (payloads), the packages of
-    Ray jobs, cluster.json, the secret of the drivers, the hashes of the users' tokens, the accounts
-    (`fairshare history`), what plans need of older records, the notices, the cron jobs, and the
-    scheduler's properties if the server stores them (scheduler-conf.json). A server can be started
-    on the copy, and accepts the same tokens.
+    Ray jobs, cluster.json, the secret of the drivers, the hashes of the users' tokens, the
+    accounts (`fairshare history`), the data that plans need from older records, the notices, the
+    cron jobs, and the scheduler's properties if the server stores them (scheduler-conf.json). A
+    server can be started on the copy, and accepts the same tokens.
 
     It does not contain the output of containers, nor the logs.
     """

@@ -45,14 +45,14 @@ MOST_BYTES = 1_000_000_000
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with plots, one file that needs no other.",
+    help="Write a self-contained page with plots.",
 )
 @json_option
 def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
-    """Compare simulations: waits, slowdowns, fairness, and who wins and loses.
+    """Compare simulations: waits, slowdowns, fairness, and applications that end earlier or later.
 
-    RUN is what `fairshare simulate --json` has written, for one run or with --seeds. All others are
-    laid beside the first; with --seeds, runs with the same seed are paired.
+    RUN is a file that `fairshare simulate --json` wrote, for one run or with --seeds. All others
+    are compared with the first; with --seeds, runs with the same seed are paired.
     """
     runs = [(name, read_run(path)) for name, path in zip(names_of(paths), paths, strict=True)]
     reports = [(name, run) for name, run in runs if isinstance(run, Report)]

@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print the script with which a shell completes verbs, options, queues and applications.
+    """Print a completion script for a shell: verbs, options, queues and applications.
 
     \b
     bash: eval "$(fairshare completion bash)"        in ~/.bashrc

@@ -107,7 +107,7 @@ COMPARISON_COLUMNS = (
     "rules_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Fail if an element is lost that must not be; a rules file of Hadoop's fs2cs.",
+    help="Fail if certain elements are lost; a rules file of Hadoop's fs2cs.",
 )
 @click.option(
     "--strict", is_flag=True, help="Write nothing and exit with 1 if anything is or may be lost."

@@ -39,12 +39,12 @@ RUN_COLUMNS: Final = (
     Column("Reason"),
 )
 
-user_option = click.option("--user", metavar="U", help="Whose job. [default: yours]")
+user_option = click.option("--user", metavar="U", help="The owner of the job. [default: you]")
 
 
 @click.group("cron")
 def command() -> None:
-    """Submit an application again and again, at the times of a cron line.
+    """Submit an application on a cron schedule.
 
     \b
     fairshare cron add nightly '30 2 * * *' ./backup.sh
@@ -59,11 +59,11 @@ def command() -> None:
     "--overlap",
     type=click.Choice(OVERLAPS),
     default="skip",
-    help="If the last application is not over: skip this time, queue one until it has ended, or"
-    " replace it. [default: skip]",
+    help="If the previous application is still running: skip this run, queue it until the"
+    " previous one has ended, or replace the previous one. [default: skip]",
 )
 @click.option("--time-zone", metavar="Z", default="", help="Such as Europe/Berlin, or UTC.")
-@click.option("--replace", is_flag=True, help="Replace the job of this name, if there is one.")
+@click.option("--replace", is_flag=True, help="Replace an existing job of this name.")
 @click.argument("job_name", metavar="NAME")
 @click.argument("schedule", metavar="LINE")
 @click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
@@ -81,11 +81,11 @@ def add(
     job: Path | None,
     **options: Any,
 ) -> None:
-    """Add a cron job: COMMAND is submitted at the times of LINE.
+    """Add a cron job: COMMAND is submitted on the schedule LINE.
 
     LINE has minute, hour, day of the month, month and day of the week, as in Debian's cron, or is
-    @hourly, @daily, @weekly, @monthly or @yearly. Options come before NAME; those of `submit` mean
-    what they mean there. Applications have the tag cron=NAME.
+    @hourly, @daily, @weekly, @monthly or @yearly. Options come before NAME; options of `submit`
+    have the same meaning as there. Applications have the tag cron=NAME.
     """
     submission = submit.described(client, command_line, job, options)
     found = client.add_cron_job(
@@ -127,7 +127,7 @@ def list_jobs(client: Client, form: str) -> None:
 @with_client
 @json_option
 def show(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Show a cron job, and what came of its last 100 runs."""
+    """Show a cron job, and the results of its last 100 runs."""
     job = client.cron_job(name, user=user)
     if as_json:
         print_json(to_builtins(job))
@@ -155,7 +155,7 @@ def pause(client: Client, name: str, user: str | None, as_json: bool) -> None:
 @with_client
 @json_option
 def resume(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Submit a cron job again, from its next time on."""
+    """Resume a cron job, from its next scheduled time on."""
     job = client.resume_cron_job(name, user=user)
     _done(job, f"next at {moment_text(job.next_ms)} ({job.time_zone})", as_json=as_json)
 
@@ -166,7 +166,7 @@ def resume(client: Client, name: str, user: str | None, as_json: bool) -> None:
 @with_client
 @json_option
 def delete(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Delete a cron job with its history; its applications go on."""
+    """Delete a cron job with its history; its applications continue."""
     _done(client.delete_cron_job(name, user=user), "deleted", as_json=as_json)
 
 

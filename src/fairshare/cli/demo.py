@@ -29,8 +29,8 @@ from fairshare.families.registry import FAMILIES, FILE_DEFAULT, family_of
     "--keep",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the server's record in this directory, which must be new or empty: `replay` and"
-    " `plan` read it.",
+    help="Keep the server's journal in this directory, which must be new or empty, for `replay`"
+    " and `plan`.",
 )
 @click.option("--quick", is_flag=True, hidden=True, help="A shorter run, for tests.")
 def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None:

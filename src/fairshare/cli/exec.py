@@ -18,7 +18,7 @@ from fairshare.client.sessions import open_session
 @click.option(
     "--terminal/--no-terminal",
     default=None,
-    help="Whether the command gets a terminal. [default: where this is one]",
+    help="Whether the command gets a terminal. [default: if this is one]",
 )
 @with_client
 def command(

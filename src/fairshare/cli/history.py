@@ -49,8 +49,8 @@ CONTAINER_COLUMNS = (
 
 @click.command()
 @click.argument("application", metavar="[APP]", required=False)
-@click.option("--containers", is_flag=True, help="Each container, instead of applications.")
-@click.option("--limit", metavar="N", type=Whole(1, MOST), help="Only the last N. [default: 100]")
+@click.option("--containers", is_flag=True, help="List containers instead of applications.")
+@click.option("--limit", metavar="N", type=Whole(1, MOST), help="Only the latest N. [default: 100]")
 @filter_options
 @with_client
 def command(
@@ -61,10 +61,12 @@ def command(
     filters: dict[str, Any],
     form: str,
 ) -> None:
-    """List what has ended, the last one first: for months, also what `apps` no longer knows.
+    """List ended applications of the last months, latest first, including those that `apps` no
+    longer knows.
 
-    Time is from the start to the end. Efficiency is CPU time of the vcores' time, and peak memory
-    of the memory that was granted. WHEN is a date (2026-11-23), a time, yesterday, or an age (7d).
+    Time is from the start to the end. Efficiency is CPU time divided by the time of the allocated
+    vcores, and peak memory divided by the allocated memory. WHEN is a date (2026-11-23), a time,
+    yesterday, or an age (7d).
     """
     narrowed = filters["since_ms"] is not None or application is not None
     chosen = limit or (MOST if narrowed else DEFAULT_LIMIT)

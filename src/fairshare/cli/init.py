@@ -37,7 +37,7 @@ def default_directory() -> Path:
     "--users",
     metavar="A,B",
     type=USERS,
-    help="The users, each with a queue and an equal share. [default: each user who submits]",
+    help="The users, each with a queue and an equal share. [default: each user that submits]",
 )
 @click.option(
     "--gpu",
@@ -45,7 +45,7 @@ def default_directory() -> Path:
     "gpus",
     metavar="G",
     type=GPUS,
-    help="The GPUs that are assigned: auto (all), none, a number, or names: 0,1. [default: auto]",
+    help="The GPUs to assign: auto (all), none, a number, or names: 0,1. [default: auto]",
 )
 @click.option("--memory", metavar="M", type=MEMORY, help="For containers. [default: four fifths]")
 @click.option("--vcores", type=Whole(1), help="For containers. [default: all processors]")
@@ -53,7 +53,7 @@ def default_directory() -> Path:
 @click.option(
     "--run-as",
     type=click.Choice(["user", "server"]),
-    help="Whose processes containers are. [default: the users', if you are root]",
+    help="The accounts under which containers run. [default: the users', if you are root]",
 )
 @click.option(
     "--state",
@@ -63,10 +63,10 @@ def default_directory() -> Path:
 @click.option(
     "--socket",
     metavar="PATH",
-    help="A Unix socket on which the kernel says who calls, or none. [default:"
+    help="A Unix socket on which the kernel identifies callers, or none. [default:"
     f" {ROOTS_SOCKET} for root]",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -81,13 +81,14 @@ def command(
     socket: str | None,
     force: bool,
 ) -> None:
-    """Write a first configuration for this machine, on which `fairshare serve` works at once.
+    """Write a first configuration for this machine, with which `fairshare serve` works at once.
 
-    DIRECTORY is /etc/fairshare for root, otherwise ~/.config/fairshare/conf. On a terminal, and
-    without options, it asks for what it needs.
+    DIRECTORY is /etc/fairshare for root, otherwise ~/.config/fairshare/conf. On a terminal and
+    without options it asks.
 
-    A configuration of root's is for all users of the machine: containers run under their accounts,
-    and the kernel says who calls. That of another user is for a server of their own.
+    Run by root, it prepares a server for all users of the machine: containers run under their
+    accounts, and the kernel identifies callers. Run by another user, it prepares a personal
+    server.
     """
     asked = not any(value for value in context.params.values()) and sys.stdin.isatty()
     if asked:

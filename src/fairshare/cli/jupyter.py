@@ -34,17 +34,17 @@ IN_SHELL = f'"${{{IDLE_VARIABLE}:-3600}}"'
     "--idle",
     metavar="T",
     type=DURATION,
-    help="End kernels, and then the server, that do nothing for so long. [default: the queue's]",
+    help="End kernels, and then the server, that are idle for this time. [default: the queue's]",
 )
 @with_client
 def command(
     client: Client, command_line: tuple[str, ...], idle: int | None, **options: Any
 ) -> None:
-    """Run a notebook server in a container under the queue's share, and print its URL.
+    """Run a notebook server in a container of your queue, and print its URL.
 
-    It is the Jupyter of your environment, or of --venv and --conda, with ARGUMENTs of its own. It
-    is preempted like all else, with the time of --grace to save, and then begins again with a new
-    URL. Ctrl-C ends it.
+    It runs the Jupyter of your environment, or of --venv or --conda, with ARGUMENTs. It may be
+    preempted, with the time of --grace to save, and then starts again with a new URL. Ctrl-C ends
+    it.
     """
     given = {name: value for name, value in options.items() if value not in (None, False, ())}
     gpu = given.pop("gpu", None)

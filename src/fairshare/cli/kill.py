@@ -21,17 +21,19 @@ MOST_SHOWN = 10
 
 @click.command()
 @click.argument("applications", metavar="[APP]...", nargs=-1)
-@click.option("--user", metavar="U", type=NAME, help="Those of this user.")
-@click.option("--queue", metavar="Q", type=NAME, help="Those in this leaf queue.")
+@click.option("--user", metavar="U", type=NAME, help="Applications of this user.")
+@click.option("--queue", metavar="Q", type=NAME, help="Applications in this leaf queue.")
 @click.option(
     "--state",
     type=click.Choice(ACTIVE, case_sensitive=False),
-    help="Those in this state.",
+    help="Applications in this state.",
 )
-@click.option("--tag", metavar="T", type=TAG, help="Those with this tag.")
-@click.option("--name", metavar="N", type=NAME, help="Those of this name; * is any text.")
+@click.option("--tag", metavar="T", type=TAG, help="Applications with this tag.")
+@click.option(
+    "--name", metavar="N", type=NAME, help="Applications with this name; * matches any text."
+)
 @click.option("--yes", is_flag=True, help="Do not ask first.")
-@click.option("--dry-run", is_flag=True, help="Only list those that are meant; kill nothing.")
+@click.option("--dry-run", is_flag=True, help="Only list the matching applications; kill nothing.")
 @click.option("--diagnostics", metavar="TEXT", help="The reason, shown to the applications' users.")
 @with_client
 @json_option
@@ -44,11 +46,11 @@ def command(
     as_json: bool,
     **wanted: str | None,
 ) -> None:
-    """Kill applications with all their containers: those that are named, or all that fit the
+    """Kill applications with all their containers: those that are named, or all that match the
     options.
 
-    With options it lists them and asks first; without a terminal --yes is needed. The exit code is
-    1 if one of them could not be killed; the others are killed nevertheless.
+    With options it lists them and asks for confirmation; without a terminal --yes is required. The
+    exit code is 1 if one of them could not be killed; the others are killed nevertheless.
     """
     given = {key: value for key, value in wanted.items() if value is not None}
     if bool(applications) == bool(given):

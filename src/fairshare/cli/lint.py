@@ -66,8 +66,8 @@ def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: b
     fairshare.toml.
 
     An error makes the configuration unusable. A warning is a setting without effect. A trap is
-    valid, but probably not intended. Each has a file, line, column, the name of the rule, and what
-    Hadoop does in this case. Exits with 1 if there is an error.
+    valid, but probably not intended. Each has a file, line, column, the name of the rule, and
+    Hadoop's behaviour in this case. Exits with 1 if there is an error.
     """
     try:
         problems = lint(path, cluster)

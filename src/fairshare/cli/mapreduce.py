@@ -48,7 +48,7 @@ def parse_bytes(text: str) -> int:
     metavar="PATH",
     multiple=True,
     required=True,
-    help="A file, a directory or a pattern; repeatable. .gz, .bz2 and .xz are read.",
+    help="A file, a directory or a pattern; repeatable. .gz, .bz2 and .xz files are decompressed.",
 )
 @click.option(
     "--output", metavar="DIR", required=True, help="The output directory, which must not exist yet."
@@ -63,7 +63,7 @@ def parse_bytes(text: str) -> int:
     metavar="N",
     type=Whole(0, MOST_TASKS),
     default=1,
-    help="The number of reduces; 0: none. [1]",
+    help="The number of reduces; 0 for none. [1]",
 )
 @click.option(
     "--maps",
@@ -75,21 +75,21 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--split-size", "split_bytes", metavar="S", type=checked(parse_bytes, "SIZE"), help="[128m]"
 )
-@click.option("--recursive", is_flag=True, help="Read nested directories too.")
+@click.option("--recursive", is_flag=True, help="Also read subdirectories.")
 @click.option(
     "--key-fields",
     metavar="N",
     type=Whole(1),
-    help="How many fields of a mapper's line are the key. [1]",
+    help="The number of fields of a mapper's line that form the key. [1]",
 )
 @click.option(
     "--partition-fields",
     metavar="N",
     type=Whole(1),
-    help="How many fields of the key determine the reduce. [all]",
+    help="The number of fields of the key that determine the reduce. [all]",
 )
 @click.option("--field-separator", metavar="C", help="The separator of fields. [a tab]")
-@click.option("--queue", metavar="Q", help="The queue. [default: chosen by the placement rules]")
+@click.option("--queue", metavar="Q", help="The queue. [default: selected by the placement rules]")
 @click.option("--pool", metavar="P", help="The same as --queue root.P.")
 @click.option("--user", metavar="U", help="The job's user. [default: the current user]")
 @click.option("--name", metavar="N", type=NAME, help="The job's name. [default: the mapper]")
@@ -151,7 +151,9 @@ def parse_bytes(text: str) -> int:
     type=click.Path(path_type=Path),
     help="The working directory of the commands. [default: the current one]",
 )
-@click.option("--wait/--no-wait", default=True, help="Wait for its end. [default: wait]")
+@click.option(
+    "--wait/--no-wait", default=True, help="Wait until the job has ended. [default: wait]"
+)
 @click.option("--dry-run", is_flag=True, help="Check everything and print the splits; run nothing.")
 @with_client
 @json_option

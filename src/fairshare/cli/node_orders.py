@@ -40,7 +40,7 @@ def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> 
     type=DURATION,
     default=str(HOUR_MS) + "ms",
     show_default="1h",
-    help="Containers that still run after this time are ended, and their tasks wait again.",
+    help="Containers that still run after this time are stopped, and their tasks wait again.",
 )
 @wait_option
 @with_client

@@ -31,8 +31,10 @@ def filter_options(verb: Verb) -> Verb:
         type=click.Choice(ENDED, case_sensitive=False),
         help="Only those that ended like this; repeatable.",
     )
-    @click.option("--since", metavar="WHEN", type=checked(_moment), help="Ended then or later.")
-    @click.option("--until", metavar="WHEN", type=checked(_moment), help="Ended before.")
+    @click.option(
+        "--since", metavar="WHEN", type=checked(_moment), help="Ended at this time or later."
+    )
+    @click.option("--until", metavar="WHEN", type=checked(_moment), help="Ended before this time.")
     @click.option("--month", metavar="YYYY-MM", type=checked(_month), help="Ended in this month.")
     @list_options
     @functools.wraps(verb)

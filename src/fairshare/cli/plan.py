@@ -81,14 +81,14 @@ def conditions(
     "--present",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For a trace: the configuration that the new one is compared with.",
+    help="For a trace: the configuration to compare the new one with.",
 )
 @click.option(
     "--map",
     "mapping",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="For a trace: which queues its queues and users are.",
+    help="For a trace: a mapping of its queues and users to queues.",
 )
 @click.option("--limit", type=Whole(1), help="For a trace: only its first N jobs.")
 @click.option("--span", type=DURATION, metavar="TIME", help="For a trace: only its first TIME.")
@@ -96,15 +96,15 @@ def conditions(
     "--last",
     "last_ms",
     type=DURATION,
-    help="Only this part of the history, such as 24h or 14d: from the newest state before it that"
-    " the journal keeps. [default: all that it has]",
+    help="Only this part of the history, such as 24h or 14d, from the latest state before it"
+    " that the journal keeps. [default: the whole history]",
 )
 @click.option(
     "--fail-if",
     metavar="CONDITION",
     multiple=True,
     callback=conditions,
-    help="Exit with 1 if this holds: 'root.prod wait_p95 > +10%', 'all preempted > 20';"
+    help="Exit with 1 if this condition holds: 'root.prod wait_p95 > +10%', 'all preempted > 20';"
     " repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
@@ -121,12 +121,12 @@ def command(
 ) -> None:
     """Simulate a server's history with a new configuration, and print what changes.
 
-    The first line is the proof: how many of the recorded decisions the simulation makes again with
-    the settings that were in force. What containers did is taken from the history; the run time of
-    what was preempted, killed or still runs is estimated, and counted. The masters of drivers
-    behave as they did: they ask and launch at their own pace.
+    The first line says how many of the recorded decisions the simulation reproduces with the
+    settings that were in force. Run times come from the history; those of containers that were
+    preempted, killed or still run are estimated, and counted. Drivers behave as in the history:
+    they request and launch at their own pace.
 
-    The history of a trace is what the configuration of --present does with it.
+    The history of a trace is its simulation under --present.
     """
     try:
         with Watch(at_once=True) as watch:

@@ -15,10 +15,10 @@ from fairshare.client import Client, Refused
 @with_client
 @json_option
 def command(client: Client, application: str, priority: int, as_json: bool) -> None:
-    """Change an application's priority in its queue: more is first.
+    """Change an application's priority in its queue: higher is first.
 
-    The Fair Scheduler has no priorities, and refuses it. The Capacity Scheduler has a maximum,
-    which is taken if N is above it. The priority that the application has got is printed.
+    The Fair Scheduler has no priorities and rejects the request. The Capacity Scheduler limits N
+    to a maximum. The command prints the resulting priority.
     """
     try:
         client.set_priority(application, priority)

@@ -23,7 +23,9 @@ from fairshare.wording import counted
 @click.command
 @click.argument("journal", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--verify", is_flag=True, help="Decide every input again; without it only the state is rebuilt."
+    "--verify",
+    is_flag=True,
+    help="Process every input again, instead of only rebuilding the state.",
 )
 @click.option(
     "--since",

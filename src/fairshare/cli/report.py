@@ -65,19 +65,20 @@ class _Report(click.Command):
     "groups",
     multiple=True,
     type=click.Choice(REPORT_GROUPS),
-    help="What it is divided by; up to three times. [default: user]",
+    help="Group by this; up to three times. [default: user]",
 )
 @filter_options
 @with_client
 def command(client: Client, groups: tuple[str, ...], filters: dict[str, Any], form: str) -> None:
-    """Sum what ended containers used: memory, vcores and GPUs that were granted, CPU time, and how
-    much of it was used.
+    """Sum the allocated memory, vcores and GPUs and the CPU time of ended containers, and their
+    efficiency.
 
-    Of a container that ended or began outside the period only the part within counts. What still
-    runs is not in it. Months and days are those of the server's time zone.
+    For a container that started before the period or ended after it, only the part within the
+    period counts. Running containers are not included. Months and days are those of the server's
+    time zone.
 
-    `fairshare report RUN...`, with what `fairshare simulate --json` has written, is `fairshare
-    compare RUN...`.
+    `fairshare report RUN...`, with files that `fairshare simulate --json` wrote, is the same as
+    `fairshare compare RUN...`.
     """
     found = client.report(by=groups or ("user",), **filters)
     columns = (*(Column(_TITLES.get(name, name.title())) for name in found.by), *SUMS)

@@ -52,15 +52,15 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 )
 @with_client
 def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
-    """Run a command under the queue's share, as if it ran here.
+    """Run a command in a container of your queue, as if it ran in your shell.
 
-    Its stdout and stderr are shown as they come, and the exit code is that of the command: of
-    several tasks (--count, --array) the largest one. A file or a pipe as standard input is passed
-    on to every task. A task that fails is not tried again, unless --max-attempts says so.
+    Its stdout and stderr are shown as they are written, and the exit code is that of the command,
+    or the largest one of several tasks (--count, --array). A file or a pipe as standard input is
+    passed on to every task. A failed task is not tried again, unless --max-attempts is given.
 
-    Ctrl-C, SIGTERM and SIGHUP end the application; the exit code is then 128 and the number of the
-    signal. A second one leaves at once. The exit code is 1 if the application was killed or could
-    not run, and 137 if its memory was not enough.
+    Ctrl-C, SIGTERM and SIGHUP end the application; the exit code is then 128 plus the number of
+    the signal. A second signal exits at once. The exit code is 1 if the application was killed or
+    could not run, and 137 if its memory was not enough.
     """
     given = {
         name: value

@@ -52,7 +52,7 @@ class WrongConfiguration(WrongFiles):
 @click.option(
     "--nodes",
     type=Whole(1, MOST_NODES),
-    help="The number of nodes as which this machine is offered.",
+    help="The number of nodes into which this machine is divided.",
 )
 @click.option("--memory-mb", type=MEMORY, help="The memory of each node: 2048, 2g.")
 @click.option("--vcores", type=Whole(1), help="The vcores of each node.")
@@ -60,8 +60,8 @@ class WrongConfiguration(WrongFiles):
     "--gpus",
     type=GPUS,
     metavar="G",
-    help="The GPUs of this machine that containers get, each one of their own: auto (all), none, a"
-    " number of them, or names: 0,1. [default: none]",
+    help="The GPUs of this machine to assign, each to one container: auto (all), none, a number,"
+    " or names: 0,1. [default: none]",
 )
 @scheduler_option(sorted(all_families()))
 @click.option(
@@ -123,7 +123,7 @@ def command(
 
     With --standby a second server on the same machine waits until the first one ends, for whatever
     reason, and continues at once with its applications and containers; clients find it through the
-    state directory. It needs a port of its own, or --port 0.
+    state directory. It needs another port, or --port 0.
     """
     if background:
         _start_in_background(context, standby)

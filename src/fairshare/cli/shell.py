@@ -42,12 +42,12 @@ _NOR = ("output", "error", "input", "image", "mounts", "command_line")
 @click.option("--gpu", metavar="N", type=Whole(1), help="The same as --resource yarn.io/gpu=N.")
 @with_client
 def command(client: Client, command_line: tuple[str, ...], gpu: int | None, **options: Any) -> None:
-    """Open a terminal in a container under the queue's share.
+    """Open a terminal in a container of your queue.
 
     It runs your shell, or COMMAND, as `fairshare submit` would: with the memory, processors and
-    GPUs that you ask for, and preempted like all else, after a warning. It ends at exit, when it is
-    idle for too long, and when its connection is lost for too long (see `fairshare attach`). The
-    exit code is that of the shell.
+    GPUs that you request. It may be preempted, after a warning. It ends when you exit it, when it
+    is idle for too long, and when its connection is lost for too long (see `fairshare attach`).
+    The exit code is that of the shell.
     """
     if not on_terminal():
         raise Failure("standard input and output are not a terminal: use fairshare run")

@@ -101,23 +101,23 @@ class Given(msgspec.Struct):
     "--workload",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help=f"What arrives when: {', '.join(READERS)}, each also with .gz.",
+    help=f"The workload: {', '.join(READERS)}, each also with .gz.",
 )
 @click.option(
     "--map",
     "mapping",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Which queues the queues and users of a trace are: {users: {ann: root.a}, default: b}.",
+    help="A mapping of a trace's queues and users to queues: {users: {ann: root.a}, default: b}.",
 )
-@click.option("--limit", type=Whole(1), help="The first N jobs of a trace.")
-@click.option("--span", type=DURATION, metavar="TIME", help="The first TIME of a trace: 1d.")
-@click.option("--gang", is_flag=True, help="Start the tasks of a parallel job as a whole.")
+@click.option("--limit", type=Whole(1), help="Only the first N jobs of a trace.")
+@click.option("--span", type=DURATION, metavar="TIME", help="Only the first TIME of a trace: 1d.")
+@click.option("--gang", is_flag=True, help="Start the tasks of a parallel job together.")
 @click.option(
     "--closed-loop",
     is_flag=True,
-    help="Let the users of a trace wait for their jobs: each submits the next ones when the last"
-    " ones are over, after the think time that it has in the trace.",
+    help="Let the users of a trace wait for their jobs: each submits the next ones after the"
+    " previous ones have ended, with the think time of the trace.",
 )
 @click.option(
     "--nodes",
@@ -127,8 +127,8 @@ class Given(msgspec.Struct):
 @click.option(
     "--cluster-from",
     metavar="SOURCE",
-    help="The nodes of another cluster, instead of the workload's: a ResourceManager's address, or"
-    " a file with what `scontrol show nodes` or `sinfo -N -o '%N %c %m %G'` prints.",
+    help="The nodes of another cluster, instead of the workload's: a ResourceManager's address,"
+    " or a file with the output of `scontrol show nodes` or `sinfo -N -o '%N %c %m %G'`.",
 )
 @click.option("--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [8192]")
 @click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [8]")
@@ -144,32 +144,32 @@ class Given(msgspec.Struct):
     "--events",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every record to this file, one JSON line each.",
+    help="Write every record to this file, as a line of JSON.",
 )
 @click.option(
     "--html",
     "page",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report as a page with plots, too; `compare` lays several side by side.",
+    help="Also write the report as a page with plots; see also `compare`.",
 )
 @click.option(
     "--sqlite",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report as tables to a new SQLite file, too.",
+    help="Also write the report as tables to a new SQLite file.",
 )
 @click.option(
     "--parquet",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write these tables as Parquet files, too; needs fairshare[parquet].",
+    help="Also write these tables as Parquet files; needs fairshare[parquet].",
 )
 @click.option(
     "--svg",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write plots as SVG files, too.",
+    help="Also write plots as SVG files.",
 )
 @click.option(
     "--queue-from",
@@ -195,22 +195,23 @@ class Given(msgspec.Struct):
 @click.option(
     "--faults",
     type=checked(parse_faults, "FAULTS"),
-    help="Nodes that are lost and come back, and tasks that fail: mtbf=7d,repair=2h,tasks=0.01.",
+    help="Inject faults: nodes are lost and return, tasks fail: mtbf=7d,repair=2h,tasks=0.01.",
 )
 @click.option("--seed", type=Whole(0), default=1, show_default=True, help="The seed of a run.")
 @click.option(
     "--seeds",
     type=Whole(1, MOST_SEEDS),
-    help="Run with the seeds 1 to N, in parallel; the report has means and intervals of 95 %.",
+    help="Run with the seeds 1 to N, in parallel; the report has means and 95 % confidence"
+    " intervals.",
 )
 def command(**options: Any) -> None:
     """Simulate a workload under a configuration, and print a report.
 
-    TRACE is a workload as for --workload, or a trace of a real cluster, a file or a directory: its
-    content says the format. The decisions are those of a server: only the clock and the containers
-    are simulated. The same workload and configuration yield the same bytes. Exits with 1 if
-    applications are rejected or never end, and prints what they wait for; Ctrl-C ends it with a
-    report of what there is.
+    TRACE is a workload as for --workload, or a trace of a real cluster, a file or a directory: the
+    format is detected by the content. The decisions are those of a server: only the clock and the
+    containers are simulated. The same workload and configuration always give the same output.
+    Exits with 1 if applications are rejected or never end, and prints what they wait for; Ctrl-C
+    ends it with a report of the results so far.
     """
     given = Given(**options)
     if (given.trace is None) == (given.workload is None):

@@ -39,19 +39,19 @@ START_OPTIONS = (
         metavar="APP[:ok|failed|any]",
         type=checked(parse_dependency, "APP"),
         multiple=True,
-        help="Start when APP has ended: well, badly or anyhow; repeatable. [default: ok]",
+        help="Start when APP has succeeded (ok), failed or ended (any); repeatable. [default: ok]",
     ),
     click.option(
         "--begin",
         metavar="T",
         type=checked(parse_instant_ms, "TIME"),
-        help="Start at 22:30, 2026-11-24T06:00 or +2h, and not before.",
+        help="Start at this instant or later: 22:30, 2026-11-24T06:00, +2h.",
     ),
     click.option(
         "--deadline",
         metavar="T",
         type=checked(parse_instant_ms, "TIME"),
-        help="Kill the application if it is not over at this instant, written as for --begin.",
+        help="Kill the application if it has not ended at this instant, written as for --begin.",
     ),
     click.option("--hold", is_flag=True, help="Do not start before `fairshare release`."),
 )
@@ -84,9 +84,10 @@ def _verb(name: str, done: str, help_text: str) -> click.Command:
 hold = _verb(
     "hold",
     "held",
-    "Let applications start nothing more until they are released; what runs goes on.",
+    "Hold applications: they start no further tasks until they are released; running tasks"
+    " continue.",
 )
-release = _verb("release", "released", "Let held applications go on.")
+release = _verb("release", "released", "Release held applications.")
 requeue = _verb(
-    "requeue", "requeued", "End all that runs of applications, and let them begin again."
+    "requeue", "requeued", "Stop all containers of applications, and run the applications again."
 )

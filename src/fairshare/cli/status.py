@@ -94,8 +94,8 @@ CONTAINER_COLUMNS = (
 def command(client: Client, application: str | None, as_json: bool) -> None:
     """Show the cluster, or one application: its command, groups, containers and diagnostics.
 
-    Of one that goes on its live containers are shown, of one that has ended the last ones that
-    ended, with exit code, node, peak memory and CPU time.
+    For a running application it shows the live containers, for an ended one those that ended last,
+    with exit code, node, peak memory and CPU time.
 
     APP is an id such as application_1700000000000_0007, or its number alone: 7.
     """

@@ -12,10 +12,10 @@ from fairshare.client import Client
 @with_client
 @json_option
 def command(client: Client, containers: tuple[str, ...], as_json: bool) -> None:
-    """End containers as if they had failed; their tasks run again.
+    """Stop containers as if they had failed; their tasks run again.
 
     `fairshare status APP` lists the containers of an application. The exit code is 1 if one of
-    them could not be ended.
+    them could not be stopped.
     """
     act_on_each(
         containers, client.stop_container, kind="containers", done="stopped", as_json=as_json

@@ -80,7 +80,7 @@ WORK_ONLY = (
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--queue", metavar="Q", type=NAME, help="The queue. [default: chosen by the placement rules]"
+    "--queue", metavar="Q", type=NAME, help="The queue. [default: selected by the placement rules]"
 )
 @click.option(
     "--user", metavar="U", type=NAME, help="The application's user. [default: the current user]"
@@ -108,13 +108,13 @@ WORK_ONLY = (
     metavar="T",
     type=checked(parse_notify, "TARGET"),
     multiple=True,
-    help="https://..., mailto:ann@example.org or 'cmd:LINE' is notified of the end; repeatable.",
+    help="https://..., mailto:ann@example.org or 'cmd:LINE' to notify of the end; repeatable.",
 )
 @click.option(
     "--notify-on",
     type=click.Choice(NOTICE_EVENTS),
     multiple=True,
-    help="What it is notified of; repeatable. [default: end]",
+    help="The events to notify of; repeatable. [default: end]",
 )
 @click.option("--memory", metavar="M", type=MEMORY, help="512m, 1g, or MB. [default: 1g]")
 @click.option("--vcores", metavar="V", type=Whole(1), help="[default: 1]")
@@ -144,7 +144,8 @@ WORK_ONLY = (
     "--at-once",
     metavar="N",
     type=Whole(1, MOST_TASKS),
-    help="The most tasks that run at the same time. [default: what the queue's share allows]",
+    help="The maximum number of tasks that run at the same time. [default: what the queue's"
+    " share allows]",
 )
 @click.option(
     "--keep-going",
@@ -162,8 +163,7 @@ WORK_ONLY = (
     "--grace",
     metavar="T",
     type=checked(parse_grace_ms, "DURATION"),
-    help="From the signal to end (SIGTERM, or --signal) to SIGKILL. [default: what the server has"
-    " configured, 10s]",
+    help="The time from SIGTERM, or --signal, to SIGKILL. [default: the server's setting, 10s]",
 )
 @click.option(
     "--signal",
@@ -173,7 +173,9 @@ WORK_ONLY = (
     " time limit, with B: to the first process only.",
 )
 @click.option(
-    "--gang", is_flag=True, help="Start all tasks together or none; one that fails restarts all."
+    "--gang",
+    is_flag=True,
+    help="Start all tasks together or not at all; if one fails, all restart.",
 )
 @click.option(
     "--gang-timeout",
@@ -184,13 +186,13 @@ WORK_ONLY = (
 @click.option(
     "--ray",
     is_flag=True,
-    help="The command is a Ray program: it gets a Ray cluster of its own with COUNT workers.",
+    help="The command is a Ray program: it gets its own Ray cluster with COUNT workers.",
 )
 @click.option(
     "--more",
     metavar="N",
     type=Whole(1, MOST_TASKS),
-    help="For --ray: up to N further workers, which come and go with the queue's share.",
+    help="With --ray: up to N further workers, which start and stop with the queue's share.",
 )
 @click.option("--host", "hosts", metavar="H", multiple=True, help="A preferred node; repeatable.")
 @click.option("--rack", "racks", metavar="R", multiple=True, help="A preferred rack; repeatable.")
@@ -200,13 +202,13 @@ WORK_ONLY = (
     metavar="K[=V]",
     type=VARIABLE,
     multiple=True,
-    help="An environment variable, without a value with that of here; repeatable.",
+    help="An environment variable; without a value, the one of your shell; repeatable.",
 )
 @click.option(
     "--export",
     metavar="all|none|K,K",
     type=NAME,
-    help="The variables to take along. [default: PATH and others if the server is on this machine]",
+    help="The variables to pass on. [default: PATH and others if the server is on this machine]",
 )
 @click.option(
     "--python",
@@ -233,14 +235,14 @@ WORK_ONLY = (
     metavar="S[:T][:ro]",
     type=checked(lambda text: absolute_mount(text, Path.cwd()), "MOUNT"),
     multiple=True,
-    help="For --image: a directory or file that it sees, at T, read-only with ro; repeatable.",
+    help="With --image: a directory or file to mount at T, read-only with ro; repeatable.",
 )
 @click.option(
     "--directory",
     "--chdir",
     metavar="D",
     type=NAME,
-    help="The working directory; `new` is a new one for each container. [default: the current"
+    help="The working directory; `new` creates one for each container. [default: the current"
     " directory if the server is on this machine and the container can enter it, else a new one]",
 )
 @click.option(
@@ -260,7 +262,7 @@ WORK_ONLY = (
 @click.option(
     "--keep-containers",
     is_flag=True,
-    help="For a driver: if it is lost, its containers continue for its next attempt.",
+    help="With --driver: if the driver is lost, its containers continue for its next attempt.",
 )
 @click.option(
     "--job",

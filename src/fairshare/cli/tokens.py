@@ -58,7 +58,7 @@ def _state(verb: Callable[..., None]) -> Callable[..., None]:
 def token() -> None:
     """Create, list and revoke users' authentication tokens.
 
-    They apply to a server with `tokens = true` below `[authentication]` in its fairshare.toml.
+    They apply to a server with `tokens = true` under `[authentication]` in its fairshare.toml.
     """
 
 

@@ -13,17 +13,19 @@ from fairshare.client import Application, Client
 
 @click.command()
 @click.argument("applications", metavar="APP...", nargs=-1, required=True)
-@click.option("--timeout", "timeout_ms", metavar="T", type=DURATION, help="Wait no longer: 10m.")
+@click.option(
+    "--timeout", "timeout_ms", metavar="T", type=DURATION, help="The maximum time to wait: 10m."
+)
 @with_client
 @json_option
 def command(
     client: Client, applications: tuple[str, ...], timeout_ms: int | None, as_json: bool
 ) -> None:
-    """Wait until applications have ended, and print how each of them did.
+    """Wait until applications have ended, and print the final state of each.
 
-    The exit code is 0 if all of them finished, that of the command if a single one with a single
-    task was named, 1 if one failed or was killed, or has not ended within the timeout, and 130
-    after Ctrl-C, which leaves them running.
+    The exit code is 0 if all of them finished; that of the command for a single application with a
+    single task; 1 if one failed, was killed, or has not ended within the timeout; and 130 after
+    Ctrl-C, which leaves them running.
     """
     until_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1_000
     # A wrong name is refused at once, not after hours of waiting for the others.
