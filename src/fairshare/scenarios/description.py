@@ -6,6 +6,7 @@ few percentages. Resources are mappings of all types by name.
 
 import struct
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from fairshare.api.queues import CapacityFields, QueueFields
@@ -201,14 +202,16 @@ def describe_queue(types: ResourceTypes, view: QueueView, total: Resource) -> De
 
 def _described(types: ResourceTypes, view: object, fields: Mapping[str, str]) -> Description:
     """Fields of a view by their keys: amounts by type, other numbers as Java prints its floats."""
-    values = {key: getattr(view, field) for key, field in fields.items()}
-    return {key: _plain(types, value) for key, value in values.items() if value is not None}
-
-
-def _plain(types: ResourceTypes, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return types.mapping(value)
-    return shortest_single(value) if isinstance(value, float) else value
+    described: Description = {}
+    for key, field in fields.items():
+        value = getattr(view, field)
+        if isinstance(value, tuple):
+            described[key] = types.mapping(value)
+        elif isinstance(value, float):
+            described[key] = shortest_single(value)
+        elif value is not None:
+            described[key] = value
+    return described
 
 
 def _describe_capacity(
@@ -266,6 +269,11 @@ def shortest_single(value: float) -> float:
     >>> shortest_single(0.20000000298023224)
     0.2
     """
+    return _shortest_single(value) if value else value  # 0.0 and -0.0 are equal for a cache
+
+
+@lru_cache(maxsize=4096)  # the shares of queues are the same at nearly every step
+def _shortest_single(value: float) -> float:
     single = struct.pack("<f", value)
     for digits in range(1, 10):
         rounded = float(f"{value:.{digits}g}")
