@@ -2,7 +2,9 @@
 where they write.
 
 A server waits for the disk at each commit, and the tests start hundreds of servers: what they write
-lies in memory, if the machine has enough of it. A test that needs another place asks for that.
+lies in memory, if the machine has enough of it. A test that needs another place asks for that. What
+a server in a test's own process keeps in reserve there is one piece, not sixteen of them: the
+machine fills each with zeros.
 
 Tests interrupt programs as Ctrl-C does. A shell that runs the suite in the background has it ignore
 that signal, and programs inherit this: it is undone here.
@@ -16,6 +18,7 @@ import os
 import signal
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,16 @@ if ROOT not in sys.path:
 def anyio_backend() -> str:
     """Tests that are coroutines run in asyncio, as servers do."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_piece_in_reserve() -> Iterator[None]:
+    """Servers in this process reserve as little of the disk as can be given back."""
+    from fairshare.journal import reserve
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reserve, "RESERVE_BYTES", reserve.PIECE_BYTES)
+        yield
 
 
 def has_room(path: Path) -> bool:
