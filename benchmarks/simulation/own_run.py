@@ -102,7 +102,8 @@ def main() -> None:
     began_s = time.process_time()
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     settings = msgspec.json.encode(configuration.settings)
-    report = Simulator(manager, settings, workload, ForgetfulJournal(), forgets=True).run()
+    journal = ForgetfulJournal()
+    report = Simulator(manager, settings, workload, journal, forgets=True, starts=False).run()
     cpu_s = time.process_time() - began_s
     if report.containers.succeeded != count:
         raise SystemExit(f"{report.containers.succeeded} of {count} tasks succeeded")

@@ -85,6 +85,7 @@ def simulate(
         stops=stops,
         hurries=stopped,
         forgets=True,
+        starts=not isinstance(journal, ForgetfulJournal),
         faults=None if setup.faults is None else Faults(setup.faults, seed),
         seed=seed,
     )

@@ -161,6 +161,7 @@ def run(
         nodes=nodes,
         beat_interval_ms=settings.heartbeat_interval_ms,
         forgets=True,
+        starts=False,
     )
     report = simulator.run(until_ms)
     return report, simulator.submitted

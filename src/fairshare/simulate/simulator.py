@@ -14,6 +14,7 @@ from fairshare.model.events import Event
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import (
     ContainerExited,
+    ContainerStarted,
     ForgetApplications,
     Input,
     LoadConfiguration,
@@ -44,6 +45,7 @@ class Simulator:
     order, before the first submission. `stops` is asked after each instant, whether to end there.
     With `forgets` the state forgets most applications that are over, as a server's does; the
     report has all of them. It keeps them where the workload's submissions name others to wait for.
+    Without `starts` the records leave out the starts of containers, which the report does not show.
     `hurries` is asked within an instant, whether to leave it as it is because `stops` will end the
     simulation there.
     With `faults` nodes are lost and tasks fail, as long as an application is left. The think times
@@ -62,6 +64,7 @@ class Simulator:
         beat_interval_ms: int = 1_000,
         stops: Callable[[int], bool] | None = None,
         forgets: bool = False,
+        starts: bool = True,
         faults: Faults | None = None,
         hurries: Callable[[], bool] | None = None,
         seed: int = 1,
@@ -98,6 +101,7 @@ class Simulator:
             arrival.submission.start.after for arrival in workload.applications()
         )
         self._unforgotten: tuple[ApplicationId, ...] = ()
+        self._starts = starts
         self._stops = stops
         self._hurries = hurries
 
@@ -167,7 +171,7 @@ class Simulator:
         self._reported = []
         (_, events), *_ = self.runtime.turn(now_ms, [given])
         while self._reported:
-            inputs, self._reported = self._reported, []
+            inputs = self._take_reported()
             self.runtime.turn(now_ms, inputs)
         return events
 
@@ -204,12 +208,12 @@ class Simulator:
         for arrival in self._arriving(now_ms):
             self._fates.expect(arrival)
             inputs.append(arrival.submission)
+        self._reported = []
         while True:
-            self._reported = []
             self.runtime.turn(now_ms, inputs, self._hurries)
             if not self._reported or (self._hurries is not None and self._hurries()):
                 break
-            inputs = self._reported
+            inputs = self._take_reported()
         if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:
             self._forget()
 
@@ -240,3 +244,13 @@ class Simulator:
 
     def _report_now(self, given: Input) -> None:
         self._reported.append(given)
+
+    def _take_reported(self) -> list[Input]:
+        """The engine's reports, without starts if no record of them is wanted.
+
+        A start decides nothing. Only where starvation clocks run, an update comes before it.
+        """
+        reported, self._reported = self._reported, []
+        if self._starts or self.manager.scheduler.clock_interval_ms() is not None:
+            return reported
+        return [given for given in reported if type(given) is not ContainerStarted]

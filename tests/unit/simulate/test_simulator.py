@@ -8,7 +8,7 @@ import pytest
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, ContainerCompleted
+from fairshare.model.events import ContainerAllocated, ContainerCompleted, ContainerRunning
 from fairshare.model.inputs import ContainerExited, NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest, TaskGroup
@@ -165,14 +165,16 @@ def test_a_simulation_without_nodes_or_arrivals_ends():
     assert report.utilization == {"memory-mb": 0.0, "vcores": 0.0}
 
 
+PREEMPTING = FairSettings(
+    preemption=True,
+    wait_before_kill_ms=1_000,
+    allocations=AllocationSettings(fair_share_timeout_ms=1_000, min_share_timeout_ms=1_000),
+)
+
+
 def test_preemption_takes_and_the_taken_runs_again():
-    settings = FairSettings(
-        preemption=True,
-        wait_before_kill_ms=1_000,
-        allocations=AllocationSettings(fair_share_timeout_ms=1_000, min_share_timeout_ms=1_000),
-    )
     arrivals = [arrival(0, "ann", ("t", 4, 60_000)), arrival(5_000, "bob", ("t", 4, 60_000))]
-    report = simulator(arrivals, settings=settings).run()
+    report = simulator(arrivals, settings=PREEMPTING).run()
     ann, bob = report.applications
     assert bob.waiting_ms < 5_000
     assert ann.preempted_containers == report.containers.preempted > 0
@@ -192,6 +194,22 @@ def test_every_exit_and_start_is_recorded():
     run.run()
     exits = [r for r in run.journal.records() if isinstance(r.input, ContainerExited)]
     assert [record.now_ms for record in exits] == [1_000] * 3
+
+
+def started(run):
+    events = (event for record in run.journal.records() for event in record.events)
+    return [event.container for event in events if type(event) is ContainerRunning]
+
+
+@pytest.mark.parametrize("settings", [FairSettings(), PREEMPTING])
+def test_the_report_is_the_same_without_records_of_starts(settings):
+    arrivals = [arrival(0, "ann", ("t", 6, 60_000)), arrival(5_000, "bob", ("t", 4, 30_000))]
+    runs = [simulator(arrivals, settings=settings, starts=starts) for starts in (True, False)]
+    with_starts, without = (encode(run.run()) for run in runs)
+    assert with_starts == without
+    assert len(started(runs[0])) >= 10
+    # With preemption an update of shares comes before a start, so that it must not be left out.
+    assert bool(started(runs[1])) == settings.preemption
 
 
 def test_the_timeline_adds_up():
