@@ -38,6 +38,11 @@ def count_fitting(need: Resource, room: Resource) -> int:
     >>> count_fitting((1024, 1), (4096, 3)), count_fitting((1024, 1), (4096, -1))
     (3, 0)
     """
+    if len(need) == 2 and need[0] and need[1]:
+        count, other = room[0] // need[0], room[1] // need[1]
+        if other < count:
+            count = other
+        return count if count > 0 else 0
     parts = (have // size for size, have in zip(need, room, strict=True) if size)
     return max(0, min(parts, default=0))
 

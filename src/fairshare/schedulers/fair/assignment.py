@@ -44,11 +44,11 @@ class Heartbeat:
         "_aside",
         "_counting",
         "_ended_early",
-        "_free",
         "_left",
         "_only_size",
         "_patiences",
         "_root",
+        "_used",
         "_waiting",
         "node",
         "state",
@@ -62,10 +62,10 @@ class Heartbeat:
         self._aside: list[tuple[Order[Any], FairQueue | FairAttempt, Entry]] = []
         self._waiting = False  # a child put aside waits for locality
         self._ended_early: list[tuple[FairAttempt, AskKey]] = []  # with further asks behind
-        self._free = subtract(state.total, state.used)
         self._patiences = Patiences(state, step.now_ms)
         self._counting = self._patiences.in_force
         self._root = state.root
+        self._used = self._root.used  # of the cluster, before this heartbeat
         self._only_size: Resource | None = None  # of all asks, in `_serve_everybody`
         self._left = 0  # how many more containers of that size fit
 
@@ -73,9 +73,9 @@ class Heartbeat:
         """Serve applications that room was preempted for, then the reservation, then all others."""
         if self.node.promised:
             self._serve_promises()
-        if not self._serve_reservation():
+        if self.node.reservation is None or not self._serve_reservation():
             self._serve_everybody()
-        if self._patiences.in_force:
+        if self._counting:
             self._patiences.record(self.step, self.state)
 
     # The three parts of a heartbeat.
@@ -120,7 +120,7 @@ class Heartbeat:
         if (
             key is None
             or not self._wanted_here(attempt, key)
-            or (attempt.charged and not master_fits(attempt, self._free))
+            or (attempt.charged and not self._master_fits(attempt))
         ):
             self.step.emit(ReservationDropped(node.name))
             return False
@@ -128,16 +128,19 @@ class Heartbeat:
             self._offer_key(attempt, key, fulfilling=True)
         return True
 
+    def _master_fits(self, attempt: FairAttempt) -> bool:
+        return master_fits(attempt, subtract(self.state.total, self._used))
+
     def _serve_everybody(self) -> None:
         """Assign one container, or as many as `assignmultiple` and its limits allow
         (Hadoop: FairScheduler.shouldContinueAssigning)."""
         node = self.node
         settings = self.state.settings
-        half = tuple(int(amount * 0.5) for amount in node.available)
         assigned = self.state.none
         count = 0
         multiple = settings.assign_multiple
-        dynamic = settings.dynamic_max_assign
+        dynamic = multiple and settings.dynamic_max_assign
+        half = tuple(int(amount * 0.5) for amount in node.available) if dynamic else assigned
         if not self._counting:
             only_size = self._root.only_size(self.state.reservable)
             if only_size is not None and any(only_size):
@@ -253,7 +256,7 @@ class Heartbeat:
         `fitting`: a size that is known to fit.
         """
         node = self.node
-        if attempt.needs_master and not master_fits(attempt, self._free):
+        if attempt.needs_master and not self._master_fits(attempt):
             return None
         if not self._counting:
             key = attempt.asks.wanting[0]
@@ -310,7 +313,7 @@ class Heartbeat:
         node = self.node
         rack = places.get(node.rack, _NO_ASK)
         here = places.get(node.host, _NO_ASK)
-        if self._patiences.in_force:
+        if self._counting:
             self._waiting = True
         if rack.count and here.count:
             return True, self._attempt(attempt, key, here, Locality.NODE_LOCAL, fulfilling)

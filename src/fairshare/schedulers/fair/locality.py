@@ -32,18 +32,18 @@ class Patiences:
 
     def __init__(self, state: FairState, now_ms: int) -> None:
         settings = state.settings
-        self._now_ms = now_ms
-        self._nodes = len(state.nodes)
         self._by_time = settings.continuous_scheduling
         if self._by_time:
             self._waits_ms = (settings.locality_delay_node_ms, settings.locality_delay_rack_ms)
             self.in_force = min(self._waits_ms) >= 0
         else:
-            self._thresholds = (
-                min(settings.locality_threshold_node, 1.0),
-                min(settings.locality_threshold_rack, 1.0),
-            )
-            self.in_force = min(self._thresholds) >= 0
+            node, rack = settings.locality_threshold_node, settings.locality_threshold_rack
+            self.in_force = node >= 0 and rack >= 0
+            if not self.in_force:
+                return  # nearly always, and then nothing else is read
+            self._thresholds = (min(node, 1.0), min(rack, 1.0))
+        self._now_ms = now_ms
+        self._nodes = len(state.nodes)
         self._changed: dict[tuple[int, tuple[int, int]], Patience] = {}
 
     def offered(self, attempt: FairAttempt, key: AskKey) -> Locality:
