@@ -270,13 +270,16 @@ class Lifecycle:
         container = event.container
         application = self.state.applications[container >> APPLICATION_SHIFT]
         attempt = application.attempt
+        of_master = container == attempt.master
+        if not of_master and not application.tasks.groups:
+            return  # its own master sees to it
         if application.finished_ms is not None:
             return
         if not attempt.active or attempt_of(container) != attempt.number:
             return
-        if container == attempt.master:
+        if of_master:
             self._master_completed(step, application, event)
-        elif application.tasks.groups:
+        else:
             self._task_completed(step, application, event)
 
     def _master_completed(

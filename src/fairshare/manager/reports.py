@@ -16,7 +16,7 @@ from fairshare.model.inputs import ContainerExited, ContainerStarted, ForgetAppl
 from fairshare.schedulers.protocol import State, Step
 
 
-def started(step: Step, state: State, given: ContainerStarted) -> None:
+def started(state: State, step: Step, given: ContainerStarted) -> None:
     """An engine reports that a container runs."""
     container = given.container
     application = state.applications.get(application_of(container))
@@ -26,7 +26,7 @@ def started(step: Step, state: State, given: ContainerStarted) -> None:
         step.emit(ContainerRunning(container, given.holds_room, given.gpus))
 
 
-def exited(step: Step, state: State, given: ContainerExited) -> None:
+def exited(state: State, step: Step, given: ContainerExited) -> None:
     """An engine reports that a container ended; if it was completed before, its room is freed."""
     container = given.container
     node = state.ending.get(container) if state.ending else None
@@ -49,7 +49,7 @@ def exited(step: Step, state: State, given: ContainerExited) -> None:
     )
 
 
-def forget(step: Step, state: State, given: ForgetApplications) -> None:
+def forget(state: State, step: Step, given: ForgetApplications) -> None:
     """Forget applications that are over. An application for which a node still keeps preempted
     room stays until a later call."""
     promised = {number for node in state.nodes.values() for number in node.promised}

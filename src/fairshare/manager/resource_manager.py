@@ -112,8 +112,8 @@ class ResourceManager:
         }
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
-            ContainerExited: self._container_exited,
-            ContainerStarted: self._container_started,
+            ContainerExited: partial(reports.exited, self._state),
+            ContainerStarted: partial(reports.started, self._state),
             LoadConfiguration: self._load_configuration,
             ReloadRefused: self._reload_refused,
             NodeJoined: self._node_joined,
@@ -144,7 +144,7 @@ class ResourceManager:
             KillApplication: self._kill,
             MoveApplication: self._move,
             SetPriority: self._set_priority,
-            ForgetApplications: self._forget,
+            ForgetApplications: partial(reports.forget, self._state),
             ChangeLifetime: self._change_lifetime,
             LifetimeOver: self._lifetime_over,
             HoldApplication: self._defer,
@@ -183,7 +183,9 @@ class ResourceManager:
             if self._settle is not None:
                 self._settle(step)
             if events:
-                self._follow_all(step)
+                followed = self._follow(step, 0)
+                if self._lives.lost_masters or self._starts.awaited:
+                    self._follow_more(step, followed)
             if (
                 following is None
                 or state.applications
@@ -197,10 +199,10 @@ class ResourceManager:
             raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
         return tuple(events)
 
-    def _follow_all(self, step: Step) -> None:
-        """Handle the consequences of all events of the step, and of those that follow."""
+    def _follow_more(self, step: Step, followed: int) -> None:
+        """Restart lost masters, resume applications that waited for others, and handle the
+        consequences, after those of the first `followed` events."""
         lives, starts = self._lives, self._starts
-        followed = self._follow(step, 0)
         while lives.lost_masters or starts.awaited:
             lives.restart(step)
             starts.resume(step)
@@ -209,15 +211,13 @@ class ResourceManager:
     def _follow(self, step: Step, followed: int) -> int:
         """Handle the consequences of the events after the first `followed`; returns the number of
         all events."""
-        events = step.events
+        events, consequences = step.events, self._consequences
         for event in islice(events, followed, None):  # grows while consequences are added
             if type(event) is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:
                     self._lives.follow_allocated(step, event)
-                continue
-            follow = self._consequences.get(type(event))
-            if follow is not None:
-                follow(step, event)
+            elif type(event) in consequences:
+                consequences[type(event)](step, event)
         return len(events)
 
     # Nodes and configuration.
@@ -449,14 +449,3 @@ class ResourceManager:
         application = self._state.applications.get(given.application)
         if application is not None and application.attempt.active:
             self._lives.gang_due(step, application, given.group)
-
-    def _forget(self, step: Step, given: ForgetApplications) -> None:
-        reports.forget(step, self._state, given)
-
-    # Containers, as engines report them.
-
-    def _container_started(self, step: Step, given: ContainerStarted) -> None:
-        reports.started(step, self._state, given)
-
-    def _container_exited(self, step: Step, given: ContainerExited) -> None:
-        reports.exited(step, self._state, given)
