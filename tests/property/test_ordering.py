@@ -26,7 +26,7 @@ def pair(sibling: Sibling) -> Entry:
     return (float(sibling.value), sibling.rank)
 
 
-kinds = st.sampled_from(["move", "leave", "forget", "append", "renumber"])
+kinds = st.sampled_from(["move", "change", "leave", "forget", "append", "renumber"])
 changes = st.lists(st.tuples(kinds, st.integers(0, 30), st.integers(-5, 5)), max_size=200)
 
 
@@ -47,6 +47,10 @@ def test_the_first_of_the_order_is_the_first_of_a_sort(
             if what == "move":
                 sibling.value = value
                 order.moved(sibling)
+            elif what == "change":
+                sibling.value = value
+                if sibling.entry is not None:
+                    order.changed(sibling)
             elif what == "leave":
                 order.leave(sibling)
             elif what == "forget":

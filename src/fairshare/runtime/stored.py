@@ -174,7 +174,7 @@ add("mapping-fallback", MappingFallback)
 add("mapping-rule", MappingRule)
 add("matcher", Matcher)
 add("rule-settings", RuleSettings)
-add("order", Order, derived=("key",))
+add("order", Order, derived=("key",), changes=Changes(added={"stale": {}}))
 
 
 def _add_family(family: AnyFamily) -> None:

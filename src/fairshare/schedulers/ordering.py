@@ -2,9 +2,12 @@
 
 The top of the heap is the first sibling. When a sibling's key changes, its new entry is pushed and
 the old one stays in the heap until it reaches the top, where it is dropped: a change costs O(log n)
-of the number of siblings, and the whole list is never sorted. An entry is an integer, `key <<
-RANK_BITS | rank`, or a tuple that ends in the rank. The rank breaks ties (by start, by name) and is
-the sibling's index in `members`. (Measured alternatives: docs/decisions/0005.)
+of the number of siblings, and the whole list is never sorted. `moved` does so at once; `changed`
+leaves it to the next `first`, so that a key that changes often between two is computed once.
+
+An entry is an integer, `key << RANK_BITS | rank`, or a tuple that ends in the rank. The rank breaks
+ties (by start, by name) and is the sibling's index in `members`. (Measured alternatives:
+docs/decisions/0005.)
 """
 
 from collections.abc import Callable, Sequence
@@ -37,13 +40,17 @@ SiblingType = TypeVar("SiblingType", bound=Ranked)
 
 
 class Order(Generic[SiblingType]):
-    """Siblings by a policy's key. `key(sibling)` returns the entry, which must end in its rank."""
+    """Siblings by a policy's key. `key(sibling)` returns the entry, which must end in its rank.
 
-    __slots__ = ("heap", "key", "members", "source", "whole_numbers")
+    The entries of those in `stale` may be older than their keys.
+    """
+
+    __slots__ = ("heap", "key", "members", "source", "stale", "whole_numbers")
 
     def __init__(self, key: Callable[[SiblingType], Entry], whole_numbers: bool) -> None:
         self.heap: list[Any] = []  # entries, all of one form
         self.members: list[SiblingType | None] = []  # by rank
+        self.stale: dict[SiblingType, None] = {}
         self.key = key
         self.whole_numbers = whole_numbers
         self.source: tuple[Source, Resource] | None = None
@@ -76,6 +83,8 @@ class Order(Generic[SiblingType]):
 
     def first(self) -> SiblingType | None:
         """The sibling that is served next; None when the order is empty."""
+        if self.stale:
+            self._move_stale()
         heap = self.heap
         members = self.members
         whole_numbers = self.whole_numbers
@@ -103,6 +112,28 @@ class Order(Generic[SiblingType]):
             if len(heap) > 2 * len(self.members) + 64:
                 self._rebuild()
 
+    def changed(self, sibling: SiblingType) -> None:
+        """The key of a sibling in the order has changed: it moves before the next `first`."""
+        self.stale[sibling] = None
+
+    def _move_stale(self) -> None:
+        """As `moved` for all, and written out: most containers come by here twice."""
+        heap, key = self.heap, self.key
+        for sibling in self.stale:
+            old = sibling.entry
+            if old is None:  # it has left
+                continue
+            entry = key(sibling)
+            if entry != old:
+                sibling.entry = entry
+                if heap and heap[0] == old:
+                    heapreplace(heap, entry)
+                else:
+                    heappush(heap, entry)
+        self.stale.clear()
+        if len(heap) > 2 * len(self.members) + 64:
+            self._rebuild()
+
     def leave(self, sibling: SiblingType) -> None:
         """Take a sibling out of the order."""
         sibling.entry = None
@@ -115,6 +146,7 @@ class Order(Generic[SiblingType]):
     def forget(self, sibling: SiblingType) -> None:
         """Remove a sibling permanently; its rank stays empty until the siblings are renumbered."""
         sibling.entry = None
+        self.stale.pop(sibling, None)
         if sibling.rank < len(self.members) and self.members[sibling.rank] is sibling:
             self.members[sibling.rank] = None
 
@@ -123,6 +155,7 @@ class Order(Generic[SiblingType]):
         for sibling in self.members:
             if sibling is not None and sibling.entry is not None:
                 sibling.entry = self.key(sibling)
+        self.stale.clear()
         self._rebuild()
 
     def _rebuild(self) -> None:

@@ -195,6 +195,8 @@ class Heartbeat:
                 if granted is not None:
                     return granted
                 self._put_aside(queue.order, child)
+            elif anybody and not child.bounded:
+                queue = child
             elif (
                 (child.bounded and not fits(child.used, child.max_share))
                 or not (anybody or child.might_take(available, self.state.reservable))

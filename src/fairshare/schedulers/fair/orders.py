@@ -52,6 +52,9 @@ def reconsider(attempt: FairAttempt) -> None:
     if not runnable or len(wanting) != len(attempt.counted_sizes):
         count_sizes(attempt)
     if wanting and runnable and attempt.demand != attempt.used:
+        if attempt.entry is not None:
+            leaf.order.changed(attempt)
+            return
         leaf.order.moved(attempt)
         if not attempt.asking:
             attempt.asking = True
@@ -79,7 +82,7 @@ def move_all(path: Iterable[FairQueue]) -> None:
     """Move queues whose use has changed to their new positions."""
     for queue in path:
         if queue.parent is not None and queue.entry is not None:
-            queue.parent.order.moved(queue)
+            queue.parent.order.changed(queue)
 
 
 def count_sizes(attempt: FairAttempt) -> None:

@@ -1,6 +1,7 @@
 """Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
@@ -75,14 +76,16 @@ class FairLimits:
         leaf = attempt.leaf
         if attempt.entry is None:
             return 0, ()
+        entry_of = leaf.order.key
         siblings = (a for a in leaf.order.members if a is not None and a.entry is not None)
-        before = standing_before(((a.id, a.entry) for a in siblings), attempt.entry)
+        before = standing_before(((a.id, entry_of(a)) for a in siblings), entry_of(attempt))
         queues = 0
         for queue in leaf.path:
             if queue.parent is not None and queue.entry is not None:
-                order = queue.parent.order.members
-                entries = (q.entry for q in order if q is not None and q.entry is not None)
-                queues += sum(1 for entry in entries if entry < queue.entry)
+                entry_of, members = queue.parent.order.key, queue.parent.order.members
+                entries = (entry_of(q) for q in members if q is not None and q.entry is not None)
+                mine: Any = entry_of(queue)
+                queues += sum(1 for entry in entries if entry < mine)
         return len(before) + queues, tuple(before[:FEW])
 
     def preempting(self) -> Sequence[int]:

@@ -70,7 +70,7 @@ def _update_demand(state: FairCluster) -> None:
                 _insert_by_depth(stale, parent)
         queue.demand = demand
         if queue.entry is not None and parent is not None:
-            parent.order.moved(queue)
+            parent.order.changed(queue)
 
 
 def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:

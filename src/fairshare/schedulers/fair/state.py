@@ -158,7 +158,7 @@ class FairState(FairCluster):
         attempt.leaf.master_used = add(attempt.leaf.master_used, resource)
 
     def _use(self, attempt: FairAttempt, node: Node, resource: Resource) -> None:
-        """As in the base class; updates the orders on the path at once."""
+        """As in the base class; the orders on the path follow."""
         leaf = attempt.leaf
         if len(resource) != 2:
             ClusterState._use(self, attempt, node, resource)
@@ -173,9 +173,8 @@ class FairState(FairCluster):
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
-            parent = queue.parent
-            if parent is not None and queue.entry is not None:
-                parent.order.moved(queue)
+            if queue.entry is not None and queue.parent is not None:
+                queue.parent.order.stale[queue] = None  # `changed`, written out
 
     def _leaving(self, attempt: FairAttempt, node: Node, event: ContainerCompleted) -> None:
         self.tables.will_shrink(attempt, node)
