@@ -118,6 +118,11 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         """The partition of a node. Nodes of different partitions are never interchangeable."""
         return ""
 
+    def keeps_reservation(self, node: Node) -> bool:
+        """Whether the beat of a reserved node would certainly keep its reservation and change
+        nothing. False is not certain, and the default."""
+        return False
+
     @property
     def lends(self) -> bool:
         """Whether a non-exclusive partition also serves asks for the default partition, after

@@ -8,7 +8,8 @@ round changes nothing. Most beats that would change nothing are left out:
 * no wanted size fits on the node. When its room has just changed it beats nevertheless: the rest of
 its room may be reserved. Reserving any other node before would be useless;
 * a node is reserved, and neither has its room changed nor is the reservation done with. It is asked
-  within an interval after anything happened, since limits may have made the reservation invalid;
+  within an interval after anything happened, since limits may have made the reservation invalid.
+  Where no limit is in play, that beat is only counted;
 * a node with the same room has just been asked in vain. While containers are only granted, room
   shrinks and usage grows, so this stays true until the end of the rounds.
 
@@ -76,6 +77,7 @@ class HeartbeatRounds:
     """Created from a state, and kept in step with it by `note`, which must see all events."""
 
     def __init__(self, state: State, interval_ms: int) -> None:
+        self._state = state
         self._interval_ms = interval_ms
         self._candidates = Candidates(state)
         self._effects = self._effects_of_kinds()
@@ -258,6 +260,10 @@ class HeartbeatRounds:
             number, group, chained = heappop(heap)
             proof = number if group is None else group
             if proof in self._fruitless:
+                continue
+            reserved = rooms.reserved.get(number)
+            if reserved is not None and self._state.keeps_reservation(reserved):
+                yield  # as after a beat in vain: recorded histories count all of them
                 continue
             other, grants = self._look_at(beat(rooms.names[number]))
             if not other and not grants:

@@ -281,6 +281,43 @@ def test_no_node_would_take_anything_more_after_settling(make_bench, seed):
         check(bench.state)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_reserved_node_that_is_not_asked_would_have_done_nothing(make_bench, seed):
+    chance = random.Random(seed)
+    settings = FairSettings(
+        maximum_allocation=(4096, 4),
+        reservable_nodes=chance.choice([0.05, 1.0]),
+        locality_threshold_node=chance.choice([-1.0, 0.5]),
+        preemption=chance.random() < 0.5,
+        allocations=SETTINGS.allocations,
+    )
+    bench = make_bench(settings)
+    bench.join("n0", "n1", "n2", "n3")
+    state, kept = bench.state, 0
+    for step in range(100):
+        bench.runtime.turn(step * 100, [random_input(chance, bench) for _ in range(3)])
+        for name, node in list(state.nodes.items()):
+            if state.keeps_reservation(node):
+                kept += 1
+                ((_, events),) = bench.runtime.feed(step * 100, [NodeBeat(name)])
+                assert events == (), f"step {step}, {name}"
+    assert kept > 5
+
+
+def test_a_reserved_node_without_room_is_counted_among_the_beats_and_not_asked(
+    make_bench, submit, monkeypatch
+):
+    bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.02)
+    bench.runtime.turn(10_000, ends)
+    reserved = [node for node in bench.state.nodes.values() if node.reservation]
+    assert len(reserved) == 20
+    asked = inputs_handled(bench, monkeypatch)
+    counted = []
+    bench.runtime.turn(20_000, [submit(1, memory_mb=4096)], lambda: bool(counted.append(None)))
+    assert nodes_asked(asked) == []
+    assert len(counted) >= len(reserved)
+
+
 @pytest.mark.parametrize(("dominant", "containers"), [(False, 4), (True, 2)])
 def test_nodes_without_free_vcores_are_asked_where_memory_alone_counts(
     submit, dominant, containers

@@ -216,13 +216,20 @@ class Heartbeat:
         if least is None or fits(least, available):
             return True
         most = self._most_reservations(len(self.state.nodes))
-        return any(
-            attempt is not None
-            and attempt.entry is not None
-            and (len(attempt.reservations) < most or _names_places(attempt))
-            and (self._below_share(attempt) or any(attempt.min_starvation))
-            for attempt in leaf.order.members
-        )
+        left = leaf.asking
+        for attempt in reversed(leaf.order.members):  # those that still ask are the youngest
+            if attempt is None or not attempt.asking:
+                continue
+            if (
+                attempt.entry is not None
+                and (len(attempt.reservations) < most or _names_places(attempt))
+                and (self._below_share(attempt) or any(attempt.min_starvation))
+            ):
+                return True
+            left -= 1
+            if not left:
+                break
+        return False
 
     def _put_aside(self, order: Order[Any], sibling: FairQueue | FairAttempt) -> None:
         assert sibling.entry is not None

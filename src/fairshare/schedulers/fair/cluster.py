@@ -2,8 +2,9 @@
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, ContainerId
+from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT
-from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.model.resources import Resource, ResourceTypes, fits
 from fairshare.model.state import ClusterState
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.queues import FairQueue
@@ -43,6 +44,23 @@ class FairCluster(ClusterState[FairQueue, FairAttempt]):
     def new_attempt(self, application: Application, number: int) -> FairAttempt:
         """An attempt in the leaf of its application."""
         return FairAttempt(application, number, self.queues[application.queue])
+
+    def keeps_reservation(self, node: Node) -> bool:
+        """Whether a reservation, with neither a limit nor a place in play, waits for room
+        (`Heartbeat._serve_reservation`)."""
+        reservation = node.reservation
+        if reservation is None or node.promised or node.name in self.drains:
+            return False
+        if fits(reservation.resource, node.available):
+            return False
+        attempt = self.attempts.get(reservation.application)
+        if attempt is None or attempt.charged or attempt.leaf.bounded:
+            return False
+        key = attempt.asks.keys.get((reservation.priority, reservation.request))
+        if key is None or key.places:
+            return False
+        ask = key.anywhere
+        return ask is not None and ask.relax and fits(ask.resource, node.total)
 
     def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
         """A queue and its ancestors."""
