@@ -6,6 +6,7 @@ Kept in step with the state by updating the nodes and applications that events n
 
 from collections.abc import Iterator
 
+from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import subtract
 from fairshare.runtime.node_groups import Group, NodeGroups
@@ -28,6 +29,7 @@ class Candidates:
         self._useful: dict[Group, None] = {}
         self._useful_version = -1
         self._reserved_due: dict[int, None] = {}
+        self._reserves_for: dict[ApplicationId, tuple[tuple[int, int], ...]] = {}
         self.touched: dict[str, None] = {}
         self.wishes = PendingSizes(state)
         self.rooms = NodeGroups(state)
@@ -96,13 +98,31 @@ class Candidates:
         for number in self.stale_applications:
             self.wishes.refresh(number)
             application = self._state.applications.get(number)
-            if application is None or not application.attempt.reservations:
-                continue
-            for name, reservation in application.attempt.reservations.items():
-                key = application.attempt.asks.keys.get((reservation.priority, reservation.request))
-                if key is None or not key.pending:
-                    self._reserved_due[self.rooms.numbers[name]] = None
+            if application is not None and application.attempt.reservations:
+                self._refresh_reservations(application)
+            elif self._reserves_for:
+                self._reserves_for.pop(number, None)
         self.stale_applications.clear()
+
+    def _refresh_reservations(self, application: Application) -> None:
+        """Let the nodes be asked whose reservation is done with. Nodes are reserved for pending
+        keys alone, so that there is none as long as the same keys are pending."""
+        asks = application.attempt.asks
+        pending = tuple([key.order for key in asks.wanting])
+        if self._reserves_for.get(application.id) == pending:
+            return
+        done = [
+            name
+            for name, reservation in application.attempt.reservations.items()
+            if (key := asks.keys.get((reservation.priority, reservation.request))) is None
+            or not key.pending
+        ]
+        for name in done:
+            self._reserved_due[self.rooms.numbers[name]] = None
+        if done:
+            self._reserves_for.pop(application.id, None)
+        else:
+            self._reserves_for[application.id] = pending
 
     def reconsider_reservations(self) -> None:
         """Let all reserved nodes be asked: their reservations may have become invalid."""
