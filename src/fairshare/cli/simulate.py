@@ -67,6 +67,7 @@ class Given(msgspec.Struct):
     limit: int | None
     span: int | None
     gang: bool
+    divide: bool
     closed_loop: bool
     nodes: int | None
     cluster_from: str | None
@@ -113,6 +114,12 @@ class Given(msgspec.Struct):
 @click.option("--limit", type=Whole(1), help="Only the first N jobs of a trace.")
 @click.option("--span", type=DURATION, metavar="TIME", help="Only the first TIME of a trace: 1d.")
 @click.option("--gang", is_flag=True, help="Start the tasks of a parallel job together.")
+@click.option(
+    "--divide",
+    is_flag=True,
+    help="Divide the tasks of a trace that are larger than the configuration's maximum allocation,"
+    " instead of simulating a maximum as large as they are.",
+)
 @click.option(
     "--closed-loop",
     is_flag=True,
@@ -239,6 +246,9 @@ def _setup(given: Given, configuration: Configuration) -> Setup:
     """Read what is simulated; refuse options that have no effect on it."""
     read = _read(given, configuration)
     offered = _nodes(configuration, read, given)
+    if read.maximum is not None:
+        settings = msgspec.structs.replace(configuration.settings, maximum_allocation=read.maximum)
+        configuration = msgspec.structs.replace(configuration, settings=settings)
     configuration = with_reservations(configuration, len(offered))
     setup = Setup(configuration, read, offered, given.until, given.faults)
     if given.seeds is not None:
@@ -259,7 +269,13 @@ def _read(given: Given, configuration: Configuration) -> Workload:
         refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
         replaced = _replaced(given, configuration)
         options = TraceOptions(
-            given.mapping, given.limit, given.span, given.gang, given.closed_loop, replaced
+            given.mapping,
+            given.limit,
+            given.span,
+            given.gang,
+            given.closed_loop,
+            replaced,
+            given.divide,
         )
         parts = (configuration.scheduler, configuration.types, configuration.settings)
         return read_trace(given.trace, *parts, options)

@@ -20,13 +20,14 @@ from fairshare.simulate.traces.queue_choice import QueueChoice, read_mapping
 from fairshare.simulate.traces.registry import is_trace, open_trace
 from fairshare.simulate.workload import Workload
 
-OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop")
+OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop", "divide")
 OF_WORKLOADS = ("queue_from", "processors_per_task", "memory_per_processor_mb")
 _FLAGS = {"mapping": "--map", "page": "--html", "last_ms": "--last"}
 
 
 class TraceOptions(msgspec.Struct, frozen=True):
-    """The options for traces; `nodes` replace those of the trace."""
+    """The options for traces; `nodes` replace those of the trace. Without `divide` the settings
+    must get the maximum allocation of the workload."""
 
     mapping: Path | None = None
     limit: int | None = None
@@ -34,6 +35,7 @@ class TraceOptions(msgspec.Struct, frozen=True):
     gang: bool = False
     closed_loop: bool = False
     nodes: tuple[NodeJoined, ...] = ()
+    divide: bool = True
 
 
 def is_workload(path: Path) -> bool:
@@ -71,5 +73,7 @@ def read_trace(
         options.gang,
         options.closed_loop,
         options.nodes,
+        options.divide,
+        family_of(scheduler).rounding(settings),
     )
     return fitted(trace, fitting, choice)

@@ -197,6 +197,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
         assert isinstance(settings, self.settings_type), f"not settings of {self.name}"
         return settings  # type: ignore[return-value]
 
+    def rounding(self, settings: Any) -> Resource:
+        """The amounts to whose multiples containers are rounded up. By default the minimum."""
+        least: Resource = settings.minimum_allocation
+        return least
+
     # Reading a directory.
 
     def claim(self, site: Site, directory: Path) -> Claim | None:

@@ -102,12 +102,14 @@ class Session(msgspec.Struct, frozen=True):
 class Workload(msgspec.Struct, frozen=True):
     """Nodes, and applications: `arrivals`, the earliest first, and those of `sessions`, whose
     instants depend on the simulation. `notes` say what a reader left out or assumed; `nodes` is
-    empty if the file has none."""
+    empty if the file has none. `maximum` is the maximum allocation without which it would have been
+    made with smaller tasks; None: that of the configuration."""
 
     nodes: tuple[NodeJoined, ...]
     arrivals: tuple[Arrival, ...]
     notes: tuple[str, ...] = ()
     sessions: tuple[Session, ...] = ()
+    maximum: Resource | None = None
 
     @property
     def later(self) -> int:

@@ -45,6 +45,23 @@ def test_a_trace_runs_under_a_configuration_that_does_not_know_it(simulate):
     )
 
 
+def test_tasks_are_whole_or_divided(simulate):
+    """The nodes have 8 processors and 8 GB, the configuration's largest container has 1 GB."""
+    report = json.loads(simulate("--json").stdout)
+    assert [one["containers"] for one in report["applications"]] == [1] * 8 + [2, 2]
+    assert any("is memory-mb=8192, vcores=8, not" in note for note in report["notes"])
+    divided = json.loads(simulate("--json", "--divide").stdout)
+    assert [one["containers"] for one in divided["applications"]] == list(range(1, 11))
+    assert not any("maximum allocation" in note for note in divided["notes"])
+
+
+@pytest.mark.parametrize("scheduler", ["capacity", "fifo"])
+def test_tasks_are_whole_under_other_schedulers_too(simulate, scheduler):
+    report = json.loads(simulate("--json", "--scheduler", scheduler).stdout)
+    assert report["applications_by_state"]["FINISHED"] == 10
+    assert [one["containers"] for one in report["applications"]] == [1] * 8 + [2, 2]
+
+
 def test_the_first_jobs_of_a_trace_can_be_taken(simulate):
     for option in (("--limit", 3), ("--span", "2m")):
         assert len(json.loads(simulate("--json", *option).stdout)["applications"]) == 3
@@ -105,6 +122,8 @@ def test_options_of_traces_are_refused_with_a_workload(simulate):
     result = simulate("--gang", trace=ROOT / "examples" / "workloads" / "three-teams.yaml")
     assert result.exit_code == 2
     assert "--gang cannot be given here" in result.output
+    result = simulate("--divide", trace=ROOT / "examples" / "workloads" / "three-teams.yaml")
+    assert "--divide cannot be given here" in result.output
 
 
 def test_neither_a_trace_nor_a_workload_is_a_usage_error():

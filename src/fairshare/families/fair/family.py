@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -93,6 +93,10 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
         assert isinstance(scheduler, FairScheduler)
         return views.volatile_fields(scheduler.state)
+
+    def rounding(self, settings: Any) -> Resource:
+        """The increment allocation."""
+        return self.checked(settings).increment_allocation
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """An allocation file, or a property that names one."""

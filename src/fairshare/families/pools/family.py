@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -90,6 +90,10 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         from fairshare.schedulers.pools.scheduler import PoolsScheduler
 
         return PoolsScheduler(types)
+
+    def rounding(self, settings: Any) -> Resource:
+        """Nothing is rounded."""
+        return self.checked(settings).types.none
 
     def claim(self, site: Site, directory: Path) -> Claim | None:
         """Properties of its own."""

@@ -1,11 +1,12 @@
 """Owns how a trace becomes the workload of a cluster with a configuration that was not made for it.
 
 Jobs become applications. What the configuration cannot express is changed in the smallest way, and
-said: unknown resource types are left out, tasks larger than a container may be are divided, and a
-trace without nodes gets as many as its work keeps busy.
+said: unknown resource types are left out, tasks larger than a container may be are allowed or
+divided, and a trace without nodes gets as many as its work keeps busy.
 """
 
 import itertools
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from fairshare.model.inputs import NodeJoined, SubmitApplication
-from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes, fits
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.traces.closed_loops import closed_loops
 from fairshare.simulate.traces.queue_choice import QueueChoice
@@ -31,6 +32,8 @@ MOST_NODES = 100_000
 class Fitting(msgspec.Struct, frozen=True):
     """What a trace is fitted to. `maximum` is the largest container that the configuration grants.
 
+    With `divide` tasks above it are divided; without, they stay whole up to the largest node, and
+    the nodes of the trace are as large as containers rounded up to multiples of `step` need them.
     `limit` takes only the first jobs, `span_ms` those that arrive within a time. With `gang` the
     tasks of a group that ran in parallel start together, with `closed_loop` users wait for their
     jobs (`closed_loops.py`). `nodes` replace those of the trace.
@@ -43,18 +46,22 @@ class Fitting(msgspec.Struct, frozen=True):
     gang: bool = False
     closed_loop: bool = False
     nodes: tuple[NodeJoined, ...] = ()
+    divide: bool = True
+    step: Resource = ()
 
 
 class _Fitter:
     def __init__(self, fitting: Fitting, nodes: Sequence[TraceNodes]) -> None:
         self.fitting = fitting
+        self.largest = fitting.maximum
         self.notes: Counter[str] = Counter()
         self.left_out: set[str] = set()
         self.gangs = 0
         self._groups: dict[tuple[object, ...], TaskGroup] = {}
-        totals = [one.total for one in fitting.nodes] or [self.vector(one.amounts) for one in nodes]
-        largest = [max(column) for column in zip(*totals, strict=True)] if totals else ()
-        limits = [fitting.maximum, tuple(largest)] if largest else [fitting.maximum]
+        totals = [one.total for one in fitting.nodes] or [self.total_of(one) for one in nodes]
+        largest = tuple(max(column) for column in zip(*totals, strict=True))
+        limits = [fitting.maximum] if fitting.divide or not largest else []
+        limits += [largest] if largest else []
         self._most = tuple(min(column) for column in zip(*limits, strict=True))
 
     def vector(self, amounts: dict[str, int]) -> Resource:
@@ -66,6 +73,19 @@ class _Fitter:
             elif amount:
                 self.left_out.add(name)
         return self.fitting.types.vector(known)
+
+    def total_of(self, node: TraceNodes) -> Resource:
+        """The size of a node of the trace.
+
+        With a step of 256 MB one of 1000 MB has 1024 MB: a container for all of it gets so much.
+        """
+        total = self.vector(node.amounts)
+        return total if self.fitting.divide else self._rounded(total)
+
+    def _rounded(self, amounts: Resource) -> Resource:
+        step = self.fitting.step or amounts
+        pairs = zip(amounts, step, strict=True)
+        return tuple(-(-amount // each) * each if each else amount for amount, each in pairs)
 
     def arrival(self, job: TraceJob, queue: str) -> Arrival:
         groups = [self._group(group) for group in job.groups]
@@ -80,6 +100,10 @@ class _Fitter:
         cut = tuple(min(pair) for pair in zip(resource, self._most, strict=True))
         if cut != resource:
             self.notes["cut to the largest container"] += group.count * parts
+        if not fits(cut, self.fitting.maximum):
+            self.notes["above the maximum"] += group.count * parts
+            pairs = zip(self.largest, self._rounded(cut), strict=True)
+            self.largest = tuple(max(pair) for pair in pairs)
         count, durations = group.count * parts, group.durations_ms
         if parts > 1:
             self.notes["divided"] += group.count
@@ -112,12 +136,18 @@ class _Fitter:
                 f"The configuration does not know {names}, which is left out: name it in"
                 " yarn.resource-types of resource-types.xml to simulate it."
             )
-        largest = self.fitting.types.mapping(self._most)
-        words = ", ".join(f"{name}={amount}" for name, amount in largest.items())
-        if self.notes["divided"]:
+        words = self._in_words(self._most)
+        if self.notes["above the maximum"]:
+            count = self.notes["above the maximum"]
             yield (
-                f"Tasks larger than a container may be ({words}), which are divided:"
-                f" {self.notes['divided']:,}."
+                f"The maximum allocation is {self._in_words(self.largest)}, not"
+                f" {self._in_words(self.fitting.maximum)}, for {counted(count, 'larger task')}"
+                " (--divide: tasks are divided instead)."
+            )
+        if self.notes["divided"]:
+            kind = "a container may be" if self.fitting.divide else "every node"
+            yield (
+                f"Tasks larger than {kind} ({words}), which are divided: {self.notes['divided']:,}."
             )
         if self.notes["cut to the largest container"]:
             yield (
@@ -129,6 +159,10 @@ class _Fitter:
                 "start as a whole" if self.fitting.gang else "start one by one (--gang: as a whole)"
             )
             yield f"The tasks of {counted(self.gangs, 'parallel group')} {how}."
+
+    def _in_words(self, amounts: Resource) -> str:
+        named = self.fitting.types.mapping(amounts)
+        return ", ".join(f"{name}={amount}" for name, amount in named.items())
 
 
 def fitted(trace: Trace, fitting: Fitting, queues: QueueChoice) -> Workload:
@@ -150,7 +184,8 @@ def fitted(trace: Trace, fitting: Fitting, queues: QueueChoice) -> Workload:
         arrivals, sessions, looped = _arriving(taken, fitting)
         nodes, made = _nodes(cluster, fitter), _said_of(cluster)
     notes = (trace.title + ".", *trace.notes, made, *fitter.said(), queues.note, looped)
-    return Workload(nodes, arrivals, tuple(note for note in notes if note), sessions)
+    maximum = None if fitting.divide else fitter.largest
+    return Workload(nodes, arrivals, tuple(note for note in notes if note), sessions, maximum)
 
 
 def _arriving(
@@ -166,7 +201,7 @@ def _arriving(
 def _nodes(nodes: Sequence[TraceNodes], fitter: _Fitter) -> tuple[NodeJoined, ...]:
     found = []
     for one in nodes:
-        total = fitter.vector(one.amounts)
+        total = fitter.total_of(one)
         rack = one.rack or "/default-rack"
         for number in range(one.count):
             name = one.name if one.count == 1 else f"{one.name}-{number + 1}"
@@ -178,17 +213,18 @@ def _cluster_for(jobs: Sequence[TraceJob]) -> tuple[TraceNodes, ...]:
     """Nodes that the work of the jobs keeps BUSY between the first arrival and the last one.
 
     100 tasks of 1 vcore and 1 h that arrive within 5 h need 20 vcores on average, so that there
-    are 28.6 in all, which are 2 nodes of 16.
+    are 28.6 in all, which are 2 nodes of 16. A task of 9 vcores, beside which no other one of its
+    kind fits, counts as 16.
     """
-    work: Counter[str] = Counter()
+    work_ms: Counter[frozenset[tuple[str, int]]] = Counter()
     largest: Counter[str] = Counter()
     longest_ms = 1
     for group in (group for job in jobs for group in job.groups):
         durations = group.durations_ms
         total_ms = sum(durations) if isinstance(durations, tuple) else durations * group.count
         longest_ms = max(longest_ms, max(durations) if isinstance(durations, tuple) else durations)
+        work_ms[frozenset(group.amounts.items())] += total_ms
         for name, amount in group.amounts.items():
-            work[name] += amount * total_ms
             largest[name] = max(largest[name], amount)
     span_ms = max(longest_ms, jobs[-1].at_ms if jobs else 0)
     amounts = {
@@ -196,7 +232,11 @@ def _cluster_for(jobs: Sequence[TraceJob]) -> tuple[TraceNodes, ...]:
         for name, least in NODE.items()
         if name != GPU or largest[GPU]
     }
-    count = max(-(-work[name] // round(span_ms * BUSY * each)) for name, each in amounts.items())
+    busy_ms = 0.0  # of whole nodes
+    for kind, total_ms in work_ms.items():
+        fit = [amounts[name] // amount for name, amount in kind if amount and name in amounts]
+        busy_ms += total_ms / min(fit, default=1)
+    count = math.ceil(busy_ms / (span_ms * BUSY))
     return (TraceNodes(min(MOST_NODES, max(1, count)), amounts),)
 
 

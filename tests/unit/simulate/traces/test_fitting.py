@@ -78,6 +78,49 @@ def test_a_task_larger_than_every_node_is_divided_too():
     assert tasks_of(fit(job(group(vcores=12)), maximum=(2**20, 100))) == [(2, (512, 6))]
 
 
+def whole(*jobs, **more):
+    return fit(*jobs, divide=False, **{"step": (1024, 1), **more})
+
+
+def test_tasks_that_are_not_divided_set_the_maximum():
+    workload = whole(job(group(count=3, memory_mb=6000, vcores=2)), job(group(vcores=6)))
+    assert tasks_of(workload) == [(3, (6000, 2)), (1, (1024, 6))]
+    assert workload.maximum == (6144, 6)
+    assert said(workload, "maximum allocation") == [
+        "The maximum allocation is memory-mb=6144, vcores=6, not memory-mb=4096, vcores=4, for 4"
+        " larger tasks (--divide: tasks are divided instead)."
+    ]
+
+
+def test_tasks_below_the_maximum_leave_it_as_it_is():
+    workload = whole(job(group(memory_mb=4096)))
+    assert workload.maximum == (4096, 4)
+    assert said(workload, "maximum allocation") == []
+    assert fit(job(group(memory_mb=4096))).maximum is None
+
+
+def test_a_task_larger_than_every_node_is_divided_even_then():
+    workload = whole(job(group(memory_mb=12_000, vcores=4)))
+    assert tasks_of(workload) == [(2, (6000, 2))]
+    assert said(workload, "Tasks larger than every node (memory-mb=8192, vcores=8)")
+
+
+def test_nodes_have_room_for_a_container_as_large_as_they_are():
+    odd = (TraceNodes(1, {MEMORY: 5000, VCORES: 8}),)
+    wanted = job(group(memory_mb=5000))
+    workload = whole(wanted, nodes=odd)
+    assert [node.total for node in workload.nodes] == [(5120, 8)]
+    assert workload.maximum == (5120, 4)
+    assert whole(wanted, nodes=odd, step=(0, 0)).nodes[0].total == (5000, 8)
+    assert fit(wanted, nodes=odd).nodes[0].total == (5000, 8)
+
+
+def test_tasks_of_a_trace_without_nodes_stay_whole_too():
+    workload = whole(job(group(memory_mb=100_000, durations_ms=3_600_000)), nodes=())
+    assert tasks_of(workload) == [(1, (100_000, 1))]
+    assert [node.total for node in workload.nodes] == [(100_352, 16)] * 2
+
+
 def test_gpus_are_left_out_where_the_configuration_has_none():
     workload = fit(job(group(amounts={GPU: 2})))
     assert tasks_of(workload) == [(1, (1024, 1))]
@@ -111,6 +154,12 @@ def test_a_trace_without_nodes_gets_those_that_its_work_keeps_busy():
     workload = fit(*jobs, last, nodes=())
     assert [node.total for node in workload.nodes] == [(65_536, 16)] * 2
     assert said(workload, "The trace names no nodes: it runs on 2 nodes")
+
+
+def test_a_task_of_more_than_half_a_node_counts_as_a_node():
+    jobs = [job(group(count=20, vcores=9, durations_ms=3_600_000)) for _ in range(5)]
+    last = job(group(durations_ms=0), at_ms=18_000_000)
+    assert len(fit(*jobs, last, nodes=()).nodes) == 29
 
 
 def test_nodes_of_the_command_line_replace_those_of_the_trace():
