@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId
-from fairshare.model.resources import subtract
+from fairshare.model.resources import fits
 from fairshare.runtime.node_groups import Group, NodeGroups
 from fairshare.runtime.pending_sizes import PendingSizes
 from fairshare.schedulers.protocol import State
@@ -195,13 +195,15 @@ class Candidates:
 
     def _apart(self) -> Iterator[int]:
         """What still fits and is not granted is held back by a limit, and stays due."""
+        by_memory = self._state.counts_memory_alone
         for number in tuple(self._reserved_due):
             node = self.rooms.reserved.get(number)
             if node is None or node.reservation is None:
                 del self._reserved_due[number]
                 continue
             yield number
-            if self._state.lacks(subtract(node.available, node.reservation.resource)):
+            resource, room = node.reservation.resource, node.available
+            if resource[0] > room[0] or not (by_memory or fits(resource, room)):
                 del self._reserved_due[number]
         for number, node in self.rooms.promised.items():
             if self.wishes.fit(node.available):
