@@ -119,3 +119,12 @@ def test_a_container_that_ends_for_its_size_counts_no_more_against_the_others(ma
     del machine.live[2]  # it has ended, and its end is not settled yet
     usage.look()
     assert list(machine.stopped) == [2]
+
+
+def test_no_container_is_ended_for_one_that_has_just_started(machine):
+    machine.add(1, 1)
+    machine.add(2, 4)
+    del machine.live[2]  # it was no running container yet when the look began
+    usage = machine.usage(application_mb=3)
+    usage.look()
+    assert machine.stopped == {}

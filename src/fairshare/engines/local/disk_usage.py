@@ -109,6 +109,8 @@ class DiskUsage:
             path = directory.path
             if path in self._condemned:  # it ends, and its directory goes: others must not suffer
                 continue
+            if path not in running and not directory.settled.exists():
+                continue  # it has just started: it could not be ended, so others would be
             found = None if path in running else self._ended.get(path)
             if found is None:
                 user = running[path].user if path in running else _user_of(directory)
