@@ -102,8 +102,8 @@ class Session(msgspec.Struct, frozen=True):
 class Workload(msgspec.Struct, frozen=True):
     """Nodes, and applications: `arrivals`, the earliest first, and those of `sessions`, whose
     instants depend on the simulation. `notes` say what a reader left out or assumed; `nodes` is
-    empty if the file has none. `maximum` is the maximum allocation without which it would have been
-    made with smaller tasks; None: that of the configuration."""
+    empty if the file has none. `maximum` is the maximum allocation that its tasks need; None:
+    that of the configuration."""
 
     nodes: tuple[NodeJoined, ...]
     arrivals: tuple[Arrival, ...]

@@ -1,7 +1,7 @@
 """Owns how a trace becomes the workload of a cluster with a configuration that was not made for it.
 
 Jobs become applications. What the configuration cannot express is changed in the smallest way, and
-said: unknown resource types are left out, tasks larger than a container may be are allowed or
+reported: unknown resource types are left out, tasks larger than a container may be are allowed or
 divided, and a trace without nodes gets as many as its work keeps busy.
 """
 
@@ -102,8 +102,8 @@ class _Fitter:
             self.notes["cut to the largest container"] += group.count * parts
         if not fits(cut, self.fitting.maximum):
             self.notes["above the maximum"] += group.count * parts
-            pairs = zip(self.largest, self._rounded(cut), strict=True)
-            self.largest = tuple(max(pair) for pair in pairs)
+            granted = map(min, self._rounded(cut), self._most)  # given nodes are not rounded
+            self.largest = tuple(map(max, self.largest, granted))
         count, durations = group.count * parts, group.durations_ms
         if parts > 1:
             self.notes["divided"] += group.count

@@ -43,8 +43,9 @@ TWO_NODES = (TraceNodes(2, {MEMORY: 8192, VCORES: 8}),)
 
 def fit(*jobs, nodes=TWO_NODES, maximum=(4096, 4), **more):
     types = more.pop("types", TYPES)
+    given = more.pop("given", ())
     trace = Trace("A trace", tuple(nodes), iter(jobs), ["A note."])
-    return fitted(trace, Fitting(types, maximum, **more), SameQueue())
+    return fitted(trace, Fitting(types, maximum, nodes=given, **more), SameQueue())
 
 
 def tasks_of(workload):
@@ -113,6 +114,13 @@ def test_nodes_have_room_for_a_container_as_large_as_they_are():
     assert workload.maximum == (5120, 4)
     assert whole(wanted, nodes=odd, step=(0, 0)).nodes[0].total == (5000, 8)
     assert fit(wanted, nodes=odd).nodes[0].total == (5000, 8)
+
+
+def test_the_maximum_is_no_larger_than_given_nodes():
+    given = (NodeJoined("n", (5000, 8)),)
+    workload = whole(job(group(memory_mb=5000)), given=given)
+    assert workload.nodes == given
+    assert workload.maximum == (5000, 4)
 
 
 def test_tasks_of_a_trace_without_nodes_stay_whole_too():
