@@ -171,7 +171,8 @@ def processes_of(state: Path) -> list[int]:
 
 
 def process_named(state: Path, name: str) -> int:
-    """The only process of a server with this name, when there is one."""
+    """The only process of a server with this name, when there is exactly one: a supervisor has the
+    name of its starter for a moment."""
 
     def name_of(pid: int) -> str:
         try:
@@ -179,12 +180,14 @@ def process_named(state: Path, name: str) -> int:
         except OSError:  # it has ended meanwhile
             return ""
 
-    def named() -> list[int]:
-        return [pid for pid in processes_of(state) if name_of(pid) == name]
+    found: list[int] = []
 
-    until(named)
-    (found,) = named()
-    return found
+    def only_one() -> bool:
+        found[:] = [pid for pid in processes_of(state) if name_of(pid) == name]
+        return len(found) == 1
+
+    until(only_one)
+    return found[0]
 
 
 def alive(pid: int) -> bool:

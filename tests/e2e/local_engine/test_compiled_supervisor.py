@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import compiled
+from fairshare.engines.local import compiled, zygote_client
 from fairshare.engines.local.launch import Launch
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import ContainerExited
@@ -111,3 +111,38 @@ def test_a_starter_ends_with_its_zygote(start, state):
     os.kill(process_named(state, "fs-zygote"), signal.SIGKILL)
     until(lambda: not alive(starter))
     assert not reports.of(ContainerExited, container_id(1, 1, 1))
+
+
+def test_a_starter_that_cannot_fork_leaves_a_container_to_python_and_keeps_no_lock(
+    start, monkeypatch
+):
+    main = "from fairshare.engines.local.zygote import main\n"
+    failing = """
+from fairshare.engines.local import compiled
+
+def fail(starter, path):
+    raise OSError(11, "try again")
+
+compiled.Starter.start = fail
+"""
+    program = zygote_client._PROGRAM
+    monkeypatch.setattr(zygote_client, "_PROGRAM", program.replace(main, failing + main))
+    local, reports = start()
+    local.launch(shell(1, "sleep 1000"))
+    reports.started(container_id(1, 1, 1))
+    local.close(stop_containers=False)
+    monkeypatch.setattr(zygote_client, "_PROGRAM", program)
+    monkeypatch.setattr(zygote_client, "_PATIENCE_S", 10.0)
+    local, reports = start()
+    local.stop(container_id(1, 1, 1))
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 143
+
+
+def test_a_program_that_does_not_say_that_it_is_ready_is_no_starter(start, tmp_path, monkeypatch):
+    other = tmp_path / "of-another-release"
+    other.write_text("#!/bin/sh\nexit 0\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(compiled, "PROGRAM", other)
+    with (tmp_path / "lock").open("w") as file, pytest.raises(OSError, match="format"):
+        compiled.Starter(file.fileno(), file.fileno())
+    os.waitpid(-1, 0)

@@ -5,7 +5,9 @@ The program (`native/`) is built at installation, if the machine has a C compile
 something that it does not know. Must stay light: the zygote uses it.
 """
 
+import errno
 import os
+import signal
 import socket
 import struct
 import sys
@@ -17,6 +19,8 @@ _CHANNEL, _LOCK, _ORDERS = 100, 101, 102
 _PATIENCE = struct.pack("ll", 5, 0)
 """How long an answer of the starter may take, in seconds and microseconds: then it is stopped."""
 _ANSWER = struct.Struct("ii")
+_READY = _ANSWER.pack(-1, 1)
+"""The first datagram of a starter, with the version of its orders and answers."""
 
 _PYTHON = """\
 import sys
@@ -42,7 +46,8 @@ class Starter:
     """
 
     def __init__(self, channel: int, lock: int) -> None:
-        """Start it, with the descriptors that supervisors have in common; raises OSError.
+        """Start it, with the descriptors that supervisors have in common; raises OSError, also if
+        it does not say that it is ready, as a program of another release.
 
         The signals that are blocked here are blocked in supervisors, too.
         """
@@ -58,6 +63,15 @@ class Starter:
                 os.environ,
                 file_actions=[(os.POSIX_SPAWN_DUP2, own, its) for own, its in passed.items()],
             )
+        ready = b""
+        try:
+            ready = self._orders.recv(_ANSWER.size)
+        finally:
+            if ready != _READY:
+                self._orders.close()
+                os.kill(self.pid, signal.SIGKILL)
+        if ready != _READY:
+            raise OSError(errno.ENOEXEC, os.strerror(errno.ENOEXEC))
 
     def start(self, path: bytes) -> int:
         """Start a supervisor for the container of a directory; returns its pid.

@@ -150,6 +150,8 @@ def _start(path: bytes, channel: socket.socket, lock: int, program: bool) -> int
             return _start_program(path, channel, lock)
     pid = os.fork()
     if pid == 0:
+        for starter in _starters:  # it ends when the zygote's end alone is closed
+            starter.close()
         _supervise(path, channel, lock)
     return pid
 
@@ -166,7 +168,8 @@ def _start_program(path: bytes, channel: socket.socket, lock: int) -> int:
         except compiled.StarterLost:
             # Whether the container has a supervisor is found out by the server, as after the end
             # of this process, since only its files can tell.
-            os.kill(_starters[0].pid, signal.SIGKILL)
+            if _starters[0].pid in _supervisors:
+                processes.send([_starters[0].pid], signal.SIGKILL)
             os._exit(1)
     raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 

@@ -99,7 +99,7 @@ class ZygoteClient:
                     os.close(descriptor)
                     raise EngineError(
                         f"{self._state.zygote_lock} is still held by a process of an earlier "
-                        "server; end the process named fs-zygote that belongs to it"
+                        "server; end the process named fs-zygote or fs-starter that belongs to it"
                     ) from None
                 time.sleep(0.002)
             else:

@@ -5,10 +5,11 @@
  *     fs-supervisor CHANNEL LOCK DIRECTORY PYTHON [ARGUMENT]...
  *     fs-supervisor CHANNEL LOCK @ORDERS PYTHON [ARGUMENT]...
  *
- * CHANNEL, LOCK and ORDERS are open descriptors. With ORDERS it becomes the starter (starter.c), and
- * DIRECTORY is what an order says, also in place of an ARGUMENT that is @ORDERS. Whatever is unusual before the command runs (a field that this
- * program does not know, a command that cannot be started) is handed over to PYTHON ARGUMENT...,
- * which begins again in this process, and then reports the failure in its words.
+ * CHANNEL, LOCK and ORDERS are open descriptors. With @ORDERS the program is the starter (starter.c): each
+ * order then names DIRECTORY, which also replaces an ARGUMENT @ORDERS. Whatever is unusual before the
+ * command runs (a field that this program does not know, a command that cannot be started) is handed
+ * over to PYTHON ARGUMENT..., which begins again in this process, and then reports the failure in its
+ * words.
  * The caller has blocked SIGTERM and SIGCHLD; they are received through a signalfd. */
 
 #include "supervisor.h"

@@ -4,6 +4,7 @@
  *
  * One datagram each:
  *
+ *     to the zygote     two ints when it is ready: READY, and the version of these datagrams
  *     from the zygote   DIRECTORY
  *     to the zygote     two ints: the pid of its supervisor, or 0; errno of what failed, or 0 */
 
@@ -18,13 +19,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 8192 };
+enum { PATH_BYTES = 8192, READY = -1, VERSION = 1 };
 
 char *await_order(int orders) {
     static char path[PATH_BYTES];
     prctl(PR_SET_NAME, "fs-starter", 0, 0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a fork does not inherit it */
     fcntl(orders, F_SETFD, FD_CLOEXEC);
+    const int ready[2] = {READY, VERSION};
+    if (send(orders, ready, sizeof ready, MSG_NOSIGNAL) < 0) _exit(0);
     for (;;) {
         ssize_t size = recv(orders, path, sizeof path - 1, 0);
         if (size < 0 && errno == EINTR) continue;
