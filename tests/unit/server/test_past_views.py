@@ -185,4 +185,4 @@ def test_the_steps_of_a_moment_cost_what_they_take_without_their_pauses():
     with pytest.raises(StopIteration) as end:
         next(made)
     assert end.value.value == "queues"
-    assert 4 <= cost.ms < 8
+    assert 4 <= cost.ms < 4 + 5 * 2

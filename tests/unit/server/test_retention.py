@@ -183,6 +183,8 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
         return await copied_snapshot.copied_snapshot(sequence, now_ms, parts)
 
     monkeypatch.setattr(retention, "copied_snapshot", watched)
+    pids, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: pids.append(fork()) or pids[-1])
     await server.service.ask(ONE_TASK)
     await launched(server, engine)
     saving = asyncio.ensure_future(copying._save_beside())
@@ -191,7 +193,7 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
     (sequence,) = server._journal.snapshots()
     assert [server._journal.snapshot(sequence)] == expected
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(pids.pop(), os.WNOHANG)
 
 
 async def test_the_server_itself_takes_a_snapshot_that_its_copy_cannot_take(
