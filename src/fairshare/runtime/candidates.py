@@ -66,6 +66,7 @@ class Candidates:
         if number in self.stale_applications:
             del self.stale_applications[number]
             self.wishes.refresh(number)
+        self._reserves_for.pop(number, None)
 
     def partitions_changed(self) -> None:
         """Look at everything again: nodes may belong elsewhere, others may lend."""
@@ -105,8 +106,8 @@ class Candidates:
         self.stale_applications.clear()
 
     def _refresh_reservations(self, application: Application) -> None:
-        """Let the nodes be asked whose reservation is done with. Nodes are reserved for pending
-        keys alone, so that there is none as long as the same keys are pending."""
+        """Ask the nodes whose reservation is no longer wanted. Only pending keys reserve nodes, so
+        with the same pending keys as last time there is no such node."""
         asks = application.attempt.asks
         pending = tuple([key.order for key in asks.wanting])
         if self._reserves_for.get(application.id) == pending:

@@ -77,8 +77,8 @@ class Kind(msgspec.Struct, frozen=True):
 class Kinds:
     """Kinds by tag and by class.
 
-    What is not there is looked for again after each step of `add_missing`, which is given the tag
-    or the name of the module.
+    If a kind is missing, `add_missing` adds more, step by step, and each step is followed by
+    another look; it gets the tag or the name of the module.
     """
 
     def __init__(self) -> None:

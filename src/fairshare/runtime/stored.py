@@ -8,6 +8,7 @@ here, and each undeclared field:
 """
 
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -177,21 +178,31 @@ add("rule-settings", RuleSettings)
 add("order", Order, derived=("key",), changes=Changes(added={"stale": {}}))
 
 
+_adding = threading.Lock()
+
+
 def _add_family(family: AnyFamily) -> None:
-    """Add the classes of a scheduler; a state has the fields of each scheduler's state, too."""
-    for one in family.stored_classes:
-        if one.tag in STORED.by_tag:
-            continue
-        STORED.add(
-            one.tag,
-            one.cls,
-            *(_CLUSTER if one.state else ()),
-            *one.fields,
-            *(("attempts",) if one.state else ()),  # last: see `_attempts`
-            derived=(*(("handlers",) if one.state else ()), *one.derived),
-            names=one.names,
-            changes=_changes(one),
-        )
+    """Add the classes of a scheduler; a state has the fields of each scheduler's state, too.
+
+    A thread that reads a snapshot and the loop that writes one may do so at the same time.
+    """
+    with _adding:
+        for one in family.stored_classes:
+            if one.tag not in STORED.by_tag:
+                _add(one)
+
+
+def _add(one: StoredClass) -> None:
+    STORED.add(
+        one.tag,
+        one.cls,
+        *(_CLUSTER if one.state else ()),
+        *one.fields,
+        *(("attempts",) if one.state else ()),  # last: see `_attempts`
+        derived=(*(("handlers",) if one.state else ()), *one.derived),
+        names=one.names,
+        changes=_changes(one),
+    )
 
 
 def _changes(one: StoredClass) -> Changes:
