@@ -1,5 +1,5 @@
 """Prints what a server keeps in memory for each running container, waiting application and finished
-application: `python -m benchmarks.memory [--applications 1000] [--nodes 500]`.
+application: `python -m benchmarks.memory [--applications 900] [--nodes 500]`.
 
 A real LiveServer with its journal on disk, under the Fair Scheduler and under the Capacity
 Scheduler, on an engine whose containers start at once and keep nothing. Counted is what Python

@@ -168,7 +168,7 @@ async def test_a_graceful_end_leaves_a_snapshot_of_all(server, engine, settings)
 def copying(server, monkeypatch):
     """The retention of a server whose state counts as large."""
     if not copied_snapshot.POSSIBLE:
-        pytest.skip("only Linux copies a server for its snapshots")
+        pytest.skip("a copy of the server takes snapshots only on Linux")
     monkeypatch.setattr(retention, "LARGE", 1)
     return server._retention
 

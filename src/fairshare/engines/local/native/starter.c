@@ -1,6 +1,6 @@
 /* Owns the starter: one process of this program that forks a supervisor for each order of the zygote. A
- * fork of this small process takes half the time of a start of the program. Its children are those
- * of the zygote, which waits for them; the starter ends when the zygote closes its end or dies.
+ * fork of this small process is cheaper than a start of the program. Its children are those of the
+ * zygote, which waits for them; the starter ends when the zygote closes its end or dies.
  *
  * One datagram each:
  *
