@@ -14,8 +14,8 @@ class StoredClass(msgspec.Struct, frozen=True):
     the scheduler's state, and also has the fields of `ClusterState`. `attempt`: it is the class of
     the scheduler's attempts; in snapshots of releases in which applications were not divided into
     both, its tag is that of the scheduler's applications. `names` leads from a name to
-    the object, for those that are not copied. `added` and `removed` are the changes of fields since
-    the tag was first written (`runtime.kinds.Changes`).
+    the object, for those that are not copied. `renamed`, `added` and `removed` are the changes of
+    fields since the tag was first written (`runtime.kinds.Changes`).
     """
 
     tag: str
@@ -23,6 +23,7 @@ class StoredClass(msgspec.Struct, frozen=True):
     fields: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     names: Callable[[str], Any] | None = None
+    renamed: Mapping[str, str] = {}
     added: Mapping[str, Any] = {}
     removed: frozenset[str] = frozenset()
     state: bool = False

@@ -207,9 +207,10 @@ def _add(one: StoredClass) -> None:
 
 def _changes(one: StoredClass) -> Changes:
     if one.attempt:
-        added = {**_OF_ATTEMPTS["added"], **one.added}
-        return Changes(**{**_OF_ATTEMPTS, "added": added, "removed": one.removed})
-    renamed = _OF_QUEUES.renamed if issubclass(one.cls, Queue) else {}
+        own = {"renamed": one.renamed, "added": one.added}
+        changes = {name: {**_OF_ATTEMPTS[name], **own[name]} for name in own}
+        return Changes(**{**_OF_ATTEMPTS, **changes, "removed": one.removed})
+    renamed = {**(_OF_QUEUES.renamed if issubclass(one.cls, Queue) else {}), **one.renamed}
     later = {**_LATER, "attempts": _attempts} if one.state else {}
     return Changes(renamed, added={**later, **one.added}, removed=one.removed)
 

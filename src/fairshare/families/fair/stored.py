@@ -6,14 +6,28 @@ from fairshare.families.stored_class import StoredClass
 from fairshare.schedulers.fair import settings as fair_settings
 from fairshare.schedulers.fair import users as fair_users
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.division import Division
 from fairshare.schedulers.fair.policies import Policy, policy_named
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.tables import Tables
 
+
+def _division_of(queue: FairQueue) -> Division:
+    """For snapshots in which each application had its share by itself."""
+    return Division(attempt for attempt in queue.attempts.values() if attempt.runnable)
+
+
 STORED_CLASSES: Final = (
-    StoredClass("fair-application", FairAttempt, attempt=True),
+    StoredClass(
+        "fair-application",
+        FairAttempt,
+        renamed={"fair_share": "own_share"},
+        added={"divided": False},
+        attempt=True,
+    ),
+    StoredClass("fair-division", Division),
     StoredClass(
         "fair-tables",
         Tables,
@@ -25,7 +39,7 @@ STORED_CLASSES: Final = (
         ),
     ),
     StoredClass("fair-policy", Policy, names=policy_named),
-    StoredClass("fair-queue", FairQueue),
+    StoredClass("fair-queue", FairQueue, added={"division": _division_of}),
     StoredClass("fair-scheduler", FairScheduler, ("_state",)),
     StoredClass("fair-allocation-settings", fair_settings.AllocationSettings),
     StoredClass("fair-amount", fair_settings.Amount),

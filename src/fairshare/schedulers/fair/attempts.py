@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class FairAttempt(Attempt):
     """An attempt among its siblings in a leaf queue.
 
-    `demand` and `fair_share` are those of the last update. `asking`: it is in its leaf's order,
+    `demand` and `fair_share` are those of the last update. `divided`: its leaf's division has its
+    share, apart from the resource types that are not divided; else `own_share` is all of it.
+    `asking`: it is in its leaf's order,
     since it is runnable, has pending asks, and its demand at the last update differs from its use.
     `most_containers` is the largest number of containers it had when one ended. `refused_nodes` are
     the nodes on its blacklist when that last changed; as in Hadoop they do not change when nodes
@@ -27,8 +29,8 @@ class FairAttempt(Attempt):
         "asking",
         "counted_sizes",
         "demand",
+        "divided",
         "entry",
-        "fair_share",
         "fair_starvation",
         "last_at_fair_share_ms",
         "leaf",
@@ -38,6 +40,7 @@ class FairAttempt(Attempt):
         "most_containers",
         "needs_master",
         "next_starvation_check_ms",
+        "own_share",
         "rank",
         "refused_nodes",
         "reserved_numbers",
@@ -56,7 +59,8 @@ class FairAttempt(Attempt):
         self.entry: Entry | None = None
         self.weight = 1.0
         self.demand = nothing
-        self.fair_share = nothing
+        self.own_share = nothing
+        self.divided = False
         self.asking = False
         self.counted_sizes: tuple[Resource, ...] = ()
         self.needs_master = self.managed
@@ -72,6 +76,15 @@ class FairAttempt(Attempt):
     def outside(self) -> Attempt:
         """Outside of its leaf it competes for nothing."""
         return self.plain()
+
+    @property
+    def fair_share(self) -> Resource:
+        """Its part of its leaf's share, as of the last update."""
+        own = self.own_share
+        if not self.divided:
+            return own
+        share = self.leaf.division.shares[self.weight]
+        return share if len(share) == len(own) else share + own[len(share) :]
 
     @property
     def starvation(self) -> Resource:

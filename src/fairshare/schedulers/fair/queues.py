@@ -8,6 +8,7 @@ from typing import Any
 from fairshare.model.queues import Queue
 from fairshare.model.resources import Resource, fits, largest, smallest
 from fairshare.schedulers.fair.attempts import FairAttempt
+from fairshare.schedulers.fair.division import Division
 from fairshare.schedulers.fair.policies import POLICIES, Policy, fair_key
 from fairshare.schedulers.fair.settings import NEVER_MS, NO_LIMIT, Amount
 from fairshare.schedulers.ordering import Entry, Order
@@ -32,6 +33,7 @@ class FairQueue(Queue[FairAttempt]):
         "created_ms",
         "demand",
         "demand_sum",
+        "division",
         "entry",
         "fair_share",
         "fair_share_threshold",
@@ -98,6 +100,7 @@ class FairQueue(Queue[FairAttempt]):
         self.fair_share = nothing
         self.steady_fair_share = nothing
         self.shares_stale = True
+        self.division = Division()  # of a leaf
         self.master_used = nothing
         self.sizes: dict[Resource, int] = {}  # pending sizes of all below, with their counts
         self.sizes_stale = False

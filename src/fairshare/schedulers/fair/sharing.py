@@ -5,19 +5,14 @@ shares do not depend on which queues are active.
 """
 
 import math
-from collections import Counter
-from functools import lru_cache
-from operator import attrgetter
 
-from fairshare.model.resources import UNBOUNDED, Resource, add, smallest, subtract
+from fairshare.model.resources import Resource, add, smallest, subtract
 from fairshare.schedulers.fair import orders
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.cluster import FairCluster
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.rounding import single
-from fairshare.schedulers.shares import FEW, Claim, fair_shares, shares_of_kinds
-
-_WEIGHT = attrgetter("weight")
+from fairshare.schedulers.shares import Claim, fair_shares
 
 
 def update_due(state: FairCluster) -> bool:
@@ -82,7 +77,11 @@ def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:
 
 def _weigh(attempt: FairAttempt) -> None:
     """Size-based weight: log2(1 + memory demand), in 32 bits."""
-    attempt.weight = single(math.log1p(attempt.demand[0]) / math.log(2))
+    weight = single(math.log1p(attempt.demand[0]) / math.log(2))
+    if attempt.runnable:
+        attempt.leaf.division.weigh(attempt, weight)
+    else:
+        attempt.weight = weight
 
 
 def _update_shares(state: FairCluster) -> None:
@@ -120,42 +119,14 @@ def _share_below(queue: FairQueue) -> None:
 
 
 def _share_among_applications(leaf: FairQueue) -> None:
+    if not leaf.division.weights:  # none is runnable
+        return
     attempts = leaf.attempts.values()
-    everybody = leaf.running == len(attempts)
-    runnable = list(attempts) if everybody else [a for a in attempts if a.runnable]
-    if not runnable:
-        return
     types = leaf.policy.shared_types(len(leaf.fair_share))
+    leaf.division.divide(leaf.fair_share, types, attempts)
     if not types:  # fifo: the others keep what they had
-        first = min(runnable, key=lambda attempt: attempt.start_order)
-        first.fair_share = leaf.fair_share
-        return
-    # Thousands of applications have one weight between them, and then one share.
-    counts = Counter(map(_WEIGHT, runnable))
-    by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
-    of_type = [by_weight(leaf.fair_share[index], tuple(counts.items())) for index in range(types)]
-    changed: dict[tuple[Resource, float], Resource] = {}
-    before: Resource = ()
-    after: Resource = ()
-    weight = -1.0
-    for attempt in runnable:  # nearly always as the one before
-        if attempt.fair_share is not before or attempt.weight != weight:
-            before, weight = attempt.fair_share, attempt.weight
-            found = changed.get((before, weight))
-            if found is None:
-                shares = tuple([of_weight[weight] for of_weight in of_type])
-                found = changed[before, weight] = shares + before[types:]
-            after = found
-        attempt.fair_share = after
-
-
-def _shares_by_weight(total: int, counts: tuple[tuple[float, int], ...]) -> dict[float, int]:
-    """What an application of each weight gets, of so many with each."""
-    kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts}
-    return {claim.weight: share for claim, share in shares_of_kinds(total, kinds).items()}
-
-
-_kept_shares = lru_cache(maxsize=4_096)(_shares_by_weight)
+        first = min((a for a in attempts if a.runnable), key=lambda attempt: attempt.start_order)
+        first.own_share = leaf.fair_share
 
 
 def _with(resource: Resource, index: int, amount: int) -> Resource:

@@ -236,6 +236,7 @@ class FairState(FairCluster):
             self.users.wait(attempt)
             return
         self.users.start(attempt)
+        leaf.division.join(attempt)
         self._run(leaf, 1)
 
     def _run(self, leaf: FairQueue, change: int) -> None:
@@ -252,6 +253,7 @@ class FairState(FairCluster):
         leaf = attempt.leaf
         if attempt.runnable:
             self._run(leaf, -1)
+            leaf.division.leave(attempt)
             self.users.stop(attempt)
             if attempt.master_charged is not None:
                 leaf.master_used = subtract(leaf.master_used, attempt.master_charged)
