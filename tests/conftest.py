@@ -9,6 +9,8 @@ machine fills each with zeros.
 Tests interrupt programs as Ctrl-C does. A shell that runs the suite in the background has it ignore
 that signal, and programs inherit this: it is undone here.
 
+Examples of Hypothesis have no deadline: on a busy machine some take longer than its 200 ms.
+
 Collecting makes some ten thousand tests and hardly any garbage, and looking for it again and again
 took a third of that time.
 """
@@ -22,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = str(Path(__file__).parents[1])
 IN_MEMORY = Path("/dev/shm")
@@ -57,6 +60,9 @@ def has_room(path: Path) -> bool:
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile("unhurried", settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 gc.disable()
 
