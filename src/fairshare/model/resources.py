@@ -89,10 +89,7 @@ def positive(a: Resource) -> Resource:
 
 def total(resources: Iterable[Resource], size: int) -> Resource:
     """The sum of vectors of `size` types."""
-    result = (0,) * size
-    for resource in resources:
-        result = add(result, resource)
-    return result
+    return tuple(map(sum, zip(*resources, strict=True))) or (0,) * size
 
 
 class ResourceTypes(msgspec.Struct, frozen=True):

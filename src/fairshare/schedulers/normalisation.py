@@ -1,9 +1,12 @@
 """Owns how a resource manager normalises requested resources. Knows neither queue nor
 application."""
 
+from functools import lru_cache
+
 from fairshare.model.resources import Resource
 
 
+@lru_cache(maxsize=1_024)  # a cluster's asks have few sizes, and each is normalised several times
 def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Resource) -> Resource:
     """The size that is granted for an ask (Hadoop: FairScheduler.getNormalizedResource), computed
     for each type separately.

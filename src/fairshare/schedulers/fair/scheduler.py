@@ -127,8 +127,9 @@ class FairScheduler:
                 "access-denied", f"User {user} does not have permission to submit to {name}"
             )
         name = tree.queue_of_plan(settings.allocations, name)
-        masters = () if submission.master is None else (submission.master,)
-        self._check_sizes(masters, self.maximum_allocation(step.now_ms, name), name)
+        master = submission.master
+        if master is not None:
+            self._check_sizes((master,), self.maximum_allocation(step.now_ms, name), name)
         leaf = tree.get_or_create(self._state, step, name, leaf=True)
         if leaf is None:
             found = self._state.queues.values()
@@ -136,8 +137,8 @@ class FairScheduler:
             raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue{advice}")
         if not may_submit(settings.allocations, name, user, groups):
             raise Refusal("access-denied", wording.may_not_submit(user, name))
-        rounded = [self.normalise(step, name, master) for master in masters]
-        self._check_zero(leaf, rounded)
+        if master is not None:
+            self._check_zero(leaf, self.normalise(step, name, master))
         return name, 0
 
     def _queues_to_name(self, named: str) -> str:
@@ -322,17 +323,15 @@ class FairScheduler:
                     text = wording.too_large(self._state.types, name, resource, maximum, configured)
                     raise Refusal("invalid-resource-request", text)
 
-    def _check_zero(self, leaf: FairQueue, resources: Sequence[Resource]) -> None:
-        for resource in resources:
-            for name, amount, most in zip(
-                self._state.types.names, resource, leaf.max_share, strict=True
-            ):
-                if amount > 0 and most == 0:
-                    raise Refusal(
-                        "zero-resource-queue",
-                        f"Queue {leaf.name} has zero amount of resource {name}, but the request"
-                        f" needs {amount}",
-                    )
+    def _check_zero(self, leaf: FairQueue, resource: Resource) -> None:
+        names = self._state.types.names
+        for name, amount, most in zip(names, resource, leaf.max_share, strict=True):
+            if amount > 0 and most == 0:
+                raise Refusal(
+                    "zero-resource-queue",
+                    f"Queue {leaf.name} has zero amount of resource {name}, but the request"
+                    f" needs {amount}",
+                )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
         """At least the minimum, rounded up to the increment, at most the maximum
