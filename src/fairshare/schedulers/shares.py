@@ -102,7 +102,7 @@ def _ratio(target: int, rows: tuple[Row, ...]) -> float:
     It is infinite where every claim at its maximum uses less than the target, since a maximum above
     2**53 is less as a float.
     """
-    high = 1.0
+    high = _below(target, rows)
     while _used(rows, high) < target and high < math.inf:
         high *= 2.0
     low = 0.0
@@ -116,6 +116,24 @@ def _ratio(target: int, rows: tuple[Row, ...]) -> float:
         else:
             high = middle
     return high
+
+
+def _below(target: int, rows: tuple[Row, ...]) -> float:
+    """A power of two, 1 at least, up to which no ratio uses the target: doubling begins there.
+
+    Without minimums a ratio R uses at most R times all weights; half of what would do is far enough
+    from the target for any rounding. With minimums it is 1.
+
+    >>> _below(1000, ((1.0, 0.0, 9000.0, 2),)), _below(1000, ((1.0, 5.0, 9000.0, 2),))
+    (128.0, 1.0)
+    """
+    weights = 0.0
+    for weight, minimum, _, count in rows:
+        if minimum > 0:
+            return 1.0
+        weights += weight * count
+    exponent = math.frexp(target / weights)[1]  # 2**(exponent - 1) is at most the quotient
+    return math.ldexp(1.0, max(0, exponent - 2))
 
 
 _kept_ratio = lru_cache(maxsize=4_096)(_ratio)
