@@ -17,8 +17,9 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.plan.competition import Competed, Competition
-from fairshare.plan.entitlement import Entitlements
+from fairshare.plan.entitlement import received
 from fairshare.plan.outcomes import Outcomes, Sums, sums
+from fairshare.simulate.collection import Collection
 from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.restated import restated
 from fairshare.simulate.world import Entry, World
@@ -338,7 +339,8 @@ class _Simulation:
             manager = world.origin.manager()
             self.outcomes.begin(manager.state, world.begin_ms)
         self._competition = Competition(manager.state)
-        self._entitlements = Entitlements(manager.scheduler, world.begin_ms)
+        self._state = manager.state
+        self._collection = Collection(manager.scheduler, world.begin_ms)
         self._rerun = Rerun(
             world,
             manager,
@@ -351,13 +353,13 @@ class _Simulation:
             observers=(
                 self.outcomes.observe,
                 self._competition.observe,
-                self._entitlements.observe,
+                self._collection.observe,
             ),
             advance=self._advance,
         )
 
     def _advance(self, now_ms: int) -> None:
-        self._entitlements.advance(now_ms)
+        self._collection.advance(now_ms)
         if self._watch is not None:
             self._watch(now_ms)
 
@@ -366,7 +368,8 @@ class _Simulation:
         self._rerun.run(until_ms)
         self.outcomes.competed = self._competition.found(self._rerun.now_ms)
         if until_ms is None:
-            self.outcomes.received = self._entitlements.received(self._rerun.now_ms)
+            intervals = self._collection.intervals(self._rerun.now_ms)
+            self.outcomes.received = received(intervals, self._state.none)
         return self.outcomes
 
 

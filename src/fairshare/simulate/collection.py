@@ -72,15 +72,16 @@ class _Tally:
 
 
 class Collection:
-    """Must be created before the first record, and observe every record once, in order.
+    """Begins with the scheduler's state at `begin_ms`, and must observe every later record once, in
+    order. Of applications that run at the beginning the report counts only what follows.
 
     `advance` must be called before the first decision of a later instant.
     """
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, begin_ms: int = 0) -> None:
         self._scheduler = scheduler
         self._state = scheduler.state
-        self._usage = Usage(self._state.none)
+        self._usage = Usage(self._state.none, begin_ms)
         self._total = self._state.none
         self._levels = Levels(scheduler)
         self._stale = self._levels.demands.stale
@@ -93,6 +94,17 @@ class Collection:
         """The applications that are over and not settled, in the order of their ends."""
         self._ends: Counter[str] = Counter()
         self._last_end_ms = 0
+        for number, application in self._state.applications.items():
+            if application.over and not application.containers:
+                continue
+            self._stale[number] = None
+            tally = self._tallies[number] = _Tally(application.queue)
+            tally.live = dict(application.containers)
+            for granted in tally.live.values():
+                self._usage.change(begin_ms, tally.queue, granted.resource)
+        if self._state.total != self._total:
+            self._total = self._state.total
+            self._usage.offer(begin_ms, self._total)
 
     def advance(self, now_ms: int) -> None:
         """Account for the time up to `now_ms`, before the first decision of that instant."""
@@ -188,6 +200,11 @@ class Collection:
     def _shares(self) -> dict[str, Resource]:
         return self._levels.read()
 
+    def intervals(self, now_ms: int) -> Sequence[Interval]:
+        """The use and the levels of queues up to an instant."""
+        self._usage.finish(now_ms, self._shares())
+        return self._usage.intervals
+
     def settle(self, count: int) -> tuple[ApplicationId, ...]:
         """Report on the `count` applications that ended first, as they are now: the state may
         forget them. Returns them."""
@@ -207,7 +224,7 @@ class Collection:
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
         self._known_means.clear()
-        self._usage.finish(now_ms, self._shares())
+        self.intervals(now_ms)
         applications = self._applications()
         admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
         first_ms = min((one.submitted_ms for one in admitted), default=0)

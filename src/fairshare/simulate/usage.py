@@ -73,19 +73,18 @@ class _Meter:
 
 
 class Usage:
-    """The usage by queue. `look_ms` is when `advance` needs the fair shares next, in a table that
-    does not change afterwards."""
+    """The usage by queue from an instant on. `look_ms` is when `advance` needs the fair shares
+    next, in a table that does not change afterwards."""
 
-    def __init__(self, none: Resource) -> None:
+    def __init__(self, none: Resource, begin_ms: int = 0) -> None:
         self._none = none
         self._meters: dict[str, _Meter] = {}
-        self._total = _Meter(none, 0)
+        self._total = _Meter(none, begin_ms)
         self._shares: dict[str, _Meter] = {}
         self._last: dict[str, Resource] = {}
         self._length_ms = FIRST_INTERVAL_MS
-        self._begin_ms = 0
-        self._now_ms = 0
-        self.look_ms = 1  # at 0 ms the configuration is not loaded yet
+        self._begin_ms = self._now_ms = begin_ms
+        self.look_ms = begin_ms + 1  # at 0 ms the configuration is not loaded yet
         self.intervals: list[Interval] = []
 
     def change(self, now_ms: int, queue: str, change: Resource) -> None:
