@@ -53,7 +53,8 @@ BEAT_MS = 100
 CALM_MS = 25
 """A server that is kept waiting for longer decides in another order than one on a machine that is
 never busy."""
-LIFE_S = 2.5
+ACTS = 32
+"""What is done to a server in its life, at random and within two or three seconds."""
 QUEUES = ("root.a", "root.b", "root.c")
 NODES = ("n1", "n2", "n3")
 NODE = {"memory-mb": 8192, "vcores": 8}
@@ -137,10 +138,8 @@ class Life:
         )
         await server.start("http://127.0.0.1:1")
         try:
-            loop = asyncio.get_running_loop()
-            until_s = loop.time() + LIFE_S
             self._tasks.add(asyncio.create_task(self._measure()))
-            while loop.time() < until_s:
+            for _ in range(ACTS):
                 await self._act(server)
                 await asyncio.sleep(self._chance.uniform(0.005, 0.15))
             for task in self._tasks:
