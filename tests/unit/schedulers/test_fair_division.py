@@ -4,8 +4,9 @@ what they have."""
 import msgspec
 from tests.unit.schedulers.test_fair_sharing import Cluster
 
-from fairshare.model.inputs import MoveApplication, UpdateShares
+from fairshare.model.inputs import MoveApplication, RequestContainers, UpdateShares
 from fairshare.model.resources import Resource
+from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.fair.settings import QueueSettings
 
 
@@ -64,3 +65,19 @@ def test_under_fifo_the_oldest_application_has_the_whole_share_and_others_keep_t
     assert [_share(cluster, one)[0] for one in (first, second, third)] == [16384, 8192, 0]
     _change_policy(cluster, "fair")
     assert [_share(cluster, one)[0] for one in (first, second, third)] == [5462, 5462, 5462]
+
+
+def test_an_application_whose_weight_changes_with_the_policy_keeps_its_share_of_other_types() -> (
+    None
+):
+    cluster = Cluster(policy="drf")
+    cluster.settings = msgspec.structs.replace(cluster.settings, size_based_weight=True)
+    cluster.load(cluster.settings)
+    first, second = cluster.submit("a", 1), cluster.submit("a", 1)
+    cluster.feed(UpdateShares())
+    before = [_share(cluster, one) for one in (first, second)]
+    cluster.feed(RequestContainers(first, (ContainerRequest(9, (1024, 1)),)))
+    _change_policy(cluster, "fair")
+    after = [_share(cluster, one) for one in (first, second)]
+    assert after[0][0] > before[0][0] > after[1][0]
+    assert [one[1] for one in after] == [one[1] for one in before]

@@ -19,8 +19,8 @@ class Division:
     """The shares by weight, as of the last update.
 
     `weights` counts the runnable applications of each weight. `newcomers` are those of them that
-    the last update did not see: each has a share of its own until the next one. `types` is the
-    number of resource types that are divided, which are the first ones.
+    the last update did not see, or saw with another weight: each has a share of its own until the
+    next one. `types` is the number of resource types that are divided, which are the first ones.
     """
 
     __slots__ = ("newcomers", "shares", "types", "weights")
@@ -45,7 +45,11 @@ class Division:
         _keep(attempt)
 
     def weigh(self, attempt: "FairAttempt", weight: float) -> None:
-        """Change the weight of an application that is counted; a division must follow."""
+        """Change the weight of an application that is counted; until the next division it keeps
+        the share that it has."""
+        if weight == attempt.weight:
+            return
+        self._set_apart(attempt)
         self._count(attempt.weight, -1)
         self._count(weight, 1)
         attempt.weight = weight
@@ -63,9 +67,7 @@ class Division:
         if types != self.types:
             self.types = types
             for attempt in attempts:
-                if attempt.divided:
-                    _keep(attempt)
-                    self.newcomers[attempt.id] = attempt
+                self._set_apart(attempt)
         if not types:
             return
         counts = tuple(self.weights.items())
@@ -75,6 +77,11 @@ class Division:
         for attempt in self.newcomers.values():
             attempt.divided = True
         self.newcomers.clear()
+
+    def _set_apart(self, attempt: "FairAttempt") -> None:
+        if attempt.divided:
+            _keep(attempt)
+            self.newcomers[attempt.id] = attempt
 
     def _count(self, weight: float, change: int) -> None:
         count = self.weights.get(weight, 0) + change
