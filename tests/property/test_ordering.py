@@ -1,5 +1,7 @@
 """The incremental order against a plain sort, under random changes."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,11 @@ def pair(sibling: Sibling) -> Entry:
     return (float(sibling.value), sibling.rank)
 
 
-kinds = st.sampled_from(["move", "change", "leave", "forget", "append", "renumber"])
+def _first(siblings: list[Sibling], key: Callable[[Sibling], Entry]) -> Sibling | None:
+    return min((s for s in siblings if s.entry is not None), key=key, default=None)
+
+
+kinds = st.sampled_from(["move", "change", "leave", "forget", "append", "renumber", "aside"])
 changes = st.lists(st.tuples(kinds, st.integers(0, 30), st.integers(-5, 5)), max_size=200)
 
 
@@ -53,12 +59,15 @@ def test_the_first_of_the_order_is_the_first_of_a_sort(
                     order.changed(sibling)
             elif what == "leave":
                 order.leave(sibling)
+            elif what == "aside":
+                if sibling.entry is not None:
+                    entry = order.put_aside(sibling)
+                    assert order.first() is _first(siblings, key)
+                    order.enter_again(sibling, entry)
             elif what == "forget":
                 siblings.remove(sibling)
                 order.forget(sibling)
             else:
                 order.renumber(siblings[::-1])
                 siblings.reverse()
-        standing = [s for s in siblings if s.entry is not None]
-        expected = min(standing, key=key, default=None)
-        assert order.first() is expected
+        assert order.first() is _first(siblings, key)

@@ -83,15 +83,14 @@ class Order(Generic[SiblingType]):
 
     def first(self) -> SiblingType | None:
         """The sibling that is served next; None when the order is empty."""
-        if self.stale:
-            self._move_stale()
         heap = self.heap
-        members = self.members
-        whole_numbers = self.whole_numbers
+        if self.stale and len(heap) != 1:  # a single one is first, whatever its key
+            self._move_stale()
+            heap = self.heap
         while heap:
             entry = heap[0]
-            rank: int = entry & _MASK if whole_numbers else entry[-1]
-            sibling = members[rank]
+            rank: int = entry & _MASK if self.whole_numbers else entry[-1]
+            sibling = self.members[rank]
             if sibling is not None and sibling.entry == entry:
                 return sibling
             heappop(heap)  # stale: the sibling has moved or left
@@ -138,8 +137,18 @@ class Order(Generic[SiblingType]):
         """Take a sibling out of the order."""
         sibling.entry = None
 
+    def put_aside(self, sibling: SiblingType) -> Entry:
+        """Take a sibling out of the order for a while; returns its entry for `enter_again`."""
+        if sibling in self.stale:
+            del self.stale[sibling]
+            sibling.entry = self.key(sibling)
+        entry = sibling.entry
+        assert entry is not None
+        sibling.entry = None
+        return entry
+
     def enter_again(self, sibling: SiblingType, entry: Entry) -> None:
-        """Put back a sibling that left with this entry and has not changed since."""
+        """Put back a sibling that was put aside with this entry and has not changed since."""
         sibling.entry = entry
         heappush(self.heap, entry)
 

@@ -232,9 +232,7 @@ class Heartbeat:
         return False
 
     def _put_aside(self, order: Order[Any], sibling: FairQueue | FairAttempt) -> None:
-        assert sibling.entry is not None
-        self._aside.append((order, sibling, sibling.entry))
-        sibling.entry = None
+        self._aside.append((order, sibling, order.put_aside(sibling)))
 
     def _may_go_on(self) -> bool:
         """Whether an ask that ended a turn would be skipped now, since its queue is too full."""

@@ -50,7 +50,6 @@ class FifoScheduler(BaseScheduler):
             if attempt is None:
                 break
             if not self.serve(step, attempt, found) and attempt.entry is not None:
-                aside.append((attempt, attempt.entry))
-                state.line.leave(attempt)
+                aside.append((attempt, state.line.put_aside(attempt)))
         for attempt, entry in aside:
             state.line.enter_again(attempt, entry)
