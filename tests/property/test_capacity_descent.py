@@ -26,7 +26,7 @@ from fairshare.model.inputs import (
 from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.capacity import fast_path
+from fairshare.schedulers.capacity import fast_path, orders
 from fairshare.schedulers.capacity.events import HeadroomComputed
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.settings import (
@@ -172,7 +172,7 @@ def picture(manager: ResourceManager) -> list[Any]:
         [scheduler.application_view(number) for number in state.applications],
         [(leaf.limit, leaf.order, leaf.resting, leaf.fresh, leaf.unsorted) for leaf in leaves],
         [
-            (q.name, [(s.order, s.pending, s.used) for s in q.shares.values()])
+            (q.name, [(orders.keys_now(q, k), s.pending, s.used) for k, s in q.shares.items()])
             for q in state.queues.values()
         ],
         [(leaf.users.only_pending, leaf.users.ratios, leaf.users.strangers) for leaf in leaves],

@@ -31,46 +31,50 @@ def charge(
 
 def use(
     state: CapacityCluster,
-    leaf: CapacityQueue,
     attempt: CapacityAttempt,
     node: Node,
-    label: str,
     amount: Resource,
-    asked: Resource | None = None,
+    *,
+    granted: bool,
 ) -> None:
-    """`charge` and `ClusterState._use` combined for a container of two resource types.
+    """`charge` and `ClusterState._use` combined for a container of two resource types on the
+    default partition.
 
-    `asked`: also reduce the asks on the default partition by one container of that size, so that
-    the queues are moved once. The hottest code of this package: every container passes here twice.
+    `granted`: also reduce the asks there by one container of that size. The hottest code of this
+    package, and therefore written out: every container passes here twice.
     """
     memory, vcores = amount
+    leaf = attempt.leaf
     a, b = attempt.used
     attempt.used = (a + memory, b + vcores)
     a, b = node.available
     node.available = (a - memory, b - vcores)
-    if asked is None:
-        for queue in leaf.path:
-            a, b = queue.used
-            queue.used = (a + memory, b + vcores)
-            share = queue.shares[label]
-            a, b = share.used
-            share.used = (a + memory, b + vcores)
-            if share.entry is not None:
-                orders.place(queue, share, label)
-    else:
-        less_memory, less_vcores = asked
+    if granted:
         a, b = attempt.pending
-        attempt.pending = attempt.counted[""] = (a - less_memory, b - less_vcores)
+        attempt.pending = attempt.counted[""] = (a - memory, b - vcores)
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
-            share = queue.shares[label]
+            share = queue.share
             a, b = share.used
             share.used = (a + memory, b + vcores)
             a, b = share.pending
-            share.pending = (a - less_memory, b - less_vcores)
-            orders.place(queue, share, label)
-    leaf.users.charge(attempt.user, label, amount, state.calculator, state.totals[label])
+            share.pending = left = (a - memory, b - vcores)
+            if share.entry is not None:
+                if left == (0, 0):
+                    orders.place(queue, share, "")
+                else:
+                    queue.parent.share.stale[queue] = None  # type: ignore[union-attr]
+    else:
+        for queue in leaf.path:
+            a, b = queue.used
+            queue.used = (a + memory, b + vcores)
+            share = queue.share
+            a, b = share.used
+            share.used = (a + memory, b + vcores)
+            if share.entry is not None:
+                queue.parent.share.stale[queue] = None  # type: ignore[union-attr]
+    leaf.users.charge(attempt.user, "", amount, state.calculator, state.totals[""])
 
 
 def move_use(

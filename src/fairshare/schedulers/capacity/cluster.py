@@ -7,7 +7,6 @@ Only events change it: `state.py` has their handlers.
 from collections.abc import Iterable
 
 from fairshare.model.applications import Application
-from fairshare.model.asks import Ask
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT
@@ -51,7 +50,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
         self.ports: dict[str, int] = {}  # of the nodes
         self.reserved_ms: dict[str, int] = {}  # the start of a node's reservation
         self._fulfilling = False
-        self._served_ask: Ask | None = None  # while a container is granted, until it counts less
+        self._counts_asks = False  # while a container is granted: its asks are counted afterwards
         self.stirred: list[Users] = []  # leaves whose limits may have changed in this input
 
     @property

@@ -11,7 +11,7 @@ import msgspec
 
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
-from fairshare.schedulers.capacity import management, partitions
+from fairshare.schedulers.capacity import management, orders, partitions
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
@@ -111,6 +111,8 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
     settings = state.settings
     own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
     parent = queue.parent
+    for one in queue.path[:2]:
+        orders.settle(one)
     if parent is None:
         own = _with_all_partitions(settings, own)
     queue.settings = own

@@ -20,6 +20,7 @@ from fairshare.model.identifiers import container_id
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import Entry
+from fairshare.schedulers.capacity.orders import move_stale
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 
@@ -64,6 +65,8 @@ def descend(beat: "Heartbeat") -> bool:
         if used_memory >= memory or (dominant and used_vcores >= vcores):
             return False
         order = share.order
+        if share.stale and len(order) > 1:  # `in_order`, written out
+            move_stale(share, "")
         if not order or share.killable[0]:
             return False
         queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]

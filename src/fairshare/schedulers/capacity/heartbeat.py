@@ -203,7 +203,11 @@ class Heartbeat:
             return Answer.NOTHING
         answer = Answer.NOTHING
         minimum = state.settings.minimum_allocation
-        order = orders.borrowers(queue, self.label) if self.ignore else share.order
+        order = (
+            orders.borrowers(queue, self.label)
+            if self.ignore
+            else orders.in_order(share, self.label)
+        )
         for entry in tuple(order):
             child = queue.ranked[int(entry[-1])]
             room.limit = smaller(c, state.total, room.limit, share.effective_maximum)

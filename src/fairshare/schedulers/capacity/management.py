@@ -178,6 +178,7 @@ def merge(state: CapacityCluster, leaf: CapacityQueue, before: frozenset[str]) -
     parent = leaf.parent
     if parent is None:
         return
+    orders.settle(parent)
     for label in leaf.entitled ^ before:
         share, above, whole = leaf.shares[label], parent.shares[label], state.total_of(label)
         share.maximum_capacity = _maximum(state, parent, label)

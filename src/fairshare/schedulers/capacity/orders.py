@@ -1,8 +1,9 @@
 """Owns the maintenance of orders: a parent's children, a leaf's active and waiting applications.
 
-Keys are tuples in sorted lists; a change moves one key. `state.py` calls this when an event has
-changed what an order depends on. Decides nothing (Hadoop: PriorityUtilizationQueueOrderingPolicy,
-OrderingPolicy).
+Keys are tuples in sorted lists. `state.py` calls this when an event has changed what an order
+depends on: an application moves at once, a queue when the order of its siblings is next read, so
+that a key that changes often in between is computed once. Decides nothing
+(Hadoop: PriorityUtilizationQueueOrderingPolicy, OrderingPolicy).
 """
 
 import math
@@ -63,27 +64,78 @@ def _key(child: CapacityQueue, share: Share, standing: VolatileFields) -> Entry:
 
 
 def place(child: CapacityQueue, share: Share, label: str) -> None:
-    """Move a child on a partition, of which this is its share, to where its use puts it; remove it
-    when nothing is pending below it."""
+    """The use or the asks of a child on a partition, of which this is its share, have changed: it
+    enters its siblings' order, leaves it when nothing is pending below it, or else moves before
+    that order is next read."""
     parent = child.parent
     if parent is None:
         return
+    above = parent.shares[label]
     old = share.entry
-    if any(share.pending):
-        standing = share.standing
-        if standing is None:
-            standing = share.standing = _standing(child, parent.policy, label)
-        entry = _key(child, share, standing)
-        if entry == old:
-            return
-        share.entry = entry
-        order = parent.shares[label].order
+    if not any(share.pending):
         if old is not None:
-            del order[0 if order[0] is old else bisect_left(order, old)]
-        insort(order, entry)
+            share.entry = None
+            above.stale.pop(child, None)
+            remove(above.order, old)
     elif old is not None:
-        share.entry = None
-        remove(parent.shares[label].order, old)
+        above.stale[child] = None
+    else:
+        share.entry = _present_key(child, share, label)
+        insort(above.order, share.entry)
+
+
+def _present_key(child: CapacityQueue, share: Share, label: str) -> Entry:
+    standing = share.standing
+    if standing is None:
+        standing = share.standing = _standing(child, child.path[1].policy, label)
+    return _key(child, share, standing)
+
+
+def in_order(share: Share, label: str) -> list[Entry]:
+    """The keys of the children that ask for a partition, of which this is their parent's share: the
+    first is served first.
+
+    Only while an input is handled; `keys_now` is for readers.
+    """
+    if share.stale and len(share.order) > 1:
+        move_stale(share, label)
+    return share.order
+
+
+def move_stale(share: Share, label: str) -> None:
+    """Move the children whose keys have changed."""
+    order = share.order
+    for child in share.stale:
+        part = child.shares[label]
+        old, standing = part.entry, part.standing
+        assert old is not None  # those that leave are stale no longer
+        if standing is None:
+            entry = _present_key(child, part, label)
+        else:
+            entry = _key(child, part, standing)
+        if entry != old:
+            del order[0 if order[0] is old else bisect_left(order, old)]
+            insort(order, entry)
+            part.entry = entry
+    share.stale.clear()
+
+
+def settle(queue: CapacityQueue) -> None:
+    """Move all children whose keys have changed: what the keys depend on besides use changes
+    next, and as in Hadoop that moves none of them."""
+    for label, share in queue.shares.items():
+        move_stale(share, label)
+
+
+def keys_now(queue: CapacityQueue, label: str) -> dict[int, Entry]:
+    """The present keys of the children in `in_order`, by rank; without side effects, for views."""
+    share = queue.shares[label]
+    keys = {int(entry[-1]): entry for entry in share.order}
+    for child in share.stale:
+        part = child.shares[label]
+        standing = part.standing or _standing(child, queue.policy, label)
+        keys[child.rank] = _key(child, part, standing)
+    return keys
 
 
 def borrowers(queue: CapacityQueue, label: str) -> list[Entry]:
@@ -117,6 +169,7 @@ def renumber(queue: CapacityQueue) -> None:
         child.reconsider()
     for label, share in queue.shares.items():
         share.order = []
+        share.stale.clear()
         for child in queue.ranked:
             part = child.shares[label]
             part.entry = None

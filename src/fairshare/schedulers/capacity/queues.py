@@ -34,8 +34,9 @@ class Share:
 
     Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
     the total of the asks of all applications below. `order` has the keys of the children with
-    pending asks, the last element of each being the child's rank. `standing` is the part of its own
-    key that does not depend on its use; None: to be recomputed.
+    pending asks, the last element of each being the child's rank; those of children in `stale` may
+    be older than their use. `standing` is the part of its own key that does not depend on its use;
+    None: to be recomputed.
     """
 
     __slots__ = (
@@ -57,6 +58,7 @@ class Share:
         "order",
         "pending",
         "reserved",
+        "stale",
         "standing",
         "used",
         "weight",
@@ -83,6 +85,7 @@ class Share:
         self.entry: Entry | None = None
         self.standing: tuple[int, bool, int | None, float] | None = None
         self.order: list[Entry] = []
+        self.stale: dict[CapacityQueue, None] = {}
         # What its use is measured against, once known; a use of nothing is 0.
         self.calculator: ResourceCalculator | None = None
         self.whole = none
@@ -113,7 +116,8 @@ class Share:
 class CapacityQueue(Queue[CapacityAttempt]):
     """A queue among its siblings.
 
-    `path` is the queue, its parent and all further ancestors, root last. Of leaves: `order` has the
+    `path` is the queue, its parent and all further ancestors, root last; `share` is its part of the
+    default partition. Of leaves: `order` has the
     keys of active applications with asks, `resting` those of the others, `fresh` of those among the
     latter that have no headroom yet, `unsorted` the previous values of applications that have
     changed since the fair order was last applied, `waiting` the keys of applications that wait for
@@ -167,6 +171,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         "resting",
         "runnable",
         "settings",
+        "share",
         "shares",
         "size_based",
         "state",
@@ -188,7 +193,8 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.ranked: list[CapacityQueue] = []
         self.rank = 0
         self.path: tuple[CapacityQueue, ...] = (self, *(parent.path if parent else ()))
-        self.shares: dict[str, Share] = {"": Share(none)}
+        self.share = Share(none)
+        self.shares: dict[str, Share] = {"": self.share}
         # In force from the configuration.
         self.settings = QueueSettings()
         self.state = RUNNING
@@ -247,11 +253,6 @@ class CapacityQueue(Queue[CapacityAttempt]):
             for label in leaf.entitled:
                 found[label] = found.get(label, 0.0) + leaf.shares[label].absolute_capacity
         return found
-
-    @property
-    def share(self) -> Share:
-        """Its part of the default partition."""
-        return self.shares[""]
 
     def reconsider(self) -> None:
         """Drop cached values after a change of capacities or settings."""

@@ -6,7 +6,7 @@ from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add
-from fairshare.schedulers.capacity import limits
+from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
@@ -154,8 +154,8 @@ class CapacityLimits:
             share = queue.shares.get(key.label)
             if queue.parent is None or share is None or share.entry is None:
                 continue
-            order = queue.parent.shares[key.label].order
-            queues += sum(1 for entry in order if entry < share.entry)
+            keys = orders.keys_now(queue.parent, key.label)
+            queues += sum(1 for entry in keys.values() if entry < keys[queue.rank])
         return len(before) + queues, tuple(before[:FEW])
 
     def preempting(self) -> Sequence[int]:

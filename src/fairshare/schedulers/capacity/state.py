@@ -186,6 +186,7 @@ class CapacityState(CapacityCluster):
         for label, share in queue.shares.items():
             if share.entry is not None:
                 orders.remove(parent.shares[label].order, share.entry)
+                parent.shares[label].stale.pop(queue, None)
             share.entry = None
         del parent.children[event.queue]
         queue.parent = None  # it has no siblings any more; its ancestors still count its use
@@ -277,10 +278,10 @@ class CapacityState(CapacityCluster):
             accounting.count_pending(attempt)
         else:
             self._consider(attempt)
-            self._served_ask = key.anywhere
+            self._counts_asks = event.locality is not _ANYWHERE or attempt.labelled
             super()._container_allocated(now_ms, event)
-            if self._served_ask is not None:
-                self._served_ask = None
+            if self._counts_asks:
+                self._counts_asks = False
                 accounting.count_pending(attempt)
             if leaf.policy == "fair":
                 accounting.measure(attempt)
@@ -335,19 +336,17 @@ class CapacityState(CapacityCluster):
         self._consider(self.attempts[event.application])
 
     def _use(self, attempt: CapacityAttempt, node: Node, resource: Resource) -> None:
-        leaf = attempt.leaf
+        granted = resource[0] > 0
         if self._fulfilling:
             super()._use(attempt, node, resource)
-            return
-        label = self.partition_of.get(node.name, "") if self.partition_of else ""
-        if len(resource) != 2:
+        elif len(resource) == 2 and node.name not in self.partition_of:
+            granted = granted and not self._counts_asks
+            accounting.use(self, attempt, node, resource, granted=granted)
+        else:
             super()._use(attempt, node, resource)
-            accounting.charge(self, leaf, attempt.user, label, resource)
-            return
-        ask, asked = self._served_ask, None
-        if ask is not None and not label and not attempt.labelled:
-            self._served_ask, asked = None, ask.resource
-        accounting.use(self, leaf, attempt, node, label, resource, asked)
+            label = self.label_of(node)
+            accounting.charge(self, attempt.leaf, attempt.user, label, resource)
+            self._counts_asks = granted
 
     def _leaving(self, attempt: CapacityAttempt, node: Node, event: ContainerCompleted) -> None:
         containers.will_shrink(self, attempt, node)

@@ -8,6 +8,7 @@ import pytest
 from fairshare.model.events import Event
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.runner import Runner
+from fairshare.schedulers.capacity import orders
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.state import CapacityState
 
@@ -73,7 +74,9 @@ def submit(name: str, queue: str, count: int, *, am: bool = False) -> dict[str, 
 
 
 def summary(state: CapacityState) -> dict[str, Any]:
-    """All values that later decisions depend on."""
+    """All values that later decisions depend on, orders as they are when next read."""
+    for queue in state.queues.values():
+        orders.settle(queue)
     return {
         "queues": {
             queue.name: (
