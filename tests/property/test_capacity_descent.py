@@ -92,17 +92,17 @@ class Pair:
         """Both decide; then all that matters is the same."""
         self.now_ms += 500
 
-        def counted(beat: Any) -> bool:
-            found = descend(beat)
-            self.descents += found
-            return found
+        def counted(beat: Any, most: int) -> int:
+            granted = grant(beat, most)
+            self.descents += granted
+            return granted
 
-        descend = fast_path.descend
+        grant = fast_path.grant
         with self.patch.context() as patch:
-            patch.setattr(fast_path, "descend", counted)
+            patch.setattr(fast_path, "grant", counted)
             found = self.straight.handle(self.now_ms, given)
         with self.patch.context() as patch:
-            patch.setattr(fast_path, "descend", lambda beat: False)
+            patch.setattr(fast_path, "grant", lambda beat, most: 0)
             expected = self.whole.handle(self.now_ms, given)
         assert decisions(found) == decisions(expected)
         assert picture(self.straight) == picture(self.whole)

@@ -1,5 +1,6 @@
 """What the bounds of a user's limit say is what the limit itself says."""
 
+from operator import lt
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ from tests.effort import examples
 
 from fairshare.schedulers.capacity.calculators import calculator
 from fairshare.schedulers.capacity.limits import user_limit
-from fairshare.schedulers.capacity.user_bounds import NONE, bounds_of, surely_below
+from fairshare.schedulers.capacity.user_bounds import NONE, bounds_of, sure_use, surely_below
 from fairshare.schedulers.capacity.users import Users
 
 amounts = st.tuples(st.integers(0, 40_000), st.integers(0, 60), st.integers(0, 5))
@@ -47,6 +48,8 @@ class Leaf:
         c = self.state.calculator
         bounds = bounds_of(self.state, self)
         known = surely_below(used, self.total, bounds, self.users, c.name)
+        sure = sure_use(bounds, self.total, c.name)
+        assert known or not all(map(lt, used, sure))
         limit = user_limit(self.state, self, name, "")
         return known, c.compare(self.total, used, limit) <= 0
 

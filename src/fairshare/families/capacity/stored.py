@@ -7,7 +7,7 @@ from fairshare.schedulers.capacity import settings as capacity_settings
 from fairshare.schedulers.capacity import users as capacity_users
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import DominantCalculator, MemoryCalculator
-from fairshare.schedulers.capacity.queues import CapacityQueue, Share
+from fairshare.schedulers.capacity.queues import NO_USE, CapacityQueue, Share
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
@@ -30,6 +30,7 @@ STORED_CLASSES: Final = (
             "funded": lambda one: one.entitled,
             "given": CapacityQueue.given_now,
             "share": lambda one: one.shares[""],
+            "sure_use": NO_USE,
             "template_worth": {},
             "user_bounds": None,
         },

@@ -40,119 +40,160 @@ def is_plain(state: CapacityState) -> bool:
     )
 
 
-def descend(beat: "Heartbeat") -> bool:
-    """Grant one container on the fast path; False: the case is not simple, and nothing has
-    changed."""
-    state = beat.state
-    dominant = state.calculator.name == "dominant"
-    free_memory, free_vcores = beat.node.available
-    step_memory, step_vcores = state.settings.minimum_allocation
-    if free_memory < step_memory or (dominant and free_vcores < step_vcores):
-        return False
-    memory, vcores = beat.whole  # the most that the queue may use
-    queue = state.root
-    share = queue.shares[""]
+def grant(beat: "Heartbeat", most: int) -> int:
+    """Grant containers on the fast path, at most this many; returns how many until a case was not
+    simple."""
+    state, node, step = beat.state, beat.node, beat.step
+    root = state.root
+    if root.share.killable[0]:
+        return 0
+    descend = _descend_by_shares if state.calculator.name == "dominant" else _descend_by_memory
+    whole, minimum, none = beat.whole, state.settings.minimum_allocation, state.none
+    limit_of, walked, misses = beat.limit_of, beat.walked, beat.misses_counted
+    granted = 0
+    while granted < most:
+        found = descend(root, whole, minimum, node.available)
+        if found is None:
+            break
+        leaf, room_memory, room_vcores, reach = found
+        users, order = leaf.users, leaf.order
+        if not order or leaf.held or users.orphaned or leaf.policy == "fifo-with-partitions":
+            break
+        first = order[0]
+        if leaf.resting and leaf.resting[0] < first and not _rests_plainly(state, leaf, first):
+            break
+        attempt = state.attempts[first[-1]]  # type: ignore[index]
+        record = users.users.get(attempt.user)
+        if record is None or record.pending_applications < 0:
+            break
+        if attempt.reservations or attempt.blacklist:
+            break
+        if users.strangers and users.missed(attempt.user) is not None:
+            break
+        key = attempt.asks.wanting[0]
+        ask = key.anywhere
+        if ask is None or key.places or key.withdrawn or key.label or not ask.relax:
+            break
+        size = ask.resource
+        memory, vcores = size
+        if not 0 < memory <= room_memory or vcores > room_vcores:
+            break
+        if misses and beat.has_counted(attempt, key):
+            break
+        sure_memory, sure_vcores = leaf.sure_use
+        memory, vcores = record.used.get("", none)
+        sure = memory < sure_memory and vcores < sure_vcores and record.weight == 1.0
+        if not sure and not limits.user_may_more(state, leaf, record):
+            break
+        limit_of[leaf] = reach
+        if walked:
+            walked.pop(leaf, None)
+        number = attempt.id
+        priority, request = key.order
+        step.emit(
+            ContainerAllocated(
+                container_id(number, attempt.number, attempt.next_container),
+                number,
+                node.name,
+                size,
+                priority,
+                request,
+                _ANYWHERE,
+                attempt.master is None and attempt.waits_for_master,
+                False,
+                step.now_ms,
+            )
+        )
+        granted += 1
+    return granted
+
+
+Found = tuple[CapacityQueue, int, int, Resource]
+"""A leaf, the largest memory and vcores that are allowed there and fit, what the leaf can reach."""
+
+
+def _descend_by_memory(
+    queue: CapacityQueue, whole: Resource, minimum: Resource, free: Resource
+) -> Found | None:
+    """The leaf that is served next; None: there is none, or the case is not simple."""
+    step, left = minimum[0], free[0]
+    if left < step:
+        return None
+    memory = whole[0]  # the most that the queue may use
+    share = queue.share
     while not queue.leaf:
-        most_memory, most_vcores = share.effective_maximum
-        if dominant:
-            if most_memory <= memory and most_vcores <= vcores:
-                memory, vcores = most_memory, most_vcores
-            elif most_memory < memory or most_vcores < vcores:
-                return False
-        elif most_memory < memory:
-            memory = most_memory
-        used_memory, used_vcores = share.used
-        if used_memory >= memory or (dominant and used_vcores >= vcores):
-            return False
+        most = share.effective_maximum[0]
+        if most < memory:
+            memory = most
+        used = share.used[0]
         order = share.order
+        if used >= memory or not order:
+            return None
         if share.stale and len(order) > 1:  # `in_order`, written out
             move_stale(share, "")
-        if not order or share.killable[0]:
-            return False
         queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]
-        share = queue.shares[""]
+        share = queue.share
+        memory += share.used[0] - used
+        memory -= memory % step
+    # First what the leaf can reach, for its limit; then what it can use of that.
+    most = share.effective_maximum[0]
+    reach = most - most % step
+    if memory < reach:
+        reach = memory
+    if most < memory:
+        memory = most
+    memory -= share.used[0]
+    return queue, min(memory, left), UNBOUNDED, (reach, 1 if reach > 0 else 0)
+
+
+def _descend_by_shares(
+    queue: CapacityQueue, whole: Resource, minimum: Resource, free: Resource
+) -> Found | None:
+    """The same by dominant shares."""
+    step_memory, step_vcores = minimum
+    left_memory, left_vcores = free
+    if left_memory < step_memory or left_vcores < step_vcores:
+        return None
+    memory, vcores = whole
+    share = queue.share
+    while not queue.leaf:
+        most_memory, most_vcores = share.effective_maximum
+        if most_memory <= memory and most_vcores <= vcores:
+            memory, vcores = most_memory, most_vcores
+        elif most_memory < memory or most_vcores < vcores:
+            return None
+        used_memory, used_vcores = share.used
+        order = share.order
+        if used_memory >= memory or used_vcores >= vcores or not order:
+            return None
+        if share.stale and len(order) > 1:  # `in_order`, written out
+            move_stale(share, "")
+        queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]
+        share = queue.share
         own_memory, own_vcores = share.used
         memory += own_memory - used_memory
         memory -= memory % step_memory
-        if dominant:
-            vcores += own_vcores - used_vcores
-            vcores -= vcores % step_vcores
+        vcores += own_vcores - used_vcores
+        vcores -= vcores % step_vcores
     # First what the leaf can reach, for its limit; then what it can use of that.
     most_memory, most_vcores = share.effective_maximum
     reach_memory = most_memory - most_memory % step_memory
     reach_vcores = most_vcores - most_vcores % step_vcores
-    if dominant:
-        if reach_memory > memory or reach_vcores > vcores:
-            if reach_memory < memory or reach_vcores < vcores:
-                return False
-            reach_memory, reach_vcores = memory, vcores
-        if most_memory <= memory and most_vcores <= vcores:
-            memory, vcores = most_memory, most_vcores
-        elif most_memory < memory or most_vcores < vcores:
-            return False
-    else:
-        if reach_memory > memory:
-            reach_memory = memory
-        reach_vcores = 1 if reach_memory > 0 else 0
-        if most_memory < memory:
-            memory = most_memory
+    if reach_memory > memory or reach_vcores > vcores:
+        if reach_memory < memory or reach_vcores < vcores:
+            return None
+        reach_memory, reach_vcores = memory, vcores
+    if most_memory <= memory and most_vcores <= vcores:
+        memory, vcores = most_memory, most_vcores
+    elif most_memory < memory or most_vcores < vcores:
+        return None
     used_memory, used_vcores = share.used
-    memory = min(memory - used_memory, free_memory)
-    if dominant:
-        vcores = min(vcores - used_vcores, free_vcores)
-    else:
-        vcores = UNBOUNDED
-    return _serve(beat, queue, (memory, vcores), (reach_memory, reach_vcores))
-
-
-def _serve(beat: "Heartbeat", leaf: CapacityQueue, room: Resource, reach: Resource) -> bool:
-    """Grant the leaf's first application a container, if the case is simple.
-
-    `room` is the largest size that is allowed and fits; `reach` is what the leaf can reach.
-    """
-    state = beat.state
-    users, order = leaf.users, leaf.order
-    if not order or leaf.held or users.orphaned or leaf.policy == "fifo-with-partitions":
-        return False
-    first = order[0]
-    if leaf.resting and leaf.resting[0] < first and not _rests_plainly(state, leaf, first):
-        return False
-    attempt = state.attempts[first[-1]]  # type: ignore[index]
-    record = users.users.get(attempt.user)
-    if record is None or record.pending_applications < 0:
-        return False
-    if attempt.reservations or attempt.blacklist:
-        return False
-    if users.strangers and users.missed(attempt.user) is not None:
-        return False
-    key = attempt.asks.wanting[0]
-    ask = key.anywhere
-    if ask is None or key.places or key.withdrawn or key.label or not ask.relax:
-        return False
-    size = ask.resource
-    memory, vcores = size
-    if not 0 < memory <= room[0] or vcores > room[1] or beat.has_counted(attempt, key):
-        return False
-    if not limits.user_may_more(state, leaf, record):
-        return False
-    beat.grants(leaf, reach)
-    number, now_ms = attempt.id, beat.step.now_ms
-    priority, request = key.order
-    beat.step.emit(
-        ContainerAllocated(
-            container_id(number, attempt.number, attempt.next_container),
-            number,
-            beat.node.name,
-            size,
-            priority,
-            request,
-            _ANYWHERE,
-            attempt.waits_for_master,
-            False,
-            now_ms,
-        )
+    return (
+        queue,
+        min(memory - used_memory, left_memory),
+        min(vcores - used_vcores, left_vcores),
+        (reach_memory, reach_vcores),
     )
-    return True
 
 
 def _rests_plainly(state: CapacityState, leaf: CapacityQueue, first: Entry) -> bool:

@@ -18,7 +18,7 @@ from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.capacity import assignment, fast_path, limits, orders
 from fairshare.schedulers.capacity.answers import Answer, ResourceLimits
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
-from fairshare.schedulers.capacity.calculators import larger, smaller
+from fairshare.schedulers.capacity.calculators import MOST_CONTAINERS, larger, smaller
 from fairshare.schedulers.capacity.capacities import child_limit, leaf_limit
 from fairshare.schedulers.capacity.events import ApplicationsOrdered, HeadroomComputed, QueueLimited
 from fairshare.schedulers.capacity.queues import CapacityQueue
@@ -70,20 +70,22 @@ class _Turns:
 
 class Heartbeat:
     """One heartbeat of one node. `ignore` is set while a node of another partition serves asks for
-    the default partition (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY)."""
+    the default partition (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY). `limit_of` is what
+    leaves can reach, `walked` the leaves that were examined since they were last granted anything:
+    both are recorded at the end."""
 
     __slots__ = (
         "_default_misses",
-        "_limits",
         "_misses",
         "_plain",
-        "_walked",
         "ignore",
         "label",
+        "limit_of",
         "node",
         "refused",
         "state",
         "step",
+        "walked",
         "whole",
     )
 
@@ -96,8 +98,8 @@ class Heartbeat:
         self.ignore = False
         self.refused = 0  # attempts whose container a limit forbade after all
         self._plain = fast_path.is_plain(state)
-        self._limits: dict[str, Resource] = {}
-        self._walked: dict[str, CapacityQueue] = {}
+        self.limit_of: dict[CapacityQueue, Resource] = {}
+        self.walked: dict[CapacityQueue, None] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
         self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
@@ -109,8 +111,16 @@ class Heartbeat:
         most = settings.maximum_assignments if settings.multiple_assignments else 1
         if most == 0:
             most = 1
+        if most < 0:
+            most = MOST_CONTAINERS
         off_switch = done = 0
         while True:
+            if self._plain and self.node.reservation is None:
+                granted = fast_path.grant(self, min(most_off_switch - off_switch, most - done))
+                off_switch += granted
+                done += granted
+                if off_switch >= most_off_switch or done == most:
+                    break
             answer = self._attempt()
             if answer < _OFF_SWITCH:
                 break
@@ -129,8 +139,6 @@ class Heartbeat:
             self._serve_reservation()
             return Answer.NOTHING
         self.ignore = False
-        if self._plain and fast_path.descend(self):
-            return _OFF_SWITCH
         minimum = state.settings.minimum_allocation
         available = self._available() if node.marked else node.available
         if not state.calculator.containers(available, minimum):
@@ -238,7 +246,7 @@ class Heartbeat:
             return Answer.NOTHING
         if not self._wants(leaf) or not leaf.active:
             return Answer.NOTHING
-        self._walked[leaf.name] = leaf
+        self.walked[leaf] = None
         blocked: dict[str, Resource] = {}
         turns = _Turns(leaf)
         for entry in turns:
@@ -251,14 +259,14 @@ class Heartbeat:
                     return Answer.NOTHING
                 turns.limit_open = settings.continue_looking and any(reserved)
             if leaf.users.get(attempt.user) is not None:
-                self._limits[leaf.name] = limit
+                self.limit_of[leaf] = limit
             self._consider(attempt)
             if attempt.rests or not self._user_may(leaf, attempt, room, blocked):
                 continue
             refused = self.refused
             answer = assignment.offer(self, attempt, room)
             if answer >= Answer.OFF_SWITCH and self.refused == refused:
-                del self._walked[leaf.name]  # changes since then have not been examined
+                del self.walked[leaf]  # changes since then have not been examined
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
                 return answer
             if answer != Answer.SKIPPED:
@@ -313,14 +321,14 @@ class Heartbeat:
         if news:
             self.step.emit(HeadroomComputed(attempt.id))
 
-    def grants(self, leaf: CapacityQueue, limit: Resource) -> None:
-        """Record what a leaf that grants a container can reach, as `_leaf` does."""
-        self._limits[leaf.name] = limit
-        self._walked.pop(leaf.name, None)
+    @property
+    def misses_counted(self) -> bool:
+        """Whether some ask has missed an opportunity in this heartbeat."""
+        return bool(self._misses)
 
     def has_counted(self, attempt: CapacityAttempt, key: AskKey) -> bool:
         """Whether an ask has missed an opportunity in this heartbeat."""
-        return bool(self._misses) and (attempt.id, key.order) in self._misses
+        return (attempt.id, key.order) in self._misses
 
     def misses(self, attempt: CapacityAttempt, key: AskKey) -> int:
         """The missed opportunities of an ask, including those of this heartbeat."""
@@ -368,9 +376,9 @@ class Heartbeat:
     def _record(self) -> None:
         for (number, _), (key, _count) in tuple(self._misses.items()):
             self.tell_misses(self.state.attempts[number], key)
-        for name, leaf in self._walked.items():
+        for leaf in self.walked:
             if leaf.unsorted:
-                self.step.emit(ApplicationsOrdered(name))
-        for name, limit in self._limits.items():
-            if self.state.queues[name].limit != limit:
-                self.step.emit(QueueLimited(name, limit))
+                self.step.emit(ApplicationsOrdered(leaf.name))
+        for leaf, limit in self.limit_of.items():
+            if leaf.limit != limit:
+                self.step.emit(QueueLimited(leaf.name, limit))

@@ -9,7 +9,7 @@ from fairshare.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.user_bounds import bounds_of, surely_below
+from fairshare.schedulers.capacity.user_bounds import bounds_of, sure_use, surely_below
 from fairshare.schedulers.capacity.users import (
     NO_FACTOR,
     User,
@@ -55,6 +55,7 @@ def user_may_more(state: CapacityCluster, leaf: CapacityQueue, record: User) -> 
         bounds = leaf.user_bounds
         if bounds is None:
             bounds = leaf.user_bounds = bounds_of(state, leaf)
+            leaf.sure_use = sure_use(bounds, state.totals[""], c.name)
         if surely_below(used, state.totals[""], bounds, leaf.users, c.name):
             return True
     return c.compare(state.total, used, user_limit(state, leaf, record.name, "")) <= 0

@@ -7,7 +7,7 @@ partition is the label `""`. Decides nothing; the package's `state.py` changes i
 from bisect import insort
 
 from fairshare.model.queues import Queue
-from fairshare.model.resources import Resource
+from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
@@ -27,6 +27,8 @@ Bounds = tuple[float, float, float, float, float, float]
 """The share of the ceiling; the least share that a limit has below it, whatever is in use; the
 share of the guarantee; and of what is in use the part that counts, what is added to the part, and
 what the share in use may be too large (`user_bounds.py`)."""
+
+NO_USE: Resource = (-UNBOUNDED, -UNBOUNDED)
 
 
 class Share:
@@ -123,7 +125,9 @@ class CapacityQueue(Queue[CapacityAttempt]):
     changed since the fair order was last applied, `waiting` the keys of applications that wait for
     room for their master, `held` the applications that max-parallel-apps holds back, `limit` what
     the leaf can reach according to the last heartbeat, `user_bounds` those of the limits of users
-    of weight 1 (None: to be recomputed), `accepted` the applications that count for the leaf.
+    of weight 1 (None: to be recomputed), `sure_use` the use below which in each type these bounds
+    are enough to know that such a user is below its limit (`NO_USE`: not known), `accepted` the
+    applications that count for the leaf.
 
     `reserved_now` is what applications here or below have reserved on the default partition. A
     share's `reserved` is Hadoop's own count, which a move of an application does not change.
@@ -175,6 +179,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         "shares",
         "size_based",
         "state",
+        "sure_use",
         "template_worth",
         "unsorted",
         "user_bounds",
@@ -238,6 +243,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.users = Users(none)
         self.limit = none
         self.user_bounds: Bounds | None = None
+        self.sure_use = NO_USE
         self.order: list[Entry] = []
         self.resting: list[Entry] = []
         self.fresh: list[Entry] = []
@@ -257,6 +263,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
     def reconsider(self) -> None:
         """Drop cached values after a change of capacities or settings."""
         self.user_bounds = None
+        self.sure_use = NO_USE
         for share in self.shares.values():
             share.standing = None
 

@@ -13,10 +13,10 @@ less what is lost where Hadoop rounds down. Comparisons by dominant shares look 
 share of each first; so a user whose largest share is smaller than that bound is below its limit.
 """
 
-from fairshare.model.resources import Resource
+from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.cluster import CapacityCluster
-from fairshare.schedulers.capacity.queues import Bounds, CapacityQueue
+from fairshare.schedulers.capacity.queues import NO_USE, Bounds, CapacityQueue
 from fairshare.schedulers.capacity.users import Users, ceiling_of
 
 NONE: Bounds = (-1.0, -1.0, 0.0, 0.0, 0.0, 0.0)
@@ -60,6 +60,19 @@ def bounds_of(state: CapacityCluster, leaf: CapacityQueue) -> Bounds:
         (step - half) * part - lost,
         half,
     )
+
+
+def sure_use(bounds: Bounds, total: Resource, name: str) -> Resource:
+    """The use below which in each type a user is `surely_below` its limit, whatever is in use.
+
+    Example by memory: 64 GB and a least share of 0.25 are 16 GB less the rounding.
+    """
+    part = min(bounds[0], bounds[1]) * _SURE
+    if part < 0.0:
+        return NO_USE
+    if name == "memory":
+        return (int(total[0] * part), UNBOUNDED)
+    return tuple([int(amount * part) for amount in total])
 
 
 def surely_below(used: Resource, total: Resource, bounds: Bounds, users: Users, name: str) -> bool:
