@@ -74,7 +74,11 @@ def use(
             share.used = (a + memory, b + vcores)
             if share.entry is not None:
                 queue.parent.share.stale[queue] = None  # type: ignore[union-attr]
-    leaf.users.charge(attempt.user, "", amount, state.calculator, state.totals[""])
+    total = state.totals[""]
+    if total[0] > 0 and total[1] > 0:
+        leaf.users.charge_container(attempt.user, memory, vcores, state.calculator, total)
+    else:
+        leaf.users.charge(attempt.user, "", amount, state.calculator, total)
 
 
 def move_use(

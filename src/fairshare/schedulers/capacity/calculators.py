@@ -10,7 +10,7 @@ from functools import cache
 from typing import Protocol
 
 from fairshare.model.resources import UNBOUNDED, Resource, subtract
-from fairshare.schedulers.rounding import pack, single, unpack
+from fairshare.schedulers.rounding import SPLIT, single
 
 MOST_CONTAINERS = 2**31 - 1
 EXACT = 2**24
@@ -158,18 +158,31 @@ class MemoryCalculator:
 
     def use(self, total: Resource, a: Resource, divisor: float) -> float:
         """Memory over memory."""
-        if divisor and -EXACT <= a[0] <= EXACT:
-            rounded: float = unpack(pack(a[0] / divisor))[0]
-            return rounded
-        return _quotient(a[0], divisor)
+        memory: float = a[0]
+        if not divisor:
+            return _quotient(memory, divisor)
+        if not -EXACT <= memory <= EXACT:
+            memory = single(memory)
+        quotient = memory / divisor
+        high = quotient * SPLIT  # `single`, written out
+        return high - (high - quotient)
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """Memory over memory."""
-        memory, whole = a[0], b[0]
-        if 0 < whole <= EXACT and -EXACT <= memory <= EXACT:  # nearly always, and written out
-            rounded: float = unpack(pack(memory / whole))[0]
-            return rounded
-        return _quotient(memory, whole)
+        memory: float = a[0]
+        whole: float = b[0]
+        if whole <= 0:
+            return _quotient(memory, whole)
+        if whole > EXACT:
+            high = whole * SPLIT  # `single`, written out three times
+            whole = high - (high - whole)
+            high = memory * SPLIT
+            memory = high - (high - memory)
+        elif not -EXACT <= memory <= EXACT:
+            memory = single(memory)
+        quotient = memory / whole
+        high = quotient * SPLIT
+        return high - (high - quotient)
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Adds half a MB, then truncates."""
@@ -261,18 +274,41 @@ class DominantCalculator:
 
     def use(self, total: Resource, a: Resource, divisor: float) -> float:
         """The largest share of the cluster over another one."""
-        share = _largest_share(a, total)
-        if divisor:
-            return single(share / divisor)
-        return math.inf if share > 0 else math.nan
+        if len(a) == 2 and total[0] and total[1]:  # `_largest_share`, written out
+            share, other = a[0] / total[0], a[1] / total[1]
+            if other > share:
+                share = other
+            if share <= 0.0:
+                share = 0.0
+        else:
+            share = _largest_share(a, total)
+        if not divisor:
+            return math.inf if share > 0 else math.nan
+        quotient = share / divisor
+        high = quotient * SPLIT  # `single`, written out
+        return high - (high - quotient)
 
     def ratio(self, a: Resource, b: Resource) -> float:
         """The largest of the ratios, at least 0."""
         if len(a) == 2:
-            x, y = _quotient(a[0], b[0]), _quotient(a[1], b[1])
-            if y > x:
-                x = y
-            return x if x > 0.0 else 0.0
+            memory: float
+            whole: float
+            (memory, vcores), (whole, cores) = a, b
+            if whole > 0 and 0 < cores <= EXACT and vcores <= EXACT:
+                if whole > EXACT:
+                    high = whole * SPLIT  # `single`, written out three times
+                    whole = high - (high - whole)
+                    high = memory * SPLIT
+                    memory = high - (high - memory)
+                elif memory > EXACT:
+                    memory = single(memory)
+                quotient, other = memory / whole, vcores / cores
+                if other > quotient:
+                    quotient = other
+                if quotient <= 0.0:
+                    return 0.0
+                high = quotient * SPLIT
+                return high - (high - quotient)
         return max(0.0, *map(_quotient, a, b))
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:

@@ -38,11 +38,12 @@ from fairshare.model.events import (
     ReservationMoved,
     SharesUpdated,
 )
-from fairshare.model.identifiers import APPLICATION_SHIFT, application_of
+from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.capacity import (
     accounting,
@@ -278,18 +279,20 @@ class CapacityState(CapacityCluster):
             accounting.count_pending(attempt)
         else:
             self._consider(attempt)
-            self._counts_asks = event.locality is not _ANYWHERE or attempt.labelled
-            super()._container_allocated(now_ms, event)
+            if event.locality is not _ANYWHERE or attempt.labelled:
+                self._counts_asks = True
+            ClusterState._container_allocated(self, now_ms, event)  # quicker than `super`
             if self._counts_asks:
                 self._counts_asks = False
                 accounting.count_pending(attempt)
-            if leaf.policy == "fair":
-                accounting.measure(attempt)
-        near = event.locality is not _ANYWHERE and not event.reserved
-        if near and event.locality == Locality.RACK_LOCAL:
-            near = self.settings.rack_locality_full_reset
-        key.opportunities = 0 if near else key.opportunities + 1
-        self._asks_served(attempt, leaf)
+        if event.locality is _ANYWHERE or event.reserved:
+            key.opportunities += 1
+        elif event.locality == Locality.NODE_LOCAL or self.settings.rack_locality_full_reset:
+            key.opportunities = 0
+        else:
+            key.opportunities += 1
+        if not attempt.asks.wanting or leaf.policy == "fair" or attempt.entry is None:
+            self._asks_served(attempt, leaf)
 
     def _reservation_fulfilled(
         self, now_ms: int, event: ContainerAllocated, attempt: CapacityAttempt, key: AskKey
@@ -317,7 +320,8 @@ class CapacityState(CapacityCluster):
         """A heartbeat considers an application: its user's limit is computed
         (Hadoop: CapacityHeadroomProvider.getHeadroom)."""
         leaf = attempt.leaf
-        leaf.unsorted.clear()
+        if leaf.unsorted:
+            leaf.unsorted.clear()
         users = leaf.users
         record = users.users.get(attempt.user)
         if record is None:
@@ -336,10 +340,11 @@ class CapacityState(CapacityCluster):
         self._consider(self.attempts[event.application])
 
     def _use(self, attempt: CapacityAttempt, node: Node, resource: Resource) -> None:
-        granted = resource[0] > 0
         if self._fulfilling:
             super()._use(attempt, node, resource)
-        elif len(resource) == 2 and node.name not in self.partition_of:
+            return
+        granted = resource[0] > 0
+        if len(resource) == 2 and node.name not in self.partition_of:
             granted = granted and not self._counts_asks
             accounting.use(self, attempt, node, resource, granted=granted)
         else:
@@ -347,10 +352,14 @@ class CapacityState(CapacityCluster):
             label = self.label_of(node)
             accounting.charge(self, attempt.leaf, attempt.user, label, resource)
             self._counts_asks = granted
+        if attempt.leaf.policy == "fair":
+            accounting.measure(attempt)
+            if resource[0] < 0:
+                orders.place_application(attempt)
 
     def _leaving(self, attempt: CapacityAttempt, node: Node, event: ContainerCompleted) -> None:
         containers.will_shrink(self, attempt, node)
-        if event.container in node.marked:
+        if node.marked and event.container in node.marked:
             gone = subtract(self.none, attempt.containers[event.container].resource)
             accounting.change_killable(attempt.leaf, self.label_of(node), gone)
         if attempt.to_preempt:
@@ -360,13 +369,6 @@ class CapacityState(CapacityCluster):
         if event.exit_code == _PREEMPTED:
             for queue in attempt.leaf.path:
                 queue.preempted += 1
-
-    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        super()._container_completed(now_ms, event)
-        attempt = self.attempts[event.container >> APPLICATION_SHIFT]
-        if attempt.leaf.policy == "fair":
-            accounting.measure(attempt)
-            orders.place_application(attempt)
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         attempt = self.attempts[event.application]

@@ -15,7 +15,7 @@ from fairshare.schedulers.capacity.calculators import (
     truncate,
 )
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
-from fairshare.schedulers.rounding import pack, single, unpack
+from fairshare.schedulers.rounding import SPLIT, single
 
 NO_FACTOR = -1.0
 """The user-limit-factor that means: no factor."""
@@ -219,25 +219,37 @@ class Users:
         self, name: str, label: str, amount: Resource, c: ResourceCalculator, total: Resource
     ) -> None:
         """Add an amount (negative: subtract) to a user's use on a partition."""
+        user = self.get_or_add(name)
+        used = user.used[label] = add(user.used.get(label, self.none), amount)
+        if user.active:
+            self.active_used[label] = add(self.active_used.get(label, self.none), amount)
+        self.changed()
+        ratio = c.ratio(used, total)
+        change = single(ratio - user.ratios.get(label, 0.0))
+        user.ratios[label] = ratio
+        self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
+
+    def charge_container(
+        self, name: str, memory: int, vcores: int, c: ResourceCalculator, total: Resource
+    ) -> None:
+        """`charge` for a container of two types on the default partition, which has some of both:
+        written out, since every container passes here twice."""
         user = self.users.get(name) or self.get_or_add(name)
-        used = user.used.get(label, self.none)
-        if len(amount) == 2:  # nearly always, and for every container
-            memory, vcores = amount
-            used = user.used[label] = (used[0] + memory, used[1] + vcores)
-            if user.active:
-                a, b = self.active_used.get(label, self.none)
-                self.active_used[label] = (a + memory, b + vcores)
-        else:
-            used = user.used[label] = add(used, amount)
-            if user.active:
-                self.active_used[label] = add(self.active_used.get(label, self.none), amount)
+        a, b = user.used.get("", self.none)
+        used = user.used[""] = (a + memory, b + vcores)
+        if user.active:
+            a, b = self.active_used.get("", self.none)
+            self.active_used[""] = (a + memory, b + vcores)
         self.version += 1
         if not self.stirs:
             self.stir()
-        ratios, ratio = user.ratios, c.ratio(used, total)
-        change = unpack(pack(ratio - ratios.get(label, 0.0)))[0]  # `single`, written out
-        ratios[label] = ratio
-        self.ratios[label] = unpack(pack(self.ratios.get(label, 0.0) + change))[0]
+        ratio, ratios = c.ratio(used, total), user.ratios
+        change = ratio - ratios.get("", 0.0)
+        ratios[""] = ratio
+        high = change * SPLIT  # `single`, written out twice
+        consumed = self.ratios.get("", 0.0) + (high - (high - change))
+        high = consumed * SPLIT
+        self.ratios[""] = high - (high - consumed)
 
     def recount(self, label: str, c: ResourceCalculator, total: Resource) -> None:
         """Recompute the ratios after the partition's size has changed."""
@@ -299,7 +311,8 @@ class Users:
             return
         self.counted = self.version
         self.counted_weight = self.active_weight
-        self.limits.pop(DEFAULT_LIMIT, None)
+        if self.limits:
+            self.limits.pop(DEFAULT_LIMIT, None)
         self.only_pending = self.only_waiting
 
     def weight_for(self, kind: tuple[str, bool, bool]) -> float:
