@@ -6,6 +6,7 @@ UsersManager).
 
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, subtract
+from fairshare.model.state import ClusterState
 from fairshare.schedulers.capacity import containers, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.cluster import CapacityCluster
@@ -29,27 +30,23 @@ def charge(
     leaf.users.charge(user, label, amount, state.calculator, state.total_of(label))
 
 
-def use(
-    state: CapacityCluster,
-    attempt: CapacityAttempt,
-    node: Node,
-    amount: Resource,
-    *,
-    granted: bool,
-) -> None:
-    """`charge` and `ClusterState._use` combined for a container of two resource types on the
-    default partition.
+def use(state: CapacityCluster, attempt: CapacityAttempt, node: Node, resource: Resource) -> None:
+    """A container begins to use its resource, and its asks are fewer by one; with a negative one it
+    ends.
 
-    `granted`: also reduce the asks there by one container of that size. The hottest code of this
-    package, and therefore written out: every container passes here twice.
+    The hottest code of this package, and therefore written out for two resource types and the
+    default partition: every container passes here twice.
     """
-    memory, vcores = amount
+    if state.fulfilling or len(resource) != 2 or node.name in state.partition_of:
+        _use_apart(state, attempt, node, resource)
+        return
+    memory, vcores = resource
     leaf = attempt.leaf
     a, b = attempt.used
     attempt.used = (a + memory, b + vcores)
     a, b = node.available
     node.available = (a - memory, b - vcores)
-    if granted:
+    if memory > 0 and not state.counts_asks:
         a, b = attempt.pending
         attempt.pending = attempt.counted[""] = (a - memory, b - vcores)
         for queue in leaf.path:
@@ -64,7 +61,7 @@ def use(
                 if left == (0, 0):
                     orders.place(queue, share, "")
                 else:
-                    queue.parent.share.stale[queue] = None  # type: ignore[union-attr]
+                    queue.path[1].share.stale[queue] = None
     else:
         for queue in leaf.path:
             a, b = queue.used
@@ -73,12 +70,30 @@ def use(
             a, b = share.used
             share.used = (a + memory, b + vcores)
             if share.entry is not None:
-                queue.parent.share.stale[queue] = None  # type: ignore[union-attr]
-    total = state.totals[""]
-    if total[0] > 0 and total[1] > 0:
-        leaf.users.charge_container(attempt.user, memory, vcores, state.calculator, total)
-    else:
-        leaf.users.charge(attempt.user, "", amount, state.calculator, total)
+                queue.path[1].share.stale[queue] = None
+    leaf.users.charge_container(attempt.user, memory, vcores, state)
+    if leaf.policy == "fair":
+        _measure_use(attempt, resource)
+
+
+def _use_apart(
+    state: CapacityCluster, attempt: CapacityAttempt, node: Node, resource: Resource
+) -> None:
+    """Any other container. One that fulfils a reservation counts for queues and users since
+    then."""
+    ClusterState._use(state, attempt, node, resource)
+    if state.fulfilling:
+        return
+    charge(state, attempt.leaf, attempt.user, state.label_of(node), resource)
+    state.counts_asks = resource[0] > 0
+    if attempt.leaf.policy == "fair":
+        _measure_use(attempt, resource)
+
+
+def _measure_use(attempt: CapacityAttempt, amount: Resource) -> None:
+    measure(attempt)
+    if amount[0] < 0:  # else it moves when its asks have been counted
+        orders.place_application(attempt)
 
 
 def move_use(

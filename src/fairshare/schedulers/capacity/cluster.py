@@ -49,8 +49,8 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
         self.most_nodes = 0  # at once
         self.ports: dict[str, int] = {}  # of the nodes
         self.reserved_ms: dict[str, int] = {}  # the start of a node's reservation
-        self._fulfilling = False
-        self._counts_asks = False  # while a container is granted: its asks are counted afterwards
+        self.fulfilling = False  # while a container is granted for a reservation
+        self.counts_asks = False  # while one is granted whose asks are counted afterwards
         self.stirred: list[Users] = []  # leaves whose limits may have changed in this input
 
     @property

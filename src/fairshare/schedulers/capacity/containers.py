@@ -39,16 +39,6 @@ def of_node(state: CapacityCluster, node: Node) -> list[ContainerId]:
     return _in_order(state, node.containers, size)
 
 
-def will_shrink(state: CapacityCluster, attempt: CapacityAttempt, node: Node) -> None:
-    """A container is about to end: record the tables' sizes now, not at each grant."""
-    count = len(attempt.containers)
-    if count > attempt.most_containers:
-        attempt.most_containers = count
-    count = len(node.containers) + len(node.ending)  # `occupants`, written out
-    if count > state.most_on_node[node.name]:
-        state.most_on_node[node.name] = count
-
-
 def nodes(state: CapacityCluster, names: Iterable[str]) -> list[str]:
     """Nodes that are reserved for one ask."""
     ports = state.ports

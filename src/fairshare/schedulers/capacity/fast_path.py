@@ -16,7 +16,7 @@ in both types, else the case is not simple.
 from typing import TYPE_CHECKING
 
 from fairshare.model.events import ContainerAllocated, Locality
-from fairshare.model.identifiers import container_id
+from fairshare.model.identifiers import APPLICATION_SHIFT
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import Entry
@@ -92,14 +92,14 @@ def grant(beat: "Heartbeat", most: int) -> int:
         priority, request = key.order
         step.emit(
             ContainerAllocated(
-                container_id(number, attempt.number, attempt.next_container),
+                number << APPLICATION_SHIFT | attempt.number << 32 | attempt.next_container,
                 number,
                 node.name,
                 size,
                 priority,
                 request,
                 _ANYWHERE,
-                attempt.master is None and attempt.waits_for_master,
+                attempt.submission.master is not None and attempt.waits_for_master,
                 False,
                 step.now_ms,
             )

@@ -107,12 +107,13 @@ def move_stale(share: Share, label: str) -> None:
     order = share.order
     for child in share.stale:
         part = child.shares[label]
-        old, standing = part.entry, part.standing
+        old, standing, c = part.entry, part.standing, part.calculator
         assert old is not None  # those that leave are stale no longer
-        if standing is None:
+        if standing is None or c is None or standing[1] or standing[2] is not None:
             entry = _present_key(child, part, label)
-        else:
-            entry = _key(child, part, standing)
+        else:  # the same, written out for the usual policy and a queue with a guarantee
+            use = c.use(part.whole, part.used, part.divisor)
+            entry = (standing[0], False, 0, 0, use, standing[3], child.rank)
         if entry != old:
             del order[0 if order[0] is old else bisect_left(order, old)]
             insort(order, entry)

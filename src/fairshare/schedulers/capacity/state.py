@@ -42,7 +42,7 @@ from fairshare.model.identifiers import application_of
 from fairshare.model.nodes import Node
 from fairshare.model.operations import Handlers
 from fairshare.model.queues import ROOT, parent_name
-from fairshare.model.resources import Resource, add, subtract
+from fairshare.model.resources import add, subtract
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.capacity import (
@@ -207,7 +207,8 @@ class CapacityState(CapacityCluster):
         all active applications are recomputed too."""
         queue = self.queues[event.queue]
         if queue.limit == event.limit and queue.active:
-            queue.users.compute_again()
+            if queue.users.outdated:
+                queue.users.compute_again()
             for attempt in tuple(queue.active.values()):
                 orders.look_at(attempt)
         queue.limit = event.limit
@@ -280,10 +281,10 @@ class CapacityState(CapacityCluster):
         else:
             self._consider(attempt)
             if event.locality is not _ANYWHERE or attempt.labelled:
-                self._counts_asks = True
+                self.counts_asks = True
             ClusterState._container_allocated(self, now_ms, event)  # quicker than `super`
-            if self._counts_asks:
-                self._counts_asks = False
+            if self.counts_asks:
+                self.counts_asks = False
                 accounting.count_pending(attempt)
         if event.locality is _ANYWHERE or event.reserved:
             key.opportunities += 1
@@ -300,9 +301,9 @@ class CapacityState(CapacityCluster):
         """The container counts as used since the reservation."""
         node = self.nodes[event.node]
         wanted = key.size_at(node.host, node.rack, event.locality)
-        self._fulfilling = True
+        self.fulfilling = True
         super()._container_allocated(now_ms, event)
-        self._fulfilling = False
+        self.fulfilling = False
         attempt.drift = add(attempt.drift, subtract(wanted, event.resource))
 
     def _asks_served(self, attempt: CapacityAttempt, leaf: CapacityQueue) -> None:
@@ -339,26 +340,15 @@ class CapacityState(CapacityCluster):
     def _headroom_told(self, now_ms: int, event: HeadroomComputed) -> None:
         self._consider(self.attempts[event.application])
 
-    def _use(self, attempt: CapacityAttempt, node: Node, resource: Resource) -> None:
-        if self._fulfilling:
-            super()._use(attempt, node, resource)
-            return
-        granted = resource[0] > 0
-        if len(resource) == 2 and node.name not in self.partition_of:
-            granted = granted and not self._counts_asks
-            accounting.use(self, attempt, node, resource, granted=granted)
-        else:
-            super()._use(attempt, node, resource)
-            label = self.label_of(node)
-            accounting.charge(self, attempt.leaf, attempt.user, label, resource)
-            self._counts_asks = granted
-        if attempt.leaf.policy == "fair":
-            accounting.measure(attempt)
-            if resource[0] < 0:
-                orders.place_application(attempt)
+    _use = accounting.use
 
     def _leaving(self, attempt: CapacityAttempt, node: Node, event: ContainerCompleted) -> None:
-        containers.will_shrink(self, attempt, node)
+        count = len(attempt.containers)  # the tables' sizes, recorded now and not at each grant
+        if count > attempt.most_containers:
+            attempt.most_containers = count
+        count = len(node.containers) + len(node.ending)
+        if count > self.most_on_node[node.name]:
+            self.most_on_node[node.name] = count
         if node.marked and event.container in node.marked:
             gone = subtract(self.none, attempt.containers[event.container].resource)
             accounting.change_killable(attempt.leaf, self.label_of(node), gone)
@@ -403,7 +393,7 @@ class CapacityState(CapacityCluster):
         released = subtract(self.none, reservation.resource)
         attempt.re_reservations[(reservation.priority, reservation.request)] = 0
         accounting.reserve(attempt, leaf, label, released)
-        if not self._fulfilling:
+        if not self.fulfilling:
             attempt.reserved_numbers.pop(node.name, None)
             accounting.charge(self, leaf, attempt.user, label, released)
             accounting.measure(attempt)
@@ -555,7 +545,9 @@ class CapacityState(CapacityCluster):
             accounting.reprioritise(attempt, event.priority)
 
     def _user_limits_computed(self, now_ms: int, event: UserLimitsComputed) -> None:
-        self.queue_of(event.queue).users.compute_again()
+        users = self.queue_of(event.queue).users
+        if users.outdated:
+            users.compute_again()
 
     def _applications_ordered(self, now_ms: int, event: ApplicationsOrdered) -> None:
         self.queue_of(event.queue).unsorted.clear()

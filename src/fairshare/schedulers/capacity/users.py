@@ -25,6 +25,13 @@ DEFAULT_LIMIT = ("", False, False)
 users."""
 
 
+class Cluster(Protocol):
+    """What users need of the cluster: the size of each partition, and the calculator."""
+
+    totals: dict[str, Resource]
+    calculator: ResourceCalculator
+
+
 class Leaf(Protocol):
     """What its users need of a leaf."""
 
@@ -229,25 +236,33 @@ class Users:
         user.ratios[label] = ratio
         self.ratios[label] = single(self.ratios.get(label, 0.0) + change)
 
-    def charge_container(
-        self, name: str, memory: int, vcores: int, c: ResourceCalculator, total: Resource
-    ) -> None:
-        """`charge` for a container of two types on the default partition, which has some of both:
-        written out, since every container passes here twice."""
-        user = self.users.get(name) or self.get_or_add(name)
-        a, b = user.used.get("", self.none)
+    def charge_container(self, name: str, memory: int, vcores: int, cluster: Cluster) -> None:
+        """`charge` for a container of two types on the default partition: written out, since every
+        container passes here twice."""
+        total = cluster.totals[""]
+        try:
+            user = self.users[name]
+            a, b = user.used[""]
+            consumed, before = self.ratios[""], user.ratios[""]
+            active = self.active_used[""] if user.active else None
+        except KeyError:  # its first one
+            self.charge(name, "", (memory, vcores), cluster.calculator, total)
+            return
+        if not (total[0] and total[1]):  # ratios may be infinite
+            self.charge(name, "", (memory, vcores), cluster.calculator, total)
+            return
         used = user.used[""] = (a + memory, b + vcores)
-        if user.active:
-            a, b = self.active_used.get("", self.none)
+        if active is not None:
+            a, b = active
             self.active_used[""] = (a + memory, b + vcores)
         self.version += 1
-        if not self.stirs:
-            self.stir()
-        ratio, ratios = c.ratio(used, total), user.ratios
-        change = ratio - ratios.get("", 0.0)
-        ratios[""] = ratio
+        if not self.stirs:  # `stir`, written out
+            self.stirs = True
+            self.stirred.append(self)
+        user.ratios[""] = ratio = cluster.calculator.ratio(used, total)
+        change = ratio - before
         high = change * SPLIT  # `single`, written out twice
-        consumed = self.ratios.get("", 0.0) + (high - (high - change))
+        consumed += high - (high - change)
         high = consumed * SPLIT
         self.ratios[""] = high - (high - consumed)
 
@@ -302,13 +317,11 @@ class Users:
         return self.counted != self.version
 
     def compute_again(self) -> None:
-        """Compute the limits, unless they are up to date, and count the users that only wait.
+        """Compute the limits, which are `outdated`, and count the users that only wait.
 
         The limit on the default partition is computed on demand, from the values at this point.
         Within one version only the sum of weights can change, when an active user is removed.
         """
-        if self.counted == self.version:
-            return
         self.counted = self.version
         self.counted_weight = self.active_weight
         if self.limits:
