@@ -279,7 +279,17 @@ class CapacityState(CapacityCluster):
             self._reservation_fulfilled(now_ms, event, attempt, key)
             accounting.count_pending(attempt)
         else:
-            self._consider(attempt)
+            users, seen = leaf.users, attempt.seen
+            record = users.users.get(attempt.user)
+            if (
+                record is None
+                or record.pending_applications < 0
+                or (leaf.held or leaf.unsorted)
+                or (seen is None or seen[0] is not leaf or seen[1] is not record)
+            ):
+                self._consider(attempt)
+            elif users.counted != users.version:  # `_consider` when all is as it was
+                users.compute_again()
             if event.locality is not _ANYWHERE or attempt.labelled:
                 self.counts_asks = True
             ClusterState._container_allocated(self, now_ms, event)  # quicker than `super`
@@ -321,8 +331,7 @@ class CapacityState(CapacityCluster):
         """A heartbeat considers an application: its user's limit is computed
         (Hadoop: CapacityHeadroomProvider.getHeadroom)."""
         leaf = attempt.leaf
-        if leaf.unsorted:
-            leaf.unsorted.clear()
+        leaf.unsorted.clear()
         users = leaf.users
         record = users.users.get(attempt.user)
         if record is None:
