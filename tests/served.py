@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-PATIENCE_S = 60.0
+from tests.forked import PATIENCE_S, Forked, fairshare
 
 FAIR_SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -24,7 +24,8 @@ class Served:
     """A process of `fairshare serve`; `start` begins one again after `kill` or `end`.
 
     `conf` is the configuration directory, into which `files` are written; `state` is beside it
-    unless given. Without `--port` among the options the port is any free one.
+    unless given. Without `--port` among the options the port is any free one. An `interpreter` of
+    its own reads what Python reads at its start.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class Served:
         *options: str,
         files: Mapping[str, str] | None = None,
         state: Path | None = None,
+        interpreter: bool = False,
     ) -> None:
+        self._interpreter = interpreter
         self.conf = conf
         self.state = state or conf.parent / "state"
         self.options = options
@@ -51,16 +54,19 @@ class Served:
             options = ("--port", "0", *options)
         self.state.parent.mkdir(parents=True, exist_ok=True)
         with self._stderr.open("a") as stderr:  # a pipe that no one reads would be full some time
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)),
-                    *("--state", str(self.state), "--stop-containers", *options),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-            )
+            words = ("serve", "--conf", str(self.conf), "--state", str(self.state))
+            words += ("--stop-containers", *options)
+            self.process: Forked | subprocess.Popen[str]
+            if self._interpreter:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "fairshare", *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    text=True,
+                )
+            else:
+                self.process = Forked(*words, stderr=stderr)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
@@ -76,12 +82,7 @@ class Served:
     def verb(self, *words: str) -> subprocess.CompletedProcess[str]:
         """What a verb of the command line says of this server."""
         verb, *arguments = words
-        return subprocess.run(
-            [sys.executable, "-m", "fairshare", verb, "--url", self.url, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
+        return fairshare(verb, "--url", self.url, *arguments)
 
     def kill(self) -> None:
         """As a crash would."""

@@ -2,13 +2,13 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests import forked
 from tests.e2e.screens import Screen
+from tests.served import Served
 
 from fairshare.cli.verbs import fairshare
 from fairshare.client import Client
@@ -42,8 +42,6 @@ QUEUES = {
     "default.accessible-node-labels.a100.capacity": "100",
 }
 TOML = """
-[server]
-port = 0
 [engine]
 memory_mb = 65536
 vcores = 64
@@ -83,26 +81,10 @@ def server(tmp_path, monkeypatch):
     (work / "lines.txt").write_text("one\ntwo\n")
     (work / "train.yaml").write_text("tasks: [{arguments: [./train.sh]}]\n")
     monkeypatch.chdir(work)
-    words = ["serve", "--conf", str(conf), "--state", str(tmp_path / "state"), "--no-hadoop"]
-    with (
-        (tmp_path / "stderr").open("w") as stderr,
-        subprocess.Popen(
-            [sys.executable, "-m", "fairshare", *words, "--stop-containers"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        try:
-            assert line.startswith("listening on "), (tmp_path / "stderr").read_text()
-            url = line.removeprefix("listening on ").strip()
-            monkeypatch.setenv("FAIRSHARE_URL", url)
-            yield url
-        finally:
-            process.terminate()
+    made = Served(conf, "--no-hadoop")
+    monkeypatch.setenv("FAIRSHARE_URL", made.url)
+    yield made.url
+    made.end()
 
 
 def prepared(client: Client, command: str) -> str:
@@ -115,9 +97,9 @@ def prepared(client: Client, command: str) -> str:
     result = CliRunner().invoke(fairshare, ["submit", *words, *held, "sleep", "600"])
     application = result.stdout.split()[0]
     if command.startswith("fairshare exec"):
-        for current in client.watch(application):
-            if current.state == "RUNNING":
-                break
+        version = 0
+        while not any(one.state == "RUNNING" for one in client.containers(application)):
+            version = client.changes(version, 2)
     return application
 
 
@@ -130,13 +112,7 @@ def typed(words: list[str]) -> tuple[int, str]:
         screen.close()
         return code, screen.seen
     if words[1] in OWN_PROCESS:
-        done = subprocess.run(
-            [sys.executable, "-m", *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = forked.fairshare(*words[1:])
         return done.returncode, done.stdout + done.stderr
     result = CliRunner().invoke(fairshare, words[1:])
     return result.exit_code, result.output

@@ -1,11 +1,10 @@
 """A server that can be reached from elsewhere lets nobody in who does not belong."""
 
 import os
-import subprocess
-import sys
 
 import httpx
 import pytest
+from tests import forked
 
 from .test_server import ALLOCATIONS, SMALL, YARN_SITE, Server
 
@@ -20,14 +19,7 @@ def conf(tmp_path):
 
 
 def fairshare(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "fairshare", *map(str, arguments)],
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return forked.fairshare(*arguments, env={**os.environ, **environment})
 
 
 def test_without_authentication_a_server_refuses_to_listen_to_the_network(conf, tmp_path):

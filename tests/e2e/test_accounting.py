@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.forked import fairshare
 from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
 
@@ -25,14 +25,7 @@ class Server(Served):
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """What a verb prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "fairshare", *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = fairshare(*arguments, env=self.environment)
         assert done.returncode == code, done.stderr
         return done.stdout
 

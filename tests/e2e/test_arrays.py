@@ -2,10 +2,9 @@
 
 import contextlib
 import os
-import subprocess
-import sys
 
 import pytest
+from tests.forked import fairshare
 
 from .test_server import ALLOCATIONS, YARN_SITE, Server
 
@@ -29,15 +28,8 @@ def shell(server, tmp_path):
     """Calls `fairshare` as a shell in `tmp_path` does."""
 
     def call(*arguments, stdin=""):
-        return subprocess.run(
-            [sys.executable, "-m", "fairshare", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, "FAIRSHARE_URL": server.url},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        environment = {**os.environ, "FAIRSHARE_URL": server.url}
+        return fairshare(*arguments, cwd=tmp_path, env=environment, input=stdin, timeout=120)
 
     return call
 

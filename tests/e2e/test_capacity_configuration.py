@@ -1,12 +1,11 @@
 """Queues of a real Capacity Scheduler change from the command line while something runs in them."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.served import PATIENCE_S, SMALL_MACHINE, Served
+from tests.forked import fairshare
+from tests.served import SMALL_MACHINE, Served
 
 P = "yarn.scheduler.capacity."
 SITE = """<configuration>
@@ -44,14 +43,7 @@ class Place(Served):
 
     def __call__(self, *words: str) -> tuple[int, str]:
         """A command's exit code, and what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "fairshare", *words],
-            env={**os.environ, "FAIRSHARE_STATE": str(self.state)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = fairshare(*words, env={**os.environ, "FAIRSHARE_STATE": str(self.state)})
         return done.returncode, done.stdout + done.stderr
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import sys
 import textwrap
 import time
@@ -68,12 +67,18 @@ def conf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client(conf: Path, tmp_path: Path) -> Iterator[Client]:
-    """A client of a server of its own, with 1024 MB and 16 vcores; nothing is left of it."""
-    server = Served(conf, "--memory-mb", "1024", "--vcores", "16", state=tmp_path / "state")
+def server(conf: Path, tmp_path: Path) -> Iterator[Served]:
+    """A server with 1024 MB and 16 vcores; nothing is left of it."""
+    started = Served(conf, "--memory-mb", "1024", "--vcores", "16", state=tmp_path / "state")
+    yield started
+    started.end()
+
+
+@pytest.fixture
+def client(server: Served) -> Iterator[Client]:
+    """A client of a server of its own."""
     with Client(server.url) as opened:
         yield opened
-    server.end()
 
 
 def group(command: str, count: int = 1, memory_mb: int = 64, vcores: int = 1, **more) -> TaskGroup:
@@ -199,22 +204,19 @@ def test_what_a_container_prints_is_limited_to_its_beginning_and_its_end(client)
     assert b"".join(client.follow_log(container.id)) == log
 
 
-def test_a_killed_server_leaves_no_empty_control_groups(client, tmp_path):
-    name = StateDirectory(tmp_path / "state").group_name
+def test_a_killed_server_leaves_no_empty_control_groups(client, server):
+    name = StateDirectory(server.state).group_name
 
     def groups() -> list[Path]:
         return [place for place in GROUPS if (place / name).exists()]
 
     if not groups():
         pytest.skip("no control groups here")
-    go = tmp_path / "go"
+    go = server.state.parent / "go"
     waiting = group(f"while [ ! -e {go} ]; do sleep 0.05; done", 2)
     application = client.submit(Submission(queue="a", tasks=(waiting,)))
     until(client, lambda: len(client.application(application).live_containers) == 2)
-    (number,) = (
-        int(entry.name) for entry in Path("/proc").glob("[0-9]*") if serves(entry, tmp_path)
-    )
-    os.kill(number, signal.SIGKILL)
+    server.kill()
     assert groups()
     go.touch()
     deadline_s = time.monotonic() + PATIENCE_S
@@ -224,12 +226,3 @@ def test_a_killed_server_leaves_no_empty_control_groups(client, tmp_path):
 
 
 GROUPS = [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*/")]
-
-
-def serves(entry: Path, directory: Path) -> bool:
-    """Whether a process is the server of this test."""
-    try:
-        line = (entry / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return b"serve" in line and os.fsencode(directory / "state") in line

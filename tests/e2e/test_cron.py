@@ -3,9 +3,9 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import time
+
+from tests.forked import fairshare
 
 from .test_server import conf as conf
 from .test_server import serve as serve
@@ -15,13 +15,7 @@ JOBS = ("skip", "queue", "replace")
 
 
 def shell(server, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "fairshare", *arguments],
-        env={**os.environ, "FAIRSHARE_URL": server.url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = fairshare(*arguments, env={**os.environ, "FAIRSHARE_URL": server.url})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -53,13 +47,8 @@ def test_jobs_that_overlap_skip_queue_or_replace_across_restarts(serve):
         options = ("--overlap", name, *small, "--time-zone", "UTC")
         said = shell(server, "cron", "add", *options, name, "@yearly", "sleep", "600")
         assert said.startswith(f"{name}: next at ")
-    refused = subprocess.run(
-        [sys.executable, "-m", "fairshare", "cron", "add", "never", "0 0 30 2 *", "true"],
-        env={**os.environ, "FAIRSHARE_URL": server.url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    environment = {**os.environ, "FAIRSHARE_URL": server.url}
+    refused = fairshare("cron", "add", "never", "0 0 30 2 *", "true", env=environment)
     assert (refused.returncode, "wrong day-of-month" in refused.stderr) == (1, True)
 
     first = {}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.e2e.test_faults import conf, running, start
+from tests.e2e.test_faults import conf, serve
 
-__all__ = ["conf"]  # a fixture
+__all__ = ["conf", "serve"]  # fixtures
 
 SIZE_MB = 24
 JOB = {"queue": "work", "tasks": [{"command": "sleep 100", "resources": {"memory-mb": 256}}]}
@@ -46,8 +46,8 @@ def wait_for(condition) -> None:
         time.sleep(0.05)
 
 
-def test_a_full_disk_stops_admission_and_not_what_runs_until_there_is_room(conf, disk):
-    with running(start(conf)) as url, httpx.Client(base_url=url, timeout=30) as http:
+def test_a_full_disk_stops_admission_and_not_what_runs_until_there_is_room(disk, serve):
+    with httpx.Client(base_url=serve().url, timeout=30) as http:
 
         def ready() -> dict[str, str]:
             return http.get("/readyz").json()["checks"]

@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.forked import fairshare
 
 from .test_server import ALLOCATIONS, YARN_SITE, Server
 
@@ -43,17 +43,10 @@ class Shell:
         self.server, self.folder, self._calls = server, folder, calls
 
     def submit(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                *(sys.executable, "-m", "fairshare", "submit", "--queue", "a"),
-                *("--memory", "64m", *arguments),
-            ],
+        return fairshare(
+            *("submit", "--queue", "a", "--memory", "64m", *arguments),
             cwd=self.folder,
             env={**os.environ, "FAIRSHARE_URL": self.server.url, "LANG": "C.UTF-8"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
         )
 
     def printed(self, *arguments: str) -> str:

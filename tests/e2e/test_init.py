@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.forked import fairshare
 
 from .test_server import PATIENCE_S, Server
 from .test_unix_socket import as_account, shell
@@ -121,12 +122,7 @@ def test_on_a_terminal_it_asks(tmp_path):
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_written(tmp_path, options, code, words):
-    done = subprocess.run(
-        [sys.executable, "-m", "fairshare", "init", str(tmp_path / "conf"), *options],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = fairshare("init", tmp_path / "conf", *options)
     assert done.returncode == code, done.stderr
     assert words in done.stderr
     assert not (tmp_path / "conf").exists() or not list((tmp_path / "conf").iterdir())

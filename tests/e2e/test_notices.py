@@ -2,11 +2,10 @@
 
 import contextlib
 import socket
-import subprocess
-import sys
 import time
 
 import pytest
+from tests.forked import fairshare
 from tests.notice_receivers import mail_server
 
 from .test_arrays import shell as shell
@@ -92,12 +91,7 @@ def test_a_mail_server_that_is_down_is_said_in_status_and_log(conf, tmp_path):
             return [one for one in server.application(name)["notices"] if one["error"]]
 
         polled(server, failed)
-        done = subprocess.run(
-            [sys.executable, "-m", "fairshare", "status", name, "--url", server.url],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = fairshare("status", name, "--url", server.url)
         said = " ".join(done.stdout.split())
         assert "mailto:ann@example.org (end): pending, 1 attempt: the mail server 127.0.0.1" in said
         log = (tmp_path / "state" / "server.log").read_text()

@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.forked import fairshare
 from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
 SITE = """<configuration>
@@ -64,13 +64,8 @@ class Server(Served):
         return found
 
     def verb(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "fairshare", *words, "--url", str(self.http.base_url)[:-8]],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            env={"COLUMNS": "400", "PATH": "/usr/bin:/bin"},
-        )
+        environment = {"COLUMNS": "400", "PATH": "/usr/bin:/bin"}
+        return fairshare(*words, "--url", str(self.http.base_url)[:-8], env=environment)
 
     def until(self, condition):
         deadline_s = time.monotonic() + PATIENCE_S

@@ -15,6 +15,7 @@ from pathlib import Path
 import cloudpickle
 import httpx
 import pytest
+from tests.forked import fairshare
 from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
 from fairshare.engines.local.adoption import read_exit
@@ -71,8 +72,8 @@ call(f"applications/{application}/finish", {"succeeded": True, "diagnostics": f"
 class Server(Served):
     """A server, and what tests ask it."""
 
-    def __init__(self, conf: Path, state: Path, *options: str) -> None:
-        super().__init__(conf, *SMALL_MACHINE, *options, state=state)
+    def __init__(self, conf: Path, state: Path, *options: str, interpreter: bool = False) -> None:
+        super().__init__(conf, *SMALL_MACHINE, *options, state=state, interpreter=interpreter)
         self.http = httpx.Client(base_url=self.url + "/api/v1", timeout=60, trust_env=False)
         self.get = self.http.get
         self.post = self.http.post
@@ -140,8 +141,8 @@ def serve(conf: Path, tmp_path: Path) -> Iterator:
     """Starts servers; ends those that a test left, with all their containers."""
     servers: list[Server] = []
 
-    def start(*options: str, port: str = "0", name: str = "state") -> Server:
-        server = Server(conf, tmp_path / name, "--port", port, *options)
+    def start(*options: str, port: str = "0", name: str = "state", **how: bool) -> Server:
+        server = Server(conf, tmp_path / name, "--port", port, *options, **how)
         servers.append(server)
         return server
 
@@ -159,17 +160,7 @@ def serve(conf: Path, tmp_path: Path) -> Iterator:
 
 def refused(conf: Path, state: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """A server that is expected not to start."""
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
-            "--stop-containers",
-            *("--state", str(state), *options),
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    return fairshare("serve", "--conf", conf, "--stop-containers", "--state", state, *options)
 
 
 def test_tasks_run_and_what_they_printed_can_be_read(serve):

@@ -3,10 +3,9 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
+from tests.forked import fairshare
 
 from .screens import Screen
 from .test_server import ALLOCATIONS, YARN_SITE, Server
@@ -168,26 +167,13 @@ def test_attach_follows_the_output_of_any_other_application(server):
     body = {"queue": "a", "tasks": [{"name": "work", "command": "echo out; sleep 0.3; exit 3"}]}
     body["tasks"][0] |= {"resources": {"memory-mb": 64, "vcores": 1}, "max_attempts": 1}
     name = server.post("/applications", json=body).json()["id"]
-    done = subprocess.run(
-        [sys.executable, "-m", "fairshare", "attach", name],
-        env={**os.environ, "FAIRSHARE_URL": server.url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    done = fairshare("attach", name, env={**os.environ, "FAIRSHARE_URL": server.url})
     assert (done.returncode, done.stdout) == (3, "out\n")
 
 
 def test_without_a_terminal_there_is_no_shell(server):
-    done = subprocess.run(
-        [sys.executable, "-m", "fairshare", "shell", "--queue", "a"],
-        env={**os.environ, "FAIRSHARE_URL": server.url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    environment = {**os.environ, "FAIRSHARE_URL": server.url}
+    done = fairshare("shell", "--queue", "a", env=environment)
     assert done.returncode == 1
     assert "use fairshare run" in done.stderr
 

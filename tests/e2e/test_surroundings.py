@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.forked import fairshare
 
 from .test_server import ALLOCATIONS, YARN_SITE, Server
 
@@ -30,11 +31,14 @@ def server(tmp_path_factory):
 def shell(server, tmp_path):
     """Calls `fairshare` as a shell in `tmp_path` does; the directory and variables can be given."""
 
-    def call(*arguments, cwd=tmp_path, before=None, stdin=subprocess.DEVNULL, **variables):
+    def call(*arguments, cwd=tmp_path, before=None, stdin=None, **variables):
+        environment = {**os.environ, "FAIRSHARE_URL": server.url, **variables}
+        if before is None:
+            return fairshare(*arguments, cwd=cwd, env=environment, stdin=stdin)
         return subprocess.run(
             [sys.executable, "-m", "fairshare", *map(str, arguments)],
             cwd=cwd,
-            env={**os.environ, "FAIRSHARE_URL": server.url, **variables},
+            env=environment,
             stdin=stdin,
             capture_output=True,
             text=True,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.forked import fairshare
 
 from fairshare.errors import FairshareError
 from fairshare.web import unix_socket
@@ -75,13 +76,7 @@ def as_account(folder, user, method, address, body="{}"):
 
 
 def shell(*arguments, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "fairshare", *arguments],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return fairshare(*arguments, env={**os.environ, **variables})
 
 
 def test_local_clients_use_the_socket_and_loopback_is_closed(server, folder):

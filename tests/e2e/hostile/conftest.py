@@ -3,14 +3,13 @@
 import contextlib
 import json
 import socket
-import subprocess
-import sys
 import time
 from importlib.util import find_spec
 
 import httpx
 import pytest
 from tests.e2e.test_server import ALLOCATIONS, YARN_SITE, Server
+from tests.forked import fairshare
 
 PROXY = "127.0.0.2"
 """Named below [authentication]; the whole of 127.0.0.0/8 leads here."""
@@ -49,16 +48,8 @@ class Attacked:
     def token(self, user, *more):
         """A token of a user; it is made once."""
         if user not in self._tokens:
-            made = subprocess.run(
-                [
-                    *(sys.executable, "-m", "fairshare", "admin", "token", "create", user, *more),
-                    *("--state", str(self.state)),
-                ],
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=True,
-            )
+            made = fairshare("admin", "token", "create", user, *more, "--state", self.state)
+            made.check_returncode()
             self._tokens[user] = made.stdout.strip()
         return self._tokens[user]
 

@@ -93,7 +93,7 @@ def test_a_server_whose_engine_fails_stops_and_says_why(serve, monkeypatch, tmp_
         "liveness.Liveness.settle = fail\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(broken))
-    server = serve()
+    server = serve(interpreter=True)
     name = server.run("echo $$; exec sleep 1000")
     pid = int(server.until(lambda: server.log(server.running(name)["id"])))
     (tmp_path / "now").touch()
