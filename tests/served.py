@@ -3,10 +3,14 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from tests.forked import PATIENCE_S, Forked, fairshare
+
+Found = TypeVar("Found")
 
 FAIR_SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -18,6 +22,15 @@ FAIR_SITE = """<configuration>
 """A yarn-site.xml for small containers under the Fair Scheduler."""
 
 SMALL_MACHINE = ("--memory-mb", "1024", "--vcores", "4")
+
+
+def until(look: Callable[[], Found]) -> Found:
+    """What a look returns as soon as it is true, for what no change of the cluster announces."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (found := look()):
+        assert time.monotonic() < deadline_s, "it never came true"
+        time.sleep(0.02)
+    return found
 
 
 class Served:

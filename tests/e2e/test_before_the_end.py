@@ -2,12 +2,11 @@
 
 import re
 import sys
-import time
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.served import Served
+from tests.served import Served, until
 
 PAGE = Path(__file__).parents[2] / "docs/jobs.md"
 SITE = """<configuration>
@@ -48,13 +47,6 @@ def submitted(url, queue, **task):
     group = {"resources": {"memory-mb": 1024, "vcores": 1}, **task}
     answer = httpx.post(f"{url}/api/v1/applications", json={"queue": queue, "tasks": [group]})
     return answer.json()
-
-
-def until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def state_of(url, application):

@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.served import until
 
 from .screens import Screen
 from .test_surroundings import server as server
@@ -35,14 +35,6 @@ def application(server):
     name = server.post("/applications", json=body).json()["id"]
     server.until(lambda: len(running(server, name)) == 2)
     return name
-
-
-def soon(condition):
-    """Wait until a condition holds that no change of the cluster announces."""
-    end_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end_s, "it never came true"
-        time.sleep(0.02)
 
 
 def running(server, name):
@@ -147,7 +139,7 @@ def test_what_runs_there_ends_with_the_connection(server, shell, application):
     process.kill()
     process.wait(PATIENCE_S)
     process.stdout.close()
-    soon(lambda: processes_of(container) <= before)
+    until(lambda: processes_of(container) <= before)
 
 
 def test_it_ends_with_the_container(server, shell, application):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.hadoop.configuration import free_ports
-from tests.served import FAIR_SITE, PATIENCE_S, SMALL_MACHINE, Served
+from tests.served import FAIR_SITE, PATIENCE_S, SMALL_MACHINE, Served, until
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
@@ -40,14 +40,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def pool(server: Served) -> Iterator[fairshare.Executor]:
     with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
         yield pool
-
-
-def until(condition):
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s, "it never came true"
-        time.sleep(0.05)
-    return found
 
 
 def test_calls_return_in_order_and_share_containers_by_chunks(pool):

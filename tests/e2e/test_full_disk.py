@@ -3,12 +3,12 @@
 import contextlib
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.e2e.test_faults import conf, serve
+from tests.served import until
 
 __all__ = ["conf", "serve"]  # fixtures
 
@@ -39,13 +39,6 @@ def fill(path: Path) -> None:
             file.write(b"x")
 
 
-def wait_for(condition) -> None:
-    end_s = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end_s
-        time.sleep(0.05)
-
-
 def test_a_full_disk_stops_admission_and_not_what_runs_until_there_is_room(disk, serve):
     with httpx.Client(base_url=serve().url, timeout=30) as http:
 
@@ -55,21 +48,21 @@ def test_a_full_disk_stops_admission_and_not_what_runs_until_there_is_room(disk,
         accepted = http.post("/api/v1/applications", json=JOB)
         assert accepted.status_code == 201
         place = f"/api/v1/applications/{accepted.json()['id']}"
-        wait_for(lambda: http.get(place).json()["containers"])
-        wait_for((disk / "journal.reserve").exists)
+        until(lambda: http.get(place).json()["containers"])
+        until((disk / "journal.reserve").exists)
         filler = disk / "filler"
         fill(filler)
-        wait_for(lambda: ready()["disk"] == "nearly full")
+        until(lambda: ready()["disk"] == "nearly full")
         refused = http.post("/api/v1/applications", json=JOB)
         assert (refused.status_code, refused.json()["code"]) == (503, "disk-full")
         assert "Make room there" in refused.json()["message"]
         assert "nearly full" in http.get("/api/v1/cluster").json()["disk_problem"]
         killed = http.post(f"{place}/kill")
         assert killed.status_code in (200, 202), killed.text
-        wait_for(lambda: http.get(place).json()["state"] == "KILLED")
+        until(lambda: http.get(place).json()["state"] == "KILLED")
         assert http.get("/healthz").status_code == 200
         assert (disk / "journal.reserve").stat().st_size < SIZE_MB * 1024**2 // 16
         filler.unlink()
-        wait_for(lambda: ready()["disk"] == "ok")
+        until(lambda: ready()["disk"] == "ok")
         assert http.post("/api/v1/applications", json=JOB).status_code == 201
         assert (disk / "journal.reserve").stat().st_size > 1024**2

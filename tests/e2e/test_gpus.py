@@ -1,12 +1,11 @@
 """A GPU each for four tasks on two pretended GPUs, and a server that is killed between."""
 
 import json
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.served import PATIENCE_S, Served
+from tests.served import PATIENCE_S, Served, until
 
 
 @pytest.fixture
@@ -33,13 +32,6 @@ TASK = """
     while [ ! -e {log}.go ]; do sleep 0.02; done
     rmdir {log}.$CUDA_VISIBLE_DEVICES
 """
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_four_tasks_share_two_gpus_and_never_one_at_once(server, tmp_path):

@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from tests.forked import fairshare
+from tests.served import until
 
 from .test_server import ALLOCATIONS, YARN_SITE, Server
 
@@ -77,13 +77,6 @@ def shell(pretended, tmp_path):
     server, calls = pretended
     calls.unlink(missing_ok=True)
     return Shell(server, tmp_path, calls)
-
-
-def until(condition):
-    end_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end_s
-        time.sleep(0.02)
 
 
 def test_a_command_in_an_image_sees_its_directory_its_mounts_and_its_own_variables(shell, tmp_path):

@@ -9,14 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.served import PATIENCE_S, Served
+from tests.served import PATIENCE_S, Served, until
 
 from fairshare.client import ApplicationFailed, Client
 from fairshare.errors import ConfigurationError
@@ -93,15 +92,6 @@ def job(tmp_path):
         )
 
     return make
-
-
-def until(condition):
-    """What a condition gives as soon as it holds."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s, "it never came true"
-        time.sleep(0.02)
-    return found
 
 
 def lines_of(output: Path) -> list[bytes]:

@@ -2,13 +2,12 @@
 
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.forked import fairshare
-from tests.served import PATIENCE_S, SMALL_MACHINE, Served
+from tests.served import SMALL_MACHINE, Served, until
 
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -67,13 +66,6 @@ class Server(Served):
         environment = {"COLUMNS": "400", "PATH": "/usr/bin:/bin"}
         return fairshare(*words, "--url", str(self.http.base_url)[:-8], env=environment)
 
-    def until(self, condition):
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not (found := condition()):
-            assert time.monotonic() < deadline_s, "it never came true"
-            time.sleep(0.02)
-        return found
-
     def wait(self) -> tuple[int, str]:
         self.http.close()
         return super().wait()
@@ -96,18 +88,18 @@ def start(tmp_path: Path):
 def test_weights_limits_and_policies_change_without_a_restart(start):
     server = start("[configuration]\ncheck_interval_ms = 50\nsettle_ms = 100\n")
     names = [server.run().json()["id"] for _ in range(2)]
-    server.until(lambda: server.state_of(names[0]) == "RUNNING")
+    until(lambda: server.state_of(names[0]) == "RUNNING")
     assert server.state_of(names[1]) == "PENDING"
 
     server.file.write_text(OPEN)
-    server.until(lambda: "root.b" in server.queues())
+    until(lambda: "root.b" in server.queues())
     assert (server.queues()["root.a"]["weight"], server.queues()["root.a"]["policy"]) == (3, "drf")
-    server.until(lambda: server.state_of(names[1]) == "RUNNING")
+    until(lambda: server.state_of(names[1]) == "RUNNING")
     assert server.state_of(names[0]) == "RUNNING"
     assert "Configuration" not in server.verb("status").stdout
 
     server.file.write_text(BROKEN)
-    error = server.until(lambda: server.configuration()["error"])
+    error = until(lambda: server.configuration()["error"])
     assert f"{server.file}:3:" in error["message"]
     assert server.queues()["root.a"]["weight"] == 3
     reported = server.verb("status").stdout
@@ -117,7 +109,7 @@ def test_weights_limits_and_policies_change_without_a_restart(start):
     assert f"{server.file}:3:" in reported
 
     server.file.write_text(LIMITED)
-    server.until(lambda: server.configuration()["error"] is None)
+    until(lambda: server.configuration()["error"] is None)
     assert server.queues()["root.a"]["max_running_applications"] == 1
     _, stderr = server.end()
     assert stderr.count(f"{server.file}:3:") == 1

@@ -1,12 +1,11 @@
 """A client of YARN's REST interface that others wrote gets along with `fairshare serve`."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.served import PATIENCE_S, SMALL_MACHINE, Served
+from tests.served import SMALL_MACHINE, Served, until
 from yarn_api_client import ResourceManager
 from yarn_api_client.auth import SimpleAuth
 from yarn_api_client.errors import APIError
@@ -58,15 +57,6 @@ def client(request: Any, tmp_path: Path) -> Iterator[ResourceManager]:
     yield manager
     manager.session.close()
     server.end()
-
-
-def until(look: Callable[[], Found]) -> Found:
-    """What a look gives as soon as it is true."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (found := look()):
-        assert time.monotonic() < deadline_s, "it never came true"
-        time.sleep(0.02)
-    return found
 
 
 def submit(client: ResourceManager, command: str, **more: object) -> str:
