@@ -22,30 +22,48 @@ _NUMBERS = st.sampled_from([0, 1, 2, -1, 3, 100, 2**31 - 1, -(2**31), 2**63 - 1,
 _DEEPEST = 6
 
 
-def messages(kind: Any, known: dict[str, st.SearchStrategy[Any]], depth: int = 0) -> Any:
-    """A strategy for messages of a class. `known` has strategies of its own for message types by
-    name, for identifiers that exist."""
-    descriptor = kind.DESCRIPTOR
-    own = known.get(descriptor.name)
-    fields = {}
-    for field in descriptor.fields:
-        values = _values(field, known, depth)
-        if values is None:
-            continue
-        if field.is_repeated:
-            values = st.lists(values, max_size=3)
-        fields[field.name] = values if field.is_required else st.none() | values
-    made = st.fixed_dictionaries(fields).map(
-        lambda found: kind(**{name: one for name, one in found.items() if one is not None})
-    )
-    return made if own is None else own | own | own | made
+class Messages:
+    """Strategies for messages. Each is made once: to make one takes longer than to draw from it.
 
+    `known` has strategies of its own for message types by name, for identifiers that exist.
+    """
 
-def _values(field: Any, known: dict[str, st.SearchStrategy[Any]], depth: int) -> Any:
-    if field.message_type is not None:
+    def __init__(self, known: dict[str, st.SearchStrategy[Any]]) -> None:
+        self._known = known
+        self._made: dict[tuple[str, int], st.SearchStrategy[Any]] = {}
+
+    def of(self, kind: Any, depth: int = 0) -> st.SearchStrategy[Any]:
+        """The strategy for messages of a class."""
+        key = (kind.DESCRIPTOR.full_name, depth)
+        if key not in self._made:
+            self._made[key] = self._make(kind, depth)
+        return self._made[key]
+
+    def _make(self, kind: Any, depth: int) -> st.SearchStrategy[Any]:
+        descriptor = kind.DESCRIPTOR
+        own = self._known.get(descriptor.name)
+        fields = {}
+        for field in descriptor.fields:
+            values = self._values(field, depth)
+            if values is None:
+                continue
+            if field.is_repeated:
+                values = st.lists(values, max_size=3)
+            fields[field.name] = values if field.is_required else st.none() | values
+        made = st.fixed_dictionaries(fields).map(
+            lambda found: kind(**{name: one for name, one in found.items() if one is not None})
+        )
+        return made if own is None else own | own | own | made
+
+    def _values(self, field: Any, depth: int) -> Any:
+        if field.message_type is None:
+            return _plain_values(field)
         if depth > _DEEPEST:
             return None
-        return messages(message_factory.GetMessageClass(field.message_type), known, depth + 1)
+        return self.of(message_factory.GetMessageClass(field.message_type), depth + 1)
+
+
+def _plain_values(field: Any) -> st.SearchStrategy[Any]:
     if field.enum_type is not None:
         return st.sampled_from([one.number for one in field.enum_type.values])
     bits = _BITS.get(field.type)

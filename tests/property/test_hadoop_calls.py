@@ -20,7 +20,7 @@ pytest.importorskip("google.protobuf", reason="needs the extra fairshare[hadoop]
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.property.hadoop_messages import messages
+from tests.property.hadoop_messages import Messages
 from tests.unit.hadoop.cluster import Cluster
 
 from fairshare.hadoop import ids
@@ -76,6 +76,7 @@ class Target:
             (RESOURCE_TRACKER, self.cluster.tracker),
         ):
             self.handlers |= {(protocol, name): one for name, one in room.handlers.items()}
+        self.messages = Messages(identifiers(self.cluster.state.epoch_ms))
 
     async def _stop(self) -> None:
         await self.cluster.stop()
@@ -109,9 +110,8 @@ class Target:
         self.runner.close()
 
 
-def identifiers(target: Target) -> dict[str, st.SearchStrategy[Any]]:
-    """Identifiers that exist, or nearly."""
-    epoch_ms = target.cluster.state.epoch_ms
+def identifiers(epoch_ms: int) -> dict[str, st.SearchStrategy[Any]]:
+    """Identifiers of a server that exist, or nearly."""
     applications = [ids.application_id_message(epoch_ms, number) for number in (1, 1, 2, 3)]
     attempts = [ids.attempt_id_message(epoch_ms, 1, number) for number in (1, 1, 2)]
     return {
@@ -149,6 +149,6 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 )
 def test_no_call_meets_a_defect(target: Target, data: st.DataObject) -> None:
     protocol, method = data.draw(methods(target))
-    request = data.draw(messages(METHODS[protocol, method].request, identifiers(target)))
+    request = data.draw(target.messages.of(METHODS[protocol, method].request))
     note(f"{protocol.rpartition('.')[2]}.{method}\n{request}")
     target.call(protocol, method, request)
