@@ -1,8 +1,9 @@
 """Owns the latest records for event streams: as JSON, by their numbers.
 
-The newest `KEPT` records are in memory, older ones are read from the journal's file, and those that
-it has dropped are gone: readers that ask for them must start over. A record is encoded as JSON
-once, however many readers it has, and only if it has any. Private data of tenants (commands,
+The records of the last `KEPT_MS` are in memory, `KEPT` of them at most: readers that follow ask
+within a second. Older ones are read from the journal's file, and those that it has dropped are
+gone: readers that ask for them must start over. A record is encoded as JSON once, however many
+readers it has, and only if it has any. Private data of tenants (commands,
 environments, output) is left out, and is not kept in memory here: a record with such data is
 encoded at once. Knows neither HTTP nor the readers.
 """
@@ -25,7 +26,10 @@ from fairshare.schedulers.protocol import State
 from fairshare.wording import without_output
 
 KEPT = 10_000
-"""Records in memory."""
+"""The most records in memory."""
+
+KEPT_MS = 10_000
+"""How old a record in memory may be when the next one comes."""
 
 PAGE = 500
 """Records that are read from the file at a time."""
@@ -60,7 +64,7 @@ class EventFeed:
     def __init__(self, state: State, directory: Path, start: int, kept: int = KEPT) -> None:
         self._state = state
         self._directory = directory
-        self._records: deque[Told | None] = deque(maxlen=kept)
+        self._records: deque[Told] = deque(maxlen=kept)  # of private ones without the events
         self._lines: deque[bytes | None] = deque(maxlen=kept)
         self.last = start
 
@@ -68,9 +72,13 @@ class EventFeed:
         """Take notice of one record."""
         told = _told(record)
         private = any(map(_has_private, record.events))
-        self._records.append(None if private else told)
+        self._records.append((*told[:3], ()) if private else told)
         self._lines.append(self._line(told) if private else None)
         self.last = record.sequence
+        old_ms = record.now_ms - KEPT_MS
+        while self._records[0][1] < old_ms:
+            self._records.popleft()
+            self._lines.popleft()
 
     def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
         """The records after number `after` that are in memory; None if the next one is not."""
@@ -82,10 +90,9 @@ class EventFeed:
         start = after + 1 - first
         found: list[Line] = []
         for place in range(start, min(start + most, len(self._records))):
-            line, told = self._lines[place], self._records[place]
-            if line is None and told is not None:
-                line = self._lines[place] = self._line(told)
-            assert line is not None
+            line = self._lines[place]
+            if line is None:
+                line = self._lines[place] = self._line(self._records[place])
             found.append((first + place, line))
         return found
 

@@ -16,7 +16,7 @@ from fairshare.model.inputs import AddTasks, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
 from fairshare.schedulers.fifo.state import FifoState
-from fairshare.server.event_feed import EventFeed
+from fairshare.server.event_feed import KEPT_MS, EventFeed
 
 MEGABYTE = 1_000_000
 
@@ -67,3 +67,16 @@ def test_what_tenants_hand_in_is_not_kept(tmp_path, make):
     lines = [json.loads(line) for _, line in feed.recent(0)]
     assert [line["sequence"] for line in lines] == list(range(1, 11))
     assert "xxx" not in str(lines)
+
+
+def test_records_leave_memory_by_their_age_and_by_their_number(tmp_path):
+    feed = EventFeed(FifoState(ResourceTypes()), tmp_path, 0, kept=3)
+    for number in range(1, 5):
+        given, event = not_added()
+        feed.observe(Record(number, number, given, (event,)))
+    assert feed.recent(0) is None
+    assert [number for number, _ in feed.recent(1)] == [2, 3, 4]
+    given, event = accepted()
+    feed.observe(Record(5, 4 + KEPT_MS, given, (event,)))
+    assert feed.recent(2) is None
+    assert [number for number, _ in feed.recent(3)] == [4, 5]
