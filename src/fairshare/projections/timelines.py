@@ -34,6 +34,7 @@ KEPT: Final = 200
 """Spans of each kind, and marks, that are remembered of one application; the oldest go first."""
 
 Kept = TypeVar("Kept")
+Entries = MutableSequence[Kept] | tuple[()]
 
 HELD, QUEUED, RUNNING = "held", "queued", "running"
 
@@ -63,16 +64,17 @@ class Mark:
 class Timeline:
     """One application's spans and marks, the oldest first.
 
-    Plain lists, since most applications have one or two of them: an empty deque takes 760 bytes.
-    Those of a snapshot of an earlier release are deques.
+    Plain lists, and a shared empty tuple before the first entry, since most applications have one
+    or two spans and nothing else: an empty deque takes 760 bytes, a list 56. Those of a snapshot of
+    an earlier release are deques.
     """
 
     __slots__ = ("held", "live", "marks", "phases", "reservations")
 
     def __init__(self) -> None:
-        self.phases: MutableSequence[Span] = []
-        self.reservations: MutableSequence[Span] = []
-        self.marks: MutableSequence[Mark] = []
+        self.phases: Entries[Span] = ()
+        self.reservations: Entries[Span] = ()
+        self.marks: Entries[Mark] = ()
         self.held = False
         self.live = 0
 
@@ -85,8 +87,8 @@ class Timeline:
                 return
             last.until_ms = now_ms
             if last.since_ms == now_ms:
-                self.phases.pop()
-        _keep(self.phases, Span(what, now_ms))
+                _drop_last(self.phases)
+        self.phases = _with(self.phases, Span(what, now_ms))
 
     def end(self, now_ms: int) -> None:
         """End all open spans."""
@@ -94,13 +96,21 @@ class Timeline:
             if span.until_ms is None:
                 span.until_ms = now_ms
         if len(self.phases) > 1 and self.phases[-1].since_ms == now_ms:
-            self.phases.pop()  # its containers ended in the same moment
+            _drop_last(self.phases)  # its containers ended in the same moment
 
 
-def _keep(known: MutableSequence[Kept], latest: Kept) -> None:
+def _with(known: Entries[Kept], latest: Kept) -> Entries[Kept]:
+    if isinstance(known, tuple) or not known:
+        return [latest]
     known.append(latest)
     if len(known) > KEPT:
         del known[0]
+    return known
+
+
+def _drop_last(known: Entries[Kept]) -> None:
+    assert not isinstance(known, tuple)
+    known.pop()
 
 
 class Timelines(Projection):
@@ -138,15 +148,17 @@ class Timelines(Projection):
                 life = self._known(number)
                 life.held = not runnable
                 if attempt > 1:
-                    _keep(life.marks, Mark("attempt", now_ms, str(attempt)))
+                    life.marks = _with(life.marks, Mark("attempt", now_ms, str(attempt)))
                 life.phase(now_ms)
             case ApplicationAdmitted(application=number):
                 self._held(now_ms, number, held=False)
             case ApplicationMoved(application=number, queue=queue, runnable=runnable):
-                _keep(self._known(number).marks, Mark("moved", now_ms, queue))
+                life = self._known(number)
+                life.marks = _with(life.marks, Mark("moved", now_ms, queue))
                 self._held(now_ms, number, held=not runnable)
             case PriorityChanged(application=number, priority=priority):
-                _keep(self._known(number).marks, Mark("priority", now_ms, str(priority)))
+                life = self._known(number)
+                life.marks = _with(life.marks, Mark("priority", now_ms, str(priority)))
             case ApplicationEnded(application=number) | ApplicationRejected(application=number):
                 self._known(number).end(now_ms)
             case _:
@@ -195,7 +207,8 @@ class Timelines(Projection):
             return
         self._released(now_ms, node)
         span = Span(node, now_ms)
-        _keep(self._known(number).reservations, span)
+        life = self._known(number)
+        life.reservations = _with(life.reservations, span)
         self._reserved[node] = (number, span)
 
     def _released(self, now_ms: int, node: str) -> None:

@@ -125,8 +125,8 @@ def test_the_copy_is_another_one(busy):
 def test_what_is_shared_comes_back_as_one():
     span = Span("queued", 5)
     life, other = Timeline(), Timeline()
-    life.phases.append(span)
-    other.phases.extend([span, span])
+    life.phases = [span]
+    other.phases = [span, span]
     read = thaw(freeze(1, 1, {"one": life, "other": other}))
     assert read["one"].phases[0] is read["other"].phases[0] is read["other"].phases[1]
 
