@@ -40,7 +40,7 @@ def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
         result = _of_named_file(check_file(path), path in paths)
         results.append(result)
         if not as_json:
-            _tell(result, verbose)
+            _print_result(result, verbose)
     if all(result.result == "skipped" for result in results):
         raise click.UsageError(f"no scenario in {', '.join(map(str, paths))}")
     if as_json:
@@ -56,7 +56,7 @@ def _of_named_file(result: Result, named: bool) -> Result:
     return result.as_malformed() if named and result.result == "skipped" else result
 
 
-def _tell(result: Result, verbose: bool) -> None:
+def _print_result(result: Result, verbose: bool) -> None:
     for problem in result.problems:
         click.echo(problem_line(result.file, problem))
     if verbose:

@@ -75,9 +75,9 @@ class _Conversation:
                     if (said := last_word(message)) is not None:
                         return self._ended(said)
                     if message.said is not None:
-                        self._tell(str(message.said.get("notice", "")))
+                        self._print_notice(str(message.said.get("notice", "")))
             if session.lost:
-                self._tell("the connection was lost")
+                self._print_notice("the connection was lost")
                 return _LOST
 
     def _read(self) -> None:
@@ -99,11 +99,11 @@ class _Conversation:
 
     def _ended(self, said: dict[str, Any]) -> int:
         if "problem" in said:
-            self._tell(str(said["problem"]))
+            self._print_notice(str(said["problem"]))
         code = said.get("exit", said.get("code"))
         return code if type(code) is int and 0 <= code < 256 else 1
 
-    def _tell(self, words: str) -> None:
+    def _print_notice(self, words: str) -> None:
         if words:
             end = "\r\n" if self._terminal else "\n"
             click.echo(plain_lines(f"fairshare: {words}") + end, nl=False, err=True)

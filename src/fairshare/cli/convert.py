@@ -189,7 +189,7 @@ def command(
             answer["plan"] = msgspec.to_builtins(planned)
         click.echo(json.dumps(answer, indent=1))
     else:
-        _tell(source, conversion, comparison, written, prints)
+        _report(source, conversion, comparison, written, prints)
         if planned is not None:
             show(open_console(stderr=prints), planned, ())
     if refused:
@@ -226,7 +226,7 @@ def _compare(
     return compare(source, conversion, workload, nodes, until_ms, check_access=given is not None)
 
 
-def _tell(
+def _report(
     source: Source,
     conversion: Conversion,
     comparison: Comparison | None,
@@ -301,9 +301,9 @@ def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
     for queue, group in groupby(findings, key=lambda one: one.queue):
         lines.append(Text(plain(queue) or "all queues", style="bold"))
         for one in group:
-            told = f"{one.element} {one.value}".strip()
-            told = wrapper.fill(plain(told + (f" -> {one.became}" if one.became else "")))
-            line = Text(f"  {one.outcome:8}{told.removeprefix(indent)}")
+            row = f"{one.element} {one.value}".strip()
+            row = wrapper.fill(plain(row + (f" -> {one.became}" if one.became else "")))
+            line = Text(f"  {one.outcome:8}{row.removeprefix(indent)}")
             line.stylize(OUTCOME_STYLES[one.outcome], 2, len(indent))
             lines.append(line)
             if one.outcome != "kept":

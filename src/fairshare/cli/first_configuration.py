@@ -18,7 +18,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
 """A user who can have a queue of the same name."""
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+class InitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a first configuration is about. Without `users` every user gets a queue. With `socket`
     callers are those whom the kernel names; `as_users`: containers run under their accounts."""
 
@@ -51,16 +51,16 @@ def parse_users(text: str) -> tuple[str, ...]:
     return names
 
 
-def files_of(wishes: Wishes) -> dict[str, str]:
+def files_of(options: InitOptions) -> dict[str, str]:
     """The files of the configuration, by name."""
     return {
-        "yarn-site.xml": _site(wishes),
-        "fair-scheduler.xml": _allocations(wishes),
-        "fairshare.toml": _shell(wishes),
+        "yarn-site.xml": _site(options),
+        "fair-scheduler.xml": _allocations(options),
+        "fairshare.toml": _shell(options),
     }
 
 
-def _site(wishes: Wishes) -> str:
+def _site(options: InitOptions) -> str:
     properties = {
         "yarn.resourcemanager.scheduler.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
@@ -72,10 +72,10 @@ def _site(wishes: Wishes) -> str:
         ),
         "yarn.scheduler.increment-allocation-mb": (STEP_MB, ""),
         "yarn.scheduler.maximum-allocation-mb": (
-            max(STEP_MB, wishes.memory_mb // STEP_MB * STEP_MB),
+            max(STEP_MB, options.memory_mb // STEP_MB * STEP_MB),
             "The largest container: what this machine offers.",
         ),
-        "yarn.scheduler.maximum-allocation-vcores": (wishes.vcores, ""),
+        "yarn.scheduler.maximum-allocation-vcores": (options.vcores, ""),
         "yarn.scheduler.fair.assignmultiple": (
             "true",
             "As many containers as fit are started at once.",
@@ -95,7 +95,7 @@ def _site(wishes: Wishes) -> str:
     return "\n".join([*lines, "", "</configuration>", ""])
 
 
-def _allocations(wishes: Wishes) -> str:
+def _allocations(options: InitOptions) -> str:
     lines = [
         '<?xml version="1.0"?>',
         "<!-- Made by `fairshare init`. A queue for each user, with equal shares. A weight of 2 is",
@@ -104,12 +104,12 @@ def _allocations(wishes: Wishes) -> str:
         "",
     ]
     # As Hadoop names a user's queue.
-    queues = [name.replace(".", "_dot_") for name in wishes.users]
+    queues = [name.replace(".", "_dot_") for name in options.users]
     lines += [f'  <queue name="{name}"/>' for name in queues]
-    if wishes.users:
+    if options.users:
         lines.append("")
     placement = ['    <rule name="user" create="true"/>']
-    if wishes.users:
+    if options.users:
         placement = ['    <rule name="user" create="false"/>', '    <rule name="reject"/>']
     lines += [
         "  <!-- A share is of memory, vcores or GPUs: of what a user has most of. -->",
@@ -125,21 +125,21 @@ def _allocations(wishes: Wishes) -> str:
     return "\n".join(lines)
 
 
-def _shell(wishes: Wishes) -> str:
+def _shell(options: InitOptions) -> str:
     lines = ["# Made by `fairshare init`. All keys: docs/configuration.md", ""]
     server: list[str] = []
-    if wishes.port is not None:
-        server.append(f"port = {wishes.port}")
-    if wishes.state_directory is not None:
-        server.append(f"state_directory = {_text(str(wishes.state_directory))}")
-    if wishes.socket is not None:
+    if options.port is not None:
+        server.append(f"port = {options.port}")
+    if options.state_directory is not None:
+        server.append(f"state_directory = {_text(str(options.state_directory))}")
+    if options.socket is not None:
         server += [
             "# Users of this machine call here, without tokens: the kernel says who they are.",
-            f"socket = {_text(str(wishes.socket))}",
+            f"socket = {_text(str(options.socket))}",
         ]
     if server:
         lines += ["[server]", *server, ""]
-    if wishes.socket is not None:
+    if options.socket is not None:
         lines += [
             "[authentication]",
             "# All others need a token. For the pages in a browser: tokens = true, and",
@@ -148,15 +148,15 @@ def _shell(wishes: Wishes) -> str:
             "",
         ]
     lines.append("[engine]")
-    if wishes.as_users:
+    if options.as_users:
         lines += ["# Containers run under the accounts of their users.", 'run_as = "user"']
     lines += [
         "# The GPUs of this machine, each assigned to one container.",
-        f"gpus = {json.dumps(wishes.gpus)}",
+        f"gpus = {json.dumps(options.gpus)}",
         "# What containers get of this machine: by default four fifths of its memory, and all",
         "# processors.",
-        f"{'' if wishes.memory_given else '# '}memory_mb = {wishes.memory_mb}",
-        f"{'' if wishes.vcores_given else '# '}vcores = {wishes.vcores}",
+        f"{'' if options.memory_given else '# '}memory_mb = {options.memory_mb}",
+        f"{'' if options.vcores_given else '# '}vcores = {options.vcores}",
         "",
     ]
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from fairshare.cli.first_configuration import Wishes, files_of, parse_users
+from fairshare.cli.first_configuration import InitOptions, files_of, parse_users
 from fairshare.cli.options import GPUS, MEMORY, Whole, checked
 from fairshare.cli.verbs import Failure
 from fairshare.documents.gpus import GpuSetting
@@ -106,7 +106,7 @@ def command(
         raise click.UsageError("--run-as user: callers have to be known, so that it needs --socket")
     if as_users:
         _check_accounts(users or ())
-    wishes = Wishes(
+    options = InitOptions(
         users=users or (),
         gpus=_checked_gpus(gpus),
         memory_mb=memory or default_memory_mb(None),
@@ -119,8 +119,8 @@ def command(
         as_users=as_users,
     )
     target = (directory or default_directory()).expanduser()
-    write(target, files_of(wishes), force=force)
-    _tell(target, wishes)
+    write(target, files_of(options), force=force)
+    _print_next_steps(target, options)
 
 
 def _checked_gpus(wanted: GpuSetting | None) -> GpuSetting:
@@ -187,12 +187,12 @@ def _check(directory: Path) -> None:
         raise Failure(f"nothing was written: {error}") from error
 
 
-def _tell(directory: Path, wishes: Wishes) -> None:
-    users = counted(len(wishes.users), "user") if wishes.users else "every user"
+def _print_next_steps(directory: Path, options: InitOptions) -> None:
+    users = counted(len(options.users), "user") if options.users else "every user"
     click.echo(f"{directory}: a configuration for {users} of this machine")
     click.echo(f"start the server:  fairshare serve --conf {directory}")
-    if wishes.as_users:
+    if options.as_users:
         click.echo("as a service:      examples/deploy has a systemd unit")
     click.echo(
-        f"then{', as a user:' if wishes.as_users else ':':14} fairshare submit --wait -- hostname"
+        f"then{', as a user:' if options.as_users else ':':14} fairshare submit --wait -- hostname"
     )

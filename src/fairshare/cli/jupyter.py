@@ -13,7 +13,7 @@ import msgspec
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.options import DURATION, with_client
-from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings, exit_code
 from fairshare.cli.shell import command as shell
 from fairshare.cli.surroundings import with_caller
@@ -70,7 +70,7 @@ def command(
     with Endings() as endings:
         submission = msgspec.structs.replace(submission, tasks=tasks)
         application = client.submit(submission)
-        tell_differences(client, submission, application)
+        print_differences(client, submission, application)
         raise click.exceptions.Exit(_follow(client, application, endings))
 
 

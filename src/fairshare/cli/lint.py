@@ -81,7 +81,7 @@ def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: b
         }
         click.echo(json.dumps(answer, indent=1))
     else:
-        _tell(problems)
+        _print_problems(problems)
         click.echo(_summary(counts))
     if counts["error"] or (strict and problems):
         raise SystemExit(1)
@@ -91,7 +91,7 @@ def _count(problems: Sequence[Problem], severity: str) -> int:
     return sum(problem.severity == severity for problem in problems)
 
 
-def _tell(problems: Sequence[Problem]) -> None:
+def _print_problems(problems: Sequence[Problem]) -> None:
     colour = False if os.environ.get("NO_COLOR") else None
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for file, group in groupby(problems, key=lambda problem: problem.file):

@@ -178,7 +178,7 @@ def command(
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     job = MapReduce(environment=dict(environment), **given)
     if dry_run:
-        tell_splits(job, as_json=as_json)
+        print_splits(job, as_json=as_json)
         return
     application = job.submit(client)
     if wait:
@@ -193,14 +193,14 @@ def command(
             )
         else:
             click.echo(f"{application} has written {plain(str(result.output))}")
-            tell_counters(result.counters)
+            print_counters(result.counters)
     elif as_json:
         print_json({"id": application})
     else:
         click.echo(application)
 
 
-def tell_splits(job: MapReduce, *, as_json: bool) -> None:
+def print_splits(job: MapReduce, *, as_json: bool) -> None:
     """Print the split of each map."""
     splits = job.splits()
     if as_json:
@@ -244,7 +244,7 @@ def may_kill(application: str, *, asks: bool) -> bool:
         return True
 
 
-def tell_counters(counters: Counters) -> None:
+def print_counters(counters: Counters) -> None:
     """Print all counters, sorted by name, in Hadoop's form."""
     for group, entries in sorted(counters.sums.items()):
         click.echo(f"  {plain(group)}")

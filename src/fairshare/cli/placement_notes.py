@@ -14,7 +14,7 @@ from fairshare.errors import FairshareError
 _ROOT = "root."
 
 
-def tell_differences(client: Client, submission: Submission, application: str) -> None:
+def print_differences(client: Client, submission: Submission, application: str) -> None:
     """Print on stderr if an application's queue or priority differs from the requested one."""
     if submission.queue is None and submission.priority is None:
         return

@@ -22,7 +22,7 @@ from fairshare.cli.exit_codes import (
 )
 from fairshare.cli.live_output import LiveOutput
 from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
-from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import input_file
 from fairshare.cli.surroundings import with_caller
 from fairshare.client import Application, Client, Container
@@ -88,7 +88,7 @@ def _run(client: Client, command_line: tuple[str, ...], given: Mapping[str, Any]
     submission = with_caller(client, submission, given, of_file=False)
     with Endings() as endings:
         application = client.submit(submission)
-        tell_differences(client, submission, application)
+        print_differences(client, submission, application)
         several = sum(group.count for group in submission.tasks) > 1
         try:
             return follow(client, application, endings, LiveOutput(client, lines=several))

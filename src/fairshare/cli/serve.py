@@ -158,7 +158,7 @@ def command(
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
-            _stand_by(settings.state_directory)
+            _wait_as_standby(settings.state_directory)
 
         asyncio.run(_run(make))
     except ConfigurationError as error:
@@ -177,7 +177,7 @@ async def _run(make: "Callable[[], tuple[LiveServer, Sequence[Door]]]") -> None:
     from fairshare.web.listener import serve
 
     server, doors = make()
-    await serve(server, _tell_ready, doors)
+    await serve(server, _report_ready, doors)
     if any(server.left_running):
         from fairshare.cli.shutdown import what_runs_on  # it loads rich, which takes its time
 
@@ -193,7 +193,7 @@ def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str
     return name, int(number)
 
 
-def _stand_by(state_directory: Path) -> None:
+def _wait_as_standby(state_directory: Path) -> None:
     """Return when the server that uses the directory has ended, or if none does.
 
     The kernel releases the lock when the process that holds it ends.
@@ -209,7 +209,7 @@ def _stand_by(state_directory: Path) -> None:
         time.sleep(STANDBY_INTERVAL_S)
 
 
-def _tell_ready(url: str) -> None:
+def _report_ready(url: str) -> None:
     click.echo(f"listening on {url}")
 
 

@@ -13,7 +13,7 @@ from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.console import converse, on_terminal
 from fairshare.cli.options import Whole, with_client
-from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
 from fairshare.cli.surroundings import with_caller
 from fairshare.cli.verbs import Failure
@@ -59,7 +59,7 @@ def command(client: Client, command_line: tuple[str, ...], gpu: int | None, **op
     submission = _on_terminal(with_caller(client, submission, given, of_file=False))
     with Endings() as endings:
         application = client.submit(submission)
-        tell_differences(client, submission, application)
+        print_differences(client, submission, application)
         container = _running(client, application, endings)
     with _attached(client, application, container) as session:
         code = converse(session, terminal=True)
@@ -88,7 +88,7 @@ def _on_terminal(submission: Submission) -> Submission:
 
 def _running(client: Client, application: str, endings: Endings) -> str:
     """Wait for the container; returns its id. Raises Failure if there will be none."""
-    began_s, told = time.monotonic(), False
+    began_s, reported = time.monotonic(), False
     while True:
         found = client.application(application)
         for container in client.containers(application):
@@ -99,8 +99,8 @@ def _running(client: Client, application: str, endings: Endings) -> str:
         if endings.number:
             client.kill(application, "`fairshare shell` was ended before it began.")
             raise click.exceptions.Exit(128 + endings.number)
-        if not told and time.monotonic() - began_s > PATIENT_S:
-            told = True
+        if not reported and time.monotonic() - began_s > PATIENT_S:
+            reported = True
             click.echo(f"waiting: fairshare why {application}", err=True)
         time.sleep(_PAUSE_S)
 

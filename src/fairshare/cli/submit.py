@@ -32,7 +32,7 @@ from fairshare.cli.options import (
     tags_option,
     with_client,
 )
-from fairshare.cli.placement_notes import tell_differences
+from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.starts import start_fields, start_options
 from fairshare.cli.surroundings import chosen_directory, chosen_files, with_caller
@@ -326,7 +326,7 @@ def command(
         click.echo(application)
     elif not wait:
         print_json({"id": application})
-    tell_differences(client, submission, application)
+    print_differences(client, submission, application)
     if waits_unread():
         click.echo("standard input is not read here: use --input FILE, or fairshare run", err=True)
     if wait:

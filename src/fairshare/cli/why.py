@@ -40,10 +40,10 @@ def command(client: Client, application: str, as_json: bool) -> None:
             click.echo(f"It is not waiting: it is {found.state}.")
         return
     for reason in reasons:
-        _tell(console, reason)
+        _print_reason(console, reason)
 
 
-def _tell(console: Console, reason: Reason) -> None:
+def _print_reason(console: Console, reason: Reason) -> None:
     about = _about(reason)
     if about:
         print_all(console, Text(plain(about), style="bold"))

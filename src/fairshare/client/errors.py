@@ -70,8 +70,8 @@ class ApplicationFailed(FairshareError):
         self.diagnostics = diagnostics = in_plain_words(diagnostics)
         self.log = log
         reason = f": {diagnostics}" if diagnostics else ""
-        told = not log.strip() or log.splitlines()[-1] in diagnostics
-        lines = "" if told else f"\nThe last lines of its last failure:\n{log}"
+        included = not log.strip() or log.splitlines()[-1] in diagnostics
+        lines = "" if included else f"\nThe last lines of its last failure:\n{log}"
         super().__init__(f"{application} ended as {state}{reason}{lines}")
 
 

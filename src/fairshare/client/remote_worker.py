@@ -59,7 +59,7 @@ def worker_callable(path: str, token: bytes) -> Callable[[], Service]:
             link.sendall(framed(sent))
 
     def run() -> tuple[str, str]:
-        who = {
+        greeting = {
             "application": os.environ["FAIRSHARE_APPLICATION_ID"],
             "container": os.environ["FAIRSHARE_CONTAINER_ID"],
             "index": int(os.environ["FAIRSHARE_TASK_INDEX"]),
@@ -67,7 +67,7 @@ def worker_callable(path: str, token: bytes) -> Callable[[], Service]:
         with socket.socket(socket.AF_UNIX) as link, link.makefile("rb") as frames:
             try:
                 link.connect(path)
-                link.sendall(token + framed(json.dumps(who).encode()))
+                link.sendall(token + framed(json.dumps(greeting).encode()))
             except OSError as error:
                 return ("unreachable", error.strerror or type(error).__name__)
             # The program may end, and a call may close what is not its own.

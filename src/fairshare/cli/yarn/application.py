@@ -25,9 +25,9 @@ from fairshare.cli.yarn.session import (
     HELP,
     Session,
     arguments_or_usage,
+    print_error,
     say,
     say_report,
-    tell,
     wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE, columns, iso_date, percentage
@@ -267,7 +267,7 @@ def _kill(session: Session, identifiers: Sequence[str]) -> int:
         path = f"/apps/{segment(identifier)}/state"
         while session.manager.put(path, {"state": "KILLED"}).status_code == ACCEPTED:
             session.sleep(_PACE_S)
-        tell(f"Killed application {identifier}")
+        print_error(f"Killed application {identifier}")
     return code
 
 

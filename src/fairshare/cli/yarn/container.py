@@ -16,9 +16,9 @@ from fairshare.cli.yarn.session import (
     Session,
     arguments_or_usage,
     found_or_missing,
+    print_error,
     say,
     say_report,
-    tell,
     wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE, columns, long_date
@@ -135,7 +135,7 @@ def _report(manager: ResourceManager, identifier: str) -> int:
 def _signal(manager: ResourceManager, identifier: str, command: str = SIGNALS[0]) -> int:
     attempt_of(identifier)
     if command not in SIGNALS:
-        tell(f"{command!r} is no signal: {', '.join(SIGNALS)} are")
+        print_error(f"{command!r} is no signal: {', '.join(SIGNALS)} are")
         return FAILED
     say(f"Signalling container {identifier}")
     manager.post(f"/containers/{segment(identifier)}/signal/{command}")

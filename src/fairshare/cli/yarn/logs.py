@@ -26,8 +26,8 @@ from fairshare.cli.yarn.session import (
     HELP,
     Session,
     arguments_or_usage,
+    print_error,
     say,
-    tell,
     wrong_usage,
 )
 
@@ -74,7 +74,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         return wrong_usage(TITLE, OPTIONS, f"-size {given.value('size')}: a number is needed")
     manager = session.manager
     if application.find(manager, of_application) is None:
-        tell(f"Can not find any log file for the application: {of_application}")
+        print_error(f"Can not find any log file for the application: {of_application}")
         return FAILED
     found = _containers(manager, of_application, only, given.values("am"))
     if "show_application_log_info" in given:
@@ -89,7 +89,7 @@ def run(session: Session, words: Sequence[str]) -> int:
             count += 1
             _print(log, size, directory)
     if not count:
-        tell(f"Can not find any log file for the application: {of_application}")
+        print_error(f"Can not find any log file for the application: {of_application}")
     return 0 if count else FAILED
 
 

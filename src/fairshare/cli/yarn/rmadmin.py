@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from fairshare.cli.yarn.arguments import Option, usage
 from fairshare.cli.yarn.documents import Fields, items
 from fairshare.cli.yarn.manager import Impossible, RemoteRefusal, ResourceManager, segment
-from fairshare.cli.yarn.session import FAILED, Session, say, tell
+from fairshare.cli.yarn.session import FAILED, Session, print_error, say
 from fairshare.client.errors import ServerUnreachable
 
 TITLE = "yarn rmadmin"
@@ -63,17 +63,17 @@ def run(session: Session, words: Sequence[str]) -> int:
         raise Impossible(f"{name[1:]}: {_BINARY.format(name)}{_REFUSED[name]}")
     action = _ACTIONS.get(name)
     if action is None:
-        tell(f"{name.lstrip('-')}: Unknown command" if name else "Invalid Command Usage : ")
+        print_error(f"{name.lstrip('-')}: Unknown command" if name else "Invalid Command Usage : ")
         say(usage(TITLE, OPTIONS))
         return FAILED
     try:
         return action(session.manager, given)
     except ValueError as error:
-        tell(f"{name[1:]}: {error}")
+        print_error(f"{name[1:]}: {error}")
         say(usage(TITLE, OPTIONS))
         return FAILED
     except RemoteRefusal as refusal:
-        tell(f"{name[1:]}: {str(refusal).splitlines()[0]}")
+        print_error(f"{name[1:]}: {str(refusal).splitlines()[0]}")
         return FAILED
 
 
@@ -85,9 +85,9 @@ def _refresh_queues(manager: ResourceManager, given: Sequence[str]) -> int:
     if answer is None:
         raise Impossible(f"refreshQueues: {_BINARY.format('-refreshQueues')}")
     for problem in items(answer.json(), "problems"):
-        tell(f"{problem.get('file')}:{problem.get('line')}: {problem.get('message')}")
+        print_error(f"{problem.get('file')}:{problem.get('line')}: {problem.get('message')}")
     for changed in items(answer.json(), "needs_restart"):
-        tell(f"{changed} has changed, and needs a restart of the server")
+        print_error(f"{changed} has changed, and needs a restart of the server")
     return 0
 
 

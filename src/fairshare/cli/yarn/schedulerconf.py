@@ -15,8 +15,8 @@ from fairshare.cli.yarn.session import (
     HELP,
     Session,
     arguments_or_usage,
+    print_error,
     say,
-    tell,
     wrong_usage,
 )
 
@@ -60,10 +60,10 @@ def run(session: Session, words: Sequence[str]) -> int:
             return wrong_usage(TITLE, OPTIONS, "Invalid Command Usage: ")
         manager.put(_PATH, update)
     except WrongUsage as wrong:
-        tell(str(wrong))
+        print_error(str(wrong))
         return FAILED
     except RemoteRefusal as refusal:
-        tell(f"Configuration change unsuccessful: {refusal}")
+        print_error(f"Configuration change unsuccessful: {refusal}")
         return FAILED
     say("Configuration changed successfully.")
     return 0

@@ -53,7 +53,7 @@ def say(text: str = "") -> None:
     click.echo("\t".join(plain_lines(part) for part in text.split("\t")))
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """Print a line on stderr."""
     click.echo(plain_lines(text), err=True)
 
@@ -105,6 +105,6 @@ def wrong_usage(
     title: str, options: Sequence[Option], message: str = "", code: int = FAILED
 ) -> int:
     """Print an error on stderr, and the usage; returns the exit code."""
-    tell(message or "Invalid Command Usage : ")
+    print_error(message or "Invalid Command Usage : ")
     say(usage(title, options))
     return code
