@@ -20,7 +20,7 @@ class Place(msgspec.Struct, frozen=True):
     column: int = 0
 
 
-MOST_TOLD: Final = 1_000
+MOST_LISTED: Final = 1_000
 """More is never read, and the answer to a file that a caller sends must stay small."""
 
 
@@ -28,7 +28,7 @@ class Problems:
     """Collects problems; `all` gives them by file (in the order of first mention), line, column."""
 
     def __init__(self) -> None:
-        self._untold = 0
+        self._unlisted = 0
         self._has_error = False
         # A dictionary as an ordered set: a problem that is found twice is reported once.
         self._found: dict[Problem, None] = {}
@@ -47,8 +47,8 @@ class Problems:
 
     def _add(self, place: Place, rule: str, severity: Severity, message: str, hadoop: str) -> None:
         found = Problem(place.file, place.line, place.column, rule, severity, message, hadoop)
-        if len(self._found) >= MOST_TOLD and (self._has_error or severity != "error"):
-            self._untold += 1
+        if len(self._found) >= MOST_LISTED and (self._has_error or severity != "error"):
+            self._unlisted += 1
             return
         self._has_error |= severity == "error"
         self._found[found] = None
@@ -57,11 +57,11 @@ class Problems:
     def all(self) -> tuple[Problem, ...]:
         """Everything that was found, in the order of the files."""
         files = list(dict.fromkeys(problem.file for problem in self._found))
-        told = sorted(self._found, key=lambda p: (files.index(p.file), p.line, p.column))
-        if self._untold:
-            message = f"{self._untold} more problems are not listed: correct these first"
-            told.append(Problem(files[-1], 0, 0, "more", "warning", message))
-        return tuple(told)
+        listed = sorted(self._found, key=lambda p: (files.index(p.file), p.line, p.column))
+        if self._unlisted:
+            message = f"{self._unlisted} more problems are not listed: correct these first"
+            listed.append(Problem(files[-1], 0, 0, "more", "warning", message))
+        return tuple(listed)
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -51,21 +51,21 @@ class Rules(msgspec.Struct, frozen=True):
 
     def check(self, findings: Sequence[Finding], children: dict[str, int]) -> None:
         """Raise ConversionRefused if something is lost or changed that must not be."""
-        told = [
+        problems = [
             f"{finding.queue or 'all queues'}: {finding.element} {finding.value} is"
             f" {finding.outcome}: {finding.why} ({self.aborts[finding.rule]})"
             for finding in findings
             if finding.outcome != "kept" and finding.rule in self.aborts
         ]
         if self.most_children is not None:
-            told += [
+            problems += [
                 f"{queue} has {counted(count, 'queue')} below it, more than {self.most_children}"
                 f" ({LIMIT})"
                 for queue, count in children.items()
                 if count > self.most_children
             ]
-        if told:
-            raise ConversionRefused("\n".join(told))
+        if problems:
+            raise ConversionRefused("\n".join(problems))
 
 
 def read_rules(document: str, file: str) -> Rules:

@@ -56,8 +56,8 @@ def sentence(queue: QueueComparison, findings: Sequence[Finding]) -> str:
         return f"{queue.name} had room for all that it wanted, in both: {_alike(after)}."
     if not parts:
         return f"{queue.name} fares alike: {_alike(after)}."
-    told = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[:-1] else parts)
-    return f"{queue.name} {told}{_reason(queue, direction, findings)}."
+    differences = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[:-1] else parts)
+    return f"{queue.name} {differences}{_reason(queue, direction, findings)}."
 
 
 def verdict(comparison: Comparison) -> str:
@@ -131,18 +131,18 @@ def _share(before: Figures, after: Figures) -> tuple[str, int]:
 def _reason(queue: QueueComparison, direction: int, findings: Sequence[Finding]) -> str:
     """What goes with the difference: the limit for masters if it was measured to, else what its own
     conversion has lost or changed."""
-    if direction > 0 and (told := _masters(queue)):
-        return f": {told}"
+    if direction > 0 and (reason := _masters(queue)):
+        return f": {reason}"
     if not direction:
         return ""
     counting = [f for f in findings if f.outcome == "lost" or (f.rule, f.outcome) == _LIGHT]
     for rule, text in _WORSE if direction > 0 else _BETTER:
         for finding in counting:
             if finding.rule == rule and _concerns(finding, queue.name):
-                told = text.format(finding.value)
+                reason = text.format(finding.value)
                 if finding.queue != queue.name:
-                    told = f"in {finding.queue} above it, {told}"
-                return f": {told}"
+                    reason = f"in {finding.queue} above it, {reason}"
+                return f": {reason}"
     rule, text = _OF_OTHERS[direction]
     for finding in counting:
         if finding.rule == rule and not _concerns(finding, queue.name):

@@ -30,8 +30,8 @@ def judge_draft(
     problems = Problems()
     total = cluster_of(cluster, configuration.types) if cluster else None
     settings = family.lint_draft(text, file, configuration, total, problems)
-    told = tuple(p for p in problems.all if p.file == file or p.severity == "error")
-    return told, settings
+    reported = tuple(p for p in problems.all if p.file == file or p.severity == "error")
+    return reported, settings
 
 
 def judge_change(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.config.problems import MOST_TOLD, Place, Problem, Problems
+from fairshare.config.problems import MOST_LISTED, Place, Problem, Problems
 from fairshare.errors import ConfigurationError
 
 
@@ -48,9 +48,9 @@ def test_errors_raise_with_everything_that_was_found() -> None:
 
 def test_of_very_many_problems_only_the_first_are_told_and_the_first_error() -> None:
     problems = Problems()
-    for line in range(1, MOST_TOLD + 11):
+    for line in range(1, MOST_LISTED + 11):
         problems.warning(Place("a.xml", line, 1), "r", "odd")
-    assert len(problems.all) == MOST_TOLD + 1
+    assert len(problems.all) == MOST_LISTED + 1
     assert problems.all[-1].message.startswith("10 more problems")
     problems.raise_errors()
     problems.error(Place("a.xml", 1, 2), "r", "bad")

@@ -40,8 +40,8 @@ def read_capacity_site(
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
     site = read_site(found, problems, environment, include_reader(directory))
-    told = len(found) > len(documents) and not _broken(path, problems)
-    if told or f"{PREFIX}root.queues" in site:
+    was_read = len(found) > len(documents) and not _broken(path, problems)
+    if was_read or f"{PREFIX}root.queues" in site:
         return site
     return site.with_values(SHIPPED, str(path))
 

@@ -17,7 +17,7 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings
 
-_EVERYBODY: Final = "*"
+_ALL_USERS: Final = "*"
 
 
 _LEGACY_TIMEOUT: Final = "fairSharePreemptionTimeout"
@@ -180,10 +180,10 @@ def _check_acls(
     (Hadoop: FSQueue.hasAccess)."""
     for field, tag in (("submit_acl", "aclSubmitApps"), ("administer_acl", "aclAdministerApps")):
         root = settings.queues.get(ROOT, QueueSettings(ROOT))
-        if (getattr(root, field) or _EVERYBODY).strip() != _EVERYBODY:
+        if (getattr(root, field) or _ALL_USERS).strip() != _ALL_USERS:
             continue
         for name, queue in settings.queues.items():
-            if name != ROOT and (getattr(queue, field) or _EVERYBODY).strip() != _EVERYBODY:
+            if name != ROOT and (getattr(queue, field) or _ALL_USERS).strip() != _ALL_USERS:
                 place = next(c.place for c in elements[name].children if c.name == tag)
                 values.problems.trap(
                     place,

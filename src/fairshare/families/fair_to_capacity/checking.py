@@ -25,5 +25,5 @@ def check_conversion(
     site = read_site(documents, problems)
     settings = collect_capacity(site, problems, CAPACITY_FILE)
     problems.raise_errors()
-    told = tuple(problem for problem in problems.all if problem.file == CAPACITY_FILE)
-    return settings, told
+    reported = tuple(problem for problem in problems.all if problem.file == CAPACITY_FILE)
+    return settings, reported

@@ -111,15 +111,15 @@ def _report_of_the_master(site: Site, problems: Problems) -> None:
     """What other parts of MapReduce's master would do, and who wrote it may rely on."""
     for name, (reason, hadoop) in _SWITCHES.items():
         if site.boolean(name, False, problems):
-            _tell(site, name, reason, hadoop, problems)
+            _report(site, name, reason, hadoop, problems)
     for one in site:
         if _LIST.fullmatch(one.name):
-            _tell(site, one.name, _ACCESS, "asks it when mapred.acls.enabled is true", problems)
+            _report(site, one.name, _ACCESS, "asks it when mapred.acls.enabled is true", problems)
     if site.text(_THREADS, problems) is not None:
         reason = "a job is initialized as soon as its limits let it run"
-        _tell(site, _THREADS, reason, "initializes so many jobs at once", problems)
+        _report(site, _THREADS, reason, "initializes so many jobs at once", problems)
 
 
-def _tell(site: Site, name: str, reason: str, hadoop: str, problems: Problems) -> None:
+def _report(site: Site, name: str, reason: str, hadoop: str, problems: Problems) -> None:
     message = f"{name} has no effect: {reason}"
     problems.warning(site.place(name), "unsupported", message, hadoop)

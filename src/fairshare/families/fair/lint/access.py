@@ -14,7 +14,7 @@ def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
     """A leaf that no list, of its own or above it, opens to anybody."""
     for leaf in subject.leaves:
         if any(
-            _names_somebody(acl or ("*" if queue.name == ROOT else " "))
+            _names_users(acl or ("*" if queue.name == ROOT else " "))
             for queue in subject.path(leaf.name)
             for acl in (queue.submit_acl, queue.administer_acl)
         ):
@@ -83,5 +83,5 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _names_somebody(acl: str) -> bool:
+def _names_users(acl: str) -> bool:
     return bool(acl.replace(",", " ").split())
