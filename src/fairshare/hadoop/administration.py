@@ -161,7 +161,7 @@ class Administration:
             named = request.HasField("decommissionTimeout")
             timeout_s = request.decommissionTimeout if named else self._graceful_timeout_s
         state = self._gateway.scheduler.state
-        wishes: list[Input] = []
+        inputs: list[Input] = []
         for name in {**state.nodes, **state.drains}:
             host = name.rpartition(":")[0] or name
             drain = state.drains.get(name)
@@ -169,10 +169,10 @@ class Administration:
                 own = self._host_lists.hosts.excluded.get(host)
                 wait_s = timeout_s if own is None or not timeout_s else own
                 if name in state.nodes and (drain is None or drain.deadline_ms is None):
-                    wishes.append(self._decommission(caller, name, wait_s))
+                    inputs.append(self._decommission(caller, name, wait_s))
             elif drain is not None and drain.deadline_ms is not None:
-                wishes.append(UndrainNode(name))
-        await self._feed(wishes)
+                inputs.append(UndrainNode(name))
+        await self._feed(inputs)
 
     @staticmethod
     def _decommission(caller: Caller, node: str, timeout_s: int) -> Input:
@@ -191,7 +191,7 @@ class Administration:
     async def resize(self, caller: Caller, request: Any) -> None:
         """updateNodeResource: the totals of nodes, which must be registered."""
         state = self._gateway.scheduler.state
-        wishes: list[Input] = []
+        inputs: list[Input] = []
         for one in request.node_resource_map:
             name = ids.node_name(one.node_id)
             if name not in state.nodes:
@@ -204,8 +204,8 @@ class Administration:
             total = resource_of(option.resource, state.types)
             if min(total) < 0:
                 raise RpcError(YARN, f"{name}: a resource must not be negative")
-            wishes.append(NodeResized(name, total, max(-1, option.over_commit_timeout)))
-        await self._feed(wishes)
+            inputs.append(NodeResized(name, total, max(-1, option.over_commit_timeout)))
+        await self._feed(inputs)
 
     # Labels.
 
@@ -232,8 +232,8 @@ class Administration:
                 )
             for name in self._nodes_of(one.nodeId):
                 nodes[name] = one.nodeLabels[0] if one.nodeLabels else ""
-        wish = LabelNodes(nodes, request.failOnUnknownNodes)
-        await self._change_labels(wish)
+        given = LabelNodes(nodes, request.failOnUnknownNodes)
+        await self._change_labels(given)
 
     def _nodes_of(self, node_id: Any) -> Iterable[str]:
         state = self._gateway.scheduler.state
@@ -241,19 +241,19 @@ class Administration:
             return [ids.node_name(node_id)]
         return [n.name for n in state.nodes.values() if n.host == node_id.host] or [node_id.host]
 
-    async def _change_labels(self, wish: Input) -> None:
+    async def _change_labels(self, given: Input) -> None:
         gateway = self._gateway
         if gateway.yarn.node_labels(gateway.scheduler.state) is None:
             raise wrapped(INPUT_OUTPUT, NO_LABELS)
         try:
-            await gateway.ask(wish)
+            await gateway.ask(given)
         except InputError as error:
             raise wrapped(INPUT_OUTPUT, str(error)) from None
 
-    async def _feed(self, wishes: list[Input]) -> None:
-        for wish in wishes:
+    async def _feed(self, inputs: list[Input]) -> None:
+        for given in inputs:
             try:
-                await self._gateway.ask(wish)
+                await self._gateway.ask(given)
             except InputError as error:
                 raise RpcError(YARN, str(error)) from None
 

@@ -158,9 +158,9 @@ class ApplicationChanges:
     def _application(self, wanted: Any) -> Application:
         return ids.find_application(wanted, self._gateway.scheduler.state)
 
-    async def _ask(self, wish: Any) -> None:
+    async def _ask(self, given: Any) -> None:
         try:
-            await self._gateway.ask(wish)
+            await self._gateway.ask(given)
         except InputError as error:
             raise rpc_error(error) from None
 

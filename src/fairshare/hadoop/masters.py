@@ -182,9 +182,9 @@ class Masters:
         repeated = self._repeated(deliveries, application, request.response_id)
         if repeated is not None:
             return repeated
-        wishes = asks.inputs_of(request, application, self._state)
+        inputs = asks.inputs_of(request, application, self._state)
         self._report_progress(application, request.progress)
-        if wishes:
+        if inputs:
             return self._allocate_in_turn(context, request)
         self.deliveries.received(deliveries)
         return self._answer(application, deliveries, context, request)
@@ -335,8 +335,8 @@ class Masters:
             if repeated is not None:
                 return repeated
             self.deliveries.received(deliveries)
-            wishes = asks.inputs_of(request, application, self._state)
-            self._raise_refusals(await self._ask(wishes))
+            inputs = asks.inputs_of(request, application, self._state)
+            self._raise_refusals(await self._ask(inputs))
             application = self._attempt(context)  # it may be over by now
             return self._answer(application, deliveries, context, request)
 

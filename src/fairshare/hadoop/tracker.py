@@ -150,7 +150,7 @@ class Tracker:
         status = request.node_status
         node = self.nodes.get(ids.node_name(status.node_id))
         if node is None:
-            return self._answer_stranger(ids.node_name(status.node_id)[:_LONGEST_NAME])
+            return self._answer_unknown_node(ids.node_name(status.node_id)[:_LONGEST_NAME])
         self.nodes.heard(node, self._ticks_ms())
         if status.response_id != node.response_id:
             if status.response_id + 1 == node.response_id:
@@ -244,7 +244,7 @@ class Tracker:
 
     # How.
 
-    def _answer_stranger(self, name: str) -> Any:
+    def _answer_unknown_node(self, name: str) -> Any:
         drain = self._state.drains.get(name)
         host = name.rpartition(":")[0] or name
         if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(

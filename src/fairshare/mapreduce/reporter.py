@@ -30,15 +30,15 @@ class Reporter:
         self.counters = Counters()
         self.status = ""
         self._fraction = 0.0
-        self._told_s = 0.0
+        self._reported_s = 0.0
         self._lock = threading.Lock()  # a mapper and a combiner may report concurrently
 
     def progress(self, fraction: float) -> None:
         """Set the progress, from 0 to 1; writes it at intervals."""
         self._fraction = min(1.0, fraction)
         now_s = time.monotonic()
-        if now_s - self._told_s >= _PACE_S:
-            self._told_s = now_s
+        if now_s - self._reported_s >= _PACE_S:
+            self._reported_s = now_s
             self.write_progress()
 
     def write_progress(self) -> None:

@@ -99,7 +99,10 @@ def commit_attempt(folder: Path, target: Path) -> bool:
 
 def cpu_ms() -> int:
     """The CPU time that this attempt and its commands have used, in milliseconds."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [
+        resource.getrusage(processes)
+        for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return round(sum(one.ru_utime + one.ru_stime for one in used) * 1000)
 
 

@@ -30,12 +30,12 @@ from fairshare.ray.driver_options import AgentOptions, DriverOptions
 from fairshare.ray.labels import attributes_of
 from fairshare.ray.messages import (
     RAY_NODE,
-    Census,
     FilePart,
     FromDriver,
     Grow,
     Launch,
     Leave,
+    LiveNodes,
     NodeSilent,
     NodeUp,
     Prune,
@@ -51,7 +51,7 @@ from fairshare.ray.messages import (
 from fairshare.ray.troubles import REFUSED_TOKEN, first_line, no_answer, no_connection, not_sent
 
 NAMESPACE = "fairshare"
-CENSUS_S = 1.0
+POLL_S = 1.0
 ROOM_S = 3.0
 """How often it is looked whether others have freed something."""
 ANSWER_S = 10.0
@@ -83,7 +83,7 @@ class Driver:
         self._free = room.FreeRoom()
         self._offered: dict[str, dict[str, int]] = {}  # of the nodes that are up
 
-    async def census(self) -> None:
+    async def watch_nodes(self) -> None:
         """Look after the nodes, for ever."""
         trouble, look_s = "", 0.0
         taking: asyncio.Task[None] | None = None
@@ -92,14 +92,14 @@ class Driver:
                 nodes = await self._asked_ray()
             except Exception as error:
                 trouble = no_answer(error)
-                self.tell(Trouble(trouble))
-                await asyncio.sleep(CENSUS_S)
+                self.send(Trouble(trouble))
+                await asyncio.sleep(POLL_S)
                 continue
             if trouble:
                 trouble = ""
-                self.tell(Trouble(""))
+                self.send(Trouble(""))
             alive = {one["NodeID"]: one for one in nodes if one["Alive"]}
-            self.tell(Census(tuple(sorted(alive))))
+            self.send(LiveNodes(tuple(sorted(alive))))
             for name in self._agents.keys() - alive.keys():  # Ray has given its node up
                 self._later(self._agents[name].leave.remote(True))
             for name, node in alive.items():
@@ -110,7 +110,7 @@ class Driver:
             if taking is None or (taking.done() and time.monotonic() >= look_s):
                 look_s = time.monotonic() + ROOM_S
                 taking = self._spawn(self._take_room())
-            await asyncio.sleep(CENSUS_S)
+            await asyncio.sleep(POLL_S)
 
     async def _take_room(self) -> None:
         """Hold what others have freed on the nodes, and say so to their agents."""
@@ -139,8 +139,8 @@ class Driver:
             agent, hello = await self._agent_on(node)
         except Exception as error:
             _log.warning("no agent on %s: %s", name, error)
-            self.tell(NodeSilent(name, first_line(error)))
-            await asyncio.sleep(CENSUS_S)
+            self.send(NodeSilent(name, first_line(error)))
+            await asyncio.sleep(POLL_S)
             return
         _, resources, attributes, running, ended, last = hello
         attributes |= attributes_of(node, self._options.partition_label)
@@ -148,17 +148,17 @@ class Driver:
         host = node["NodeManagerHostname"]
         self._agents[name] = agent
         self._offered[name] = resources
-        self.tell(NodeUp(name, host, resources, attributes, running, ended))
+        self.send(NodeUp(name, host, resources, attributes, running, ended))
         try:
             while True:
                 news = _news.decode(await _result(agent.poll.remote(last)))
                 fresh = [(number, report) for number, report in news if number > last]
                 if fresh:
-                    self.tell(Reported(name, tuple(report for _, report in fresh)))
+                    self.send(Reported(name, tuple(report for _, report in fresh)))
                     last = fresh[-1][0]
         except Exception as error:
             _log.warning("the agent on %s does not answer: %s", name, error)
-            self.tell(NodeSilent(name, first_line(error)))
+            self.send(NodeSilent(name, first_line(error)))
         finally:
             self._agents.pop(name, None)
             self._offered.pop(name, None)
@@ -208,7 +208,7 @@ class Driver:
 
     # -- the server -------------------------------------------------------------------------------
 
-    def tell(self, message: FromDriver) -> None:
+    def send(self, message: FromDriver) -> None:
         """Send a message to the server."""
         self._writer.write(encoded(message))
 
@@ -260,7 +260,7 @@ class Driver:
         _log.warning("%s: %s", node, problem)
         containers = [_order.decode(order).container for order, _ in orders]
         ends = [ContainerExited(one, ExitCode.ABORTED, problem) for one in containers]
-        self.tell(Reported(node, tuple(ends)))
+        self.send(Reported(node, tuple(ends)))
 
     async def _launched(self, node: str, reference: Any) -> None:
         """If an agent did not carry out orders, what it runs decides: it is asked again."""
@@ -286,16 +286,16 @@ class Driver:
     async def _read(self, message: ReadFile) -> None:
         agent = self._agents.get(message.node)
         if agent is None:
-            self.tell(FilePart(message.call, error="its node does not answer now"))
+            self.send(FilePart(message.call, error="its node does not answer now"))
             return
         try:
             place = message.application_name, message.container_name, message.file
             reference = agent.read.remote(*place, message.offset, message.limit)
             content, size = await asyncio.wait_for(_result(reference), ANSWER_S)
         except Exception as error:
-            self.tell(FilePart(message.call, error=first_line(error)))
+            self.send(FilePart(message.call, error=first_line(error)))
         else:
-            self.tell(FilePart(message.call, content, size))
+            self.send(FilePart(message.call, content, size))
 
     async def _leave(self) -> None:
         """End all agents with their containers."""
@@ -339,12 +339,12 @@ async def main(descriptor: int) -> None:
     driver = Driver(options, writer)
     why_not = await _connected(options.address)
     if why_not:
-        driver.tell(Trouble(why_not))
+        driver.send(Trouble(why_not))
         await writer.drain()
         os._exit(1)  # Ray may still be trying
-    driver.tell(Trouble(""))
+    driver.send(Trouble(""))
     serving = asyncio.create_task(driver.serve(reader))
-    counting = asyncio.create_task(driver.census())
+    counting = asyncio.create_task(driver.watch_nodes())
     done, _ = await asyncio.wait((serving, counting), return_when=asyncio.FIRST_COMPLETED)
     counting.cancel()
     for task in done:

@@ -29,12 +29,12 @@ from fairshare.ray.driver_options import DriverOptions
 from fairshare.ray.growth import waiting_room
 from fairshare.ray.messages import (
     RAY_NODE,
-    Census,
     FilePart,
     FromDriver,
     Grow,
     Launch,
     Leave,
+    LiveNodes,
     NodeSilent,
     NodeUp,
     Prune,
@@ -132,17 +132,17 @@ class RayEngine:
             except OSError as error:
                 self._fail(order, f"the Python call cannot be read: {cause(error)}")
                 return
-        self._tell(Launch(node, order, call))
+        self._send(Launch(node, order, call))
 
     def stop(self, container: ContainerId) -> None:
         """Have the node's agent end a container; a node that is away is asked when it returns."""
         for name, node in self._state().nodes.items():
             if container in node.containers or container in node.ending:
                 if name in self._up:
-                    self._tell(Stop(self._up[name], container))
+                    self._send(Stop(self._up[name], container))
                 return
         for identifier in self._up.values():  # of a container that the state does not know
-            self._tell(Stop(identifier, container))
+            self._send(Stop(identifier, container))
 
     def signal(self, container: ContainerId, command: str) -> None:
         """Either way to end a container is `stop`."""
@@ -189,7 +189,7 @@ class RayEngine:
 
     def prune(self, application_name: str) -> None:
         """Delete the files of a finished application on all nodes."""
-        self._loop.call_soon_threadsafe(self._tell, Prune(application_name))
+        self._loop.call_soon_threadsafe(self._send, Prune(application_name))
 
     def forget_payload(self, digest: str) -> None:
         """Copies on the nodes go with the nodes."""
@@ -204,7 +204,7 @@ class RayEngine:
             raise EngineError(f"the node {node} does not answer now")
         call = next(self._calls)
         answer = self._parts[call] = self._loop.create_future()
-        self._tell(ReadFile(call, identifier, *names, file, offset, limit))
+        self._send(ReadFile(call, identifier, *names, file, offset, limit))
         try:
             part = await asyncio.wait_for(answer, READ_S)
         except TimeoutError:
@@ -288,12 +288,12 @@ class RayEngine:
                 asked = lasting
                 names = state.types.names
                 sizes = [(dict(zip(names, one, strict=True)), lasting[one]) for one in lasting]
-                self._tell(Grow(tuple(sizes)))
+                self._send(Grow(tuple(sizes)))
 
     def _log_file(self) -> IO[bytes]:
         return (self._directory / "ray-driver.log").open("ab")
 
-    def _tell(self, message: ToDriver) -> None:
+    def _send(self, message: ToDriver) -> None:
         if self._writer is not None:
             self._writer.write(encoded(message))
 
@@ -305,7 +305,7 @@ class RayEngine:
                     self._heard_ms[name] = self._now_ms()
                 for report in message.reports:
                     self._report(report)
-            case Census():
+            case LiveNodes():
                 self._count(frozenset(message.nodes))
             case NodeUp():
                 self._node_up(message)
@@ -340,7 +340,7 @@ class RayEngine:
         for given in findings.inputs:
             self._report(given)
         for container in findings.stops:
-            self._tell(Stop(message.node, container))
+            self._send(Stop(message.node, container))
         self._set_silent(name, False)
         _log.info("node %s is there with %s", name, message.resources)
 
@@ -369,7 +369,7 @@ class RayEngine:
         process = self._process
         if self._keeper is not None:
             if stop_containers and self._writer is not None and process is not None:
-                self._tell(Leave())
+                self._send(Leave())
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(process.wait(), CLOSE_S)
             self._keeper.cancel()

@@ -87,7 +87,7 @@ class NodeSilent(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-class Census(msgspec.Struct, frozen=True, tag=True):
+class LiveNodes(msgspec.Struct, frozen=True, tag=True):
     """The nodes that Ray says are alive."""
 
     nodes: tuple[str, ...]
@@ -115,7 +115,7 @@ class Trouble(msgspec.Struct, frozen=True, tag=True):
     message: str
 
 
-FromDriver = NodeUp | NodeSilent | Census | Reported | FilePart | Trouble
+FromDriver = NodeUp | NodeSilent | LiveNodes | Reported | FilePart | Trouble
 
 _LENGTH = struct.Struct(">I")
 

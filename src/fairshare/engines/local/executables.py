@@ -44,11 +44,11 @@ def interpreter_problem(path: str, account: Account | None) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"whether {path} can be run cannot be found out: {cause(error)}"
-    who = "the server's account" if account is None else account.name
+    runner = "the server's account" if account is None else account.name
     if done.returncode == 3:
-        return f"there is no Python interpreter {path} on this machine that {who} can reach"
+        return f"there is no Python interpreter {path} on this machine that {runner} can reach"
     if done.returncode:
-        return f"{who} cannot run {path}: it is not an executable file for this account"
+        return f"{runner} cannot run {path}: it is not an executable file for this account"
     with _turn:
         if len(_good) >= _MOST_REMEMBERED:
             _good.clear()

@@ -150,8 +150,8 @@ class Images:
         processes = ("--pids-limit", str(limits.process_limit)) if limits.process_limit else ()
         shares = ("--cpu-shares", str(max(2, order.vcores * _SHARES_OF_VCORE)))
         if self._name == "docker":
-            who = () if account is None else ("--user", f"{account.uid}:{account.gid}")
-            return ("--init", *who, *given, *processes, *shares)
+            user_option = () if account is None else ("--user", f"{account.uid}:{account.gid}")
+            return ("--init", *user_option, *given, *processes, *shares)
         # With the machine's processes a program that ignores no signal ends at SIGTERM. CPU is
         # nothing that an account of its own may divide.
         return ("--pid", "host", *given, *processes) + (

@@ -126,8 +126,8 @@ class Liveness:
             # A container under the supervisor's account can kill the supervisor. This counts as the
             # container's own failure, otherwise it could repeat it without limit.
             exited = self._concluded(watched, adoption.KILLED, SUPERVISOR_KILLED)
-        if not watched.started_told and watched.directory.pid.exists():
-            self.tell_start(watched)  # the message of its start may still be on its way
+        if not watched.start_reported and watched.directory.pid.exists():
+            self.report_start(watched)  # the message of its start may still be on its way
         self._conclude(watched, exited)
 
     def end_by_force(self, watched: Watched) -> None:
@@ -153,10 +153,10 @@ class Liveness:
         if watched.earlier:
             adoption.remove_empty_bases(watched.launch, self._bases)
 
-    def tell_start(self, watched: Watched) -> None:
+    def report_start(self, watched: Watched) -> None:
         """Report once that a container runs."""
-        if not watched.started_told and not watched.muted:
-            watched.started_told = True
+        if not watched.start_reported and not watched.muted:
+            watched.start_reported = True
             limit_ms = watched.launch.time_limit_ms
             if limit_ms is not None:
                 self.overdue.expect(watched, limit_ms / 1000, "killed: its time limit is over")

@@ -183,7 +183,7 @@ class Supervisor:
             self._poll.register(holder.descriptor, select.POLLIN)
         while self._reap():
             now = time.monotonic()
-            self._tell()
+            self._report_start()
             if not self._over_memory:
                 look = holder.interval_ms is not None and now >= look_at
                 if look or holder.descriptor is not None:
@@ -246,7 +246,7 @@ class Supervisor:
             if pid == self._first:
                 self._status = status
 
-    def _tell(self) -> None:
+    def _report_start(self) -> None:
         """Report once that the container runs, without waiting for the receiver."""
         if self._unheard is None:
             return

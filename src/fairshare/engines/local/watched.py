@@ -37,7 +37,7 @@ class Watched:
         self.directory = directory
         self.launch = launch
         self.pidfd: int | None = None
-        self.started_told = False
+        self.start_reported = False
         self.stop_wanted = False
         self.stop_reason = ""  # why the engine itself ends it
         self.ending = False  # its room may be allocated to others already

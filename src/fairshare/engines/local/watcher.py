@@ -179,7 +179,7 @@ class Watcher:
                 watched.launch.environment.get("FAIRSHARE_USER", ""),
             )
             for watched in self._liveness.current.values()
-            if watched.started_told and not watched.stop_wanted
+            if watched.start_reported and not watched.stop_wanted
         ]
 
     def longest_grace_s(self) -> float:
@@ -304,7 +304,7 @@ class Watcher:
                     self._liveness.watch(watched)
                     self._liveness.unattended.add(watched)
                 self._liveness.set_pidfd(watched, pidfd)
-                self._liveness.tell_start(watched)
+                self._liveness.report_start(watched)
                 return True
             case adoption.Finished(exited):
                 pass
@@ -349,7 +349,7 @@ class Watcher:
             if answer.pidfd is not None:
                 os.close(answer.pidfd)
         elif answer.kind == "started":
-            self._liveness.tell_start(watched)
+            self._liveness.report_start(watched)
         elif answer.kind == "failed":
             self._liveness.give_up(
                 watched, f"cannot fork a supervisor: {os.strerror(answer.error)}"
@@ -380,4 +380,4 @@ class Watcher:
                 self._liveness.forget(watched)
         for watched in list(self._liveness.watched.values()):
             if watched.pidfd is not None and watched.directory.pid.exists():
-                self._liveness.tell_start(watched)  # its message may be lost with the zygote
+                self._liveness.report_start(watched)  # its message may be lost with the zygote

@@ -87,7 +87,7 @@ class RpcServer:
         self._protocols = {protocol for protocol, _ in handlers}
         self._routes: dict[bytes, Route] = {}
         self._connections: set[Connection] = set()
-        self._strangers: dict[Connection, None] = {}  # without login, the oldest first
+        self._without_login: dict[Connection, None] = {}  # without login, the oldest first
         self._tasks: set[asyncio.Task[None]] = set()
         self._unfinished_bytes = 0
         self.highest_file = _highest_file()
@@ -138,23 +138,23 @@ class RpcServer:
         if len(self._connections) >= self.limits.connections or file > self.highest_file:
             reason = f"{len(self._connections)} connections are open, and no more may be"
             self.refused("all", reason)
-            if not self._strangers:
+            if not self._without_login:
                 return False
-            oldest = next(iter(self._strangers))
+            oldest = next(iter(self._without_login))
             oldest.abort("too many connections")
             self.closed(oldest)
         self._connections.add(connection)
-        self._strangers[connection] = None
+        self._without_login[connection] = None
         return True
 
     def admitted(self, connection: Connection) -> None:
         """A connection's client has logged in."""
-        self._strangers.pop(connection, None)
+        self._without_login.pop(connection, None)
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
         self._connections.discard(connection)
-        self._strangers.pop(connection, None)
+        self._without_login.pop(connection, None)
 
     def reserve(self, size: int) -> bool:
         """Reserve room for a large call that is being received; False if there is none."""
