@@ -31,17 +31,17 @@ class Candidates:
         self._reserved_due: dict[int, None] = {}
         self._reserves_for: dict[ApplicationId, tuple[tuple[int, int], ...]] = {}
         self.touched: dict[str, None] = {}
-        self.wishes = PendingSizes(state)
+        self.pending_sizes = PendingSizes(state)
         self.rooms = NodeGroups(state)
         for name in state.nodes:
             self.rooms.refresh(name)
         for number in self.rooms.reserved:
             self._reserved_due[number] = None
         for application in state.applications.values():
-            self.wishes.refresh(application.id)
+            self.pending_sizes.refresh(application.id)
             for key in application.attempt.asks.wanting:
                 if key.opportunities or key.since_ms:
-                    self.wishes.passed_by(application.id)
+                    self.pending_sizes.passed_by(application.id)
 
     # What has changed.
 
@@ -65,7 +65,7 @@ class Candidates:
         """An application is no longer known. It was over, so it wants nothing."""
         if number in self.stale_applications:
             del self.stale_applications[number]
-            self.wishes.refresh(number)
+            self.pending_sizes.refresh(number)
         self._reserves_for.pop(number, None)
 
     def partitions_changed(self) -> None:
@@ -97,7 +97,7 @@ class Candidates:
     def refresh_applications(self) -> None:
         """Look at the applications that have changed, and at what was reserved for them."""
         for number in self.stale_applications:
-            self.wishes.refresh(number)
+            self.pending_sizes.refresh(number)
             application = self._state.applications.get(number)
             if application is not None and application.attempt.reservations:
                 self._refresh_reservations(application)
@@ -135,7 +135,7 @@ class Candidates:
     @property
     def none(self) -> bool:
         """Whether a round would certainly have no effect."""
-        return not self.wishes.sizes and not self._reserved_due
+        return not self.pending_sizes.sizes and not self._reserved_due
 
     def to_ask(self, *, everywhere: bool) -> Heap:
         """The nodes to ask in a round.
@@ -147,13 +147,13 @@ class Candidates:
         """
         heap: Heap = []
         useful = self._useful_groups()
-        if not self.wishes.picky:
+        if not self.pending_sizes.picky:
             groups = self.rooms.groups
             heap = [(groups[group][0], group, True) for group in useful]
         else:
             for group in useful:
                 self._enter(heap, group, everywhere=everywhere)
-        if self.touched and self.wishes.sizes:
+        if self.touched and self.pending_sizes.sizes:
             self._enter_left_overs(heap, useful)
         if self._reserved_due or self.rooms.promised:
             heap += [(number, None, False) for number in self._apart()]
@@ -171,20 +171,22 @@ class Candidates:
         """The groups on whose nodes some wanted size fits; kept from one time to the next."""
         rooms = self.rooms
         groups = rooms.groups
-        if self._useful_version != self.wishes.version:
-            self._useful_version = self.wishes.version
-            self._useful = self.wishes.fitting(groups)
+        if self._useful_version != self.pending_sizes.version:
+            self._useful_version = self.pending_sizes.version
+            self._useful = self.pending_sizes.fitting(groups)
         elif rooms.fresh or rooms.gone:
             for group in rooms.gone:
                 if group not in groups:
                     self._useful.pop(group, None)
-            self._useful |= self.wishes.fitting([one for one in rooms.fresh if one in groups])
+            self._useful |= self.pending_sizes.fitting(
+                [one for one in rooms.fresh if one in groups]
+            )
         rooms.fresh.clear()
         rooms.gone.clear()
         return self._useful
 
     def _enter_left_overs(self, heap: Heap, useful: dict[Group, None]) -> None:
-        alike = not self.wishes.picky
+        alike = not self.pending_sizes.picky
         for name in self.touched:
             number = self.rooms.numbers.get(name)
             if number is not None:
@@ -207,5 +209,5 @@ class Candidates:
             if resource[0] > room[0] or not (by_memory or fits(resource, room)):
                 del self._reserved_due[number]
         for number, node in self.rooms.promised.items():
-            if self.wishes.fit(node.available):
+            if self.pending_sizes.fit(node.available):
                 yield number

@@ -184,7 +184,7 @@ class HeartbeatRounds:
         self._candidates.node_marked(self._node_of[event.container])
 
     def _passed_by(self, event: OffersCounted) -> None:
-        self._candidates.wishes.passed_by(event.application)
+        self._candidates.pending_sizes.passed_by(event.application)
 
     def _partitions_changed(self, event: object) -> None:
         self._candidates.partitions_changed()
@@ -228,7 +228,7 @@ class HeartbeatRounds:
         if thorough:
             self.thorough_ms = now_ms + self._interval_ms
             candidates.reconsider_reservations()
-        everywhere = thorough or self._grew or not candidates.wishes.waiting
+        everywhere = thorough or self._grew or not candidates.pending_sizes.waiting
         self._grew = False
         vain, ever_changed = 0, False
         while vain < _ROUNDS_IN_VAIN and not self.disturbed:
@@ -241,7 +241,7 @@ class HeartbeatRounds:
                 break
             ever_changed = True
             vain = 0 if granted else vain + 1
-        waiting = bool(candidates.wishes.waiting and self._fruitless)
+        waiting = bool(candidates.pending_sizes.waiting and self._fruitless)
         unsure = bool(candidates.rooms.reserved) and (ever_changed or (happened and not thorough))
         self._owed = waiting or unsure or vain > 0
         self._fruitless.clear()

@@ -59,15 +59,15 @@ class NodeGroups:
             self.names[number] = name
         if node is None or name in self.silent:
             self._join(number, None)
-            self._stand_apart(number, None)
+            self._keep_apart(number, None)
             if node is None:
                 del self.numbers[name], self.names[number]
         elif node.reservation is None and not node.promised:
-            self._stand_apart(number, None)
+            self._keep_apart(number, None)
             self._join(number, (state.room(node), node.total, state.label_of(node)))
         else:
             self._join(number, None)
-            self._stand_apart(number, node)
+            self._keep_apart(number, node)
 
     def group_of(self, number: int) -> Group | None:
         """The group of a node; None if it is separate or has left."""
@@ -81,7 +81,7 @@ class NodeGroups:
         place = bisect_right(members, number)
         return members[place] if place < len(members) else None
 
-    def _stand_apart(self, number: int, node: Node | None) -> None:
+    def _keep_apart(self, number: int, node: Node | None) -> None:
         self.reserved.pop(number, None)
         self.promised.pop(number, None)
         if node is not None:

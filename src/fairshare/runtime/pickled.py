@@ -1,7 +1,7 @@
 """Owns the reading of snapshots of 0.1.0 and of the releases before tags: nothing writes them.
 
 They are pickles, whose classes are paths. No class of theirs is ever made and no function called:
-each object becomes a `_StandIn` with its fields, and these become the data that `graph.Reader`
+each object becomes a `_Substitute` with its fields, and these become the data that `graph.Reader`
 reads, by the tables of `stored.py` as any other. What was a path then, and in which order
 structures had their fields, `pickled_classes.py` knows.
 """
@@ -37,7 +37,7 @@ def data_of_pickle(body: bytes, layout: str, kinds: Kinds) -> list[Value]:
     return _Translator(kinds).write(_Unpickler(io.BytesIO(body), kinds, known).load())
 
 
-class _StandIn:
+class _Substitute:
     """An object of an earlier release: what it was made of, and what it was given."""
 
     kind: ClassVar[Kind]
@@ -47,7 +47,7 @@ class _StandIn:
     args: tuple[Any, ...]
     state: dict[str, Any]
 
-    def __new__(cls, *args: Any) -> "_StandIn":
+    def __new__(cls, *args: Any) -> "_Substitute":
         one = super().__new__(cls)
         one.args = args
         one.state = {}
@@ -104,10 +104,10 @@ class _Unpickler(pickle.Unpickler):
         if not path.startswith("fairshare."):
             raise pickle.UnpicklingError(f"{path} does not belong into a snapshot")
         if path not in self._found:
-            self._found[path] = self._stand_in(path)
+            self._found[path] = self._substitute(path)
         return self._found[path]
 
-    def _stand_in(self, path: str) -> Any:
+    def _substitute(self, path: str) -> Any:
         kind = self._kinds.of_tag(TAGS.get(path, ""))
         if kind is None:
             return type(path, (_Nothing,), {})
@@ -115,9 +115,9 @@ class _Unpickler(pickle.Unpickler):
             return kind.cls
         layout = self._layout.get(path, ())
         if kind.structure:
-            return type(path, (_StandIn,), {"kind": kind, "written": layout or STRUCTURES[path]})
+            return type(path, (_Substitute,), {"kind": kind, "written": layout or STRUCTURES[path]})
         seen = dict.fromkeys(name for name in layout if name in kind.fields)
-        return type(path, (_StandIn,), {"kind": kind, "seen": seen})
+        return type(path, (_Substitute,), {"kind": kind, "seen": seen})
 
 
 class _Translator(Writer):
@@ -127,16 +127,16 @@ class _Translator(Writer):
         if issubclass(kind, _PolicyName):
             place = self.place("fair-policy", ())
             return lambda one: [NAMED, place, one.name]
-        if not issubclass(kind, _StandIn):
+        if not issubclass(kind, _Substitute):
             return super()._way(kind)
         if kind.kind.structure:
             return self.at_once(self._structure(kind))
         return self.later(kind, self._object(kind))
 
-    def _structure(self, stand_in: type[_StandIn]) -> Callable[[_StandIn], Value]:
-        tag, written = stand_in.kind.tag, stand_in.written
+    def _structure(self, substitute: type[_Substitute]) -> Callable[[_Substitute], Value]:
+        tag, written = substitute.kind.tag, substitute.written
 
-        def row(one: _StandIn) -> Value:
+        def row(one: _Substitute) -> Value:
             names = written[: len(one.args)]  # what came later came behind
             if len(names) != len(one.args):
                 raise ValueError(f"{tag} has more fields than are known")
@@ -144,12 +144,12 @@ class _Translator(Writer):
 
         return row
 
-    def _object(self, stand_in: type[_StandIn]) -> Callable[[_StandIn], Value]:
-        kind = stand_in.kind
-        names = tuple(name for name in stand_in.seen if not kind.forgets(name))
+    def _object(self, substitute: type[_Substitute]) -> Callable[[_Substitute], Value]:
+        kind = substitute.kind
+        names = tuple(name for name in substitute.seen if not kind.forgets(name))
         place = self.place(kind.tag, names)
 
-        def row(one: _StandIn) -> Value:
+        def row(one: _Substitute) -> Value:
             return [place, *self.each([one.state.get(name, ABSENT_FIELD) for name in names])]
 
         return row

@@ -45,16 +45,16 @@ class Cluster:
         """How long the scenario has been running, in its own time."""
         return self.now_ms - EPOCH_MS
 
-    def feed(self, wish: Input) -> tuple[Event, ...]:
+    def feed(self, given: Input) -> tuple[Event, ...]:
         """Tell the manager something; a refusal is among the events."""
-        events = self.manager.handle(self.now_ms, wish)
+        events = self.manager.handle(self.now_ms, given)
         for listener in self.listeners:
             listener(events)
         return events
 
-    def call(self, wish: Input) -> tuple[Event, ...]:
+    def call(self, given: Input) -> tuple[Event, ...]:
         """As `feed`; raises InputError if it was refused."""
-        events = self.feed(wish)
+        events = self.feed(given)
         for event in events:
             if isinstance(event, RequestRefused | ApplicationRejected):
                 raise InputError(event.code, event.reason)

@@ -82,9 +82,9 @@ class Runner:
             self._recorder.refused(application, reason)
         self._recorder.look()
 
-    def _repeat(self, wish: inputs.Input, times: int) -> None:
+    def _repeat(self, given: inputs.Input, times: int) -> None:
         for _ in range(times):
-            self._cluster.call(wish)
+            self._cluster.call(given)
             self._settle()
 
     @singledispatchmethod

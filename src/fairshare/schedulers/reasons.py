@@ -459,7 +459,9 @@ FEW = 5
 """The maximum number of applications that `ahead` names."""
 
 
-def standing_before(entries: Iterable[tuple[ApplicationId, Any]], mine: Any) -> list[ApplicationId]:
+def applications_before(
+    entries: Iterable[tuple[ApplicationId, Any]], mine: Any
+) -> list[ApplicationId]:
     """The siblings whose key is lower, in order."""
     lower = [(entry, number) for number, entry in entries if entry < mine]
     return [number for _, number in sorted(lower)]

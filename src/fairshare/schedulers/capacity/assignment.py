@@ -225,7 +225,7 @@ def _commit(
         return answer
     if choice.fits:
         beat.missed(attempt, key, before)
-        beat.tell_misses(attempt, key)
+        beat.emit_misses(attempt, key)
         for container in choice.kill:
             step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, LAZILY_PREEMPTED))
         if choice.give_up is not None:
@@ -309,7 +309,7 @@ def fulfil(
     if choice.fits and not _has_room(beat, choice.resource, beat.state.none):
         return
     beat.missed(attempt, key, before)
-    beat.tell_misses(attempt, key)  # the event that follows counts this visit itself
+    beat.emit_misses(attempt, key)  # the event that follows counts this visit itself
     if choice.fits:
         _grant(beat, attempt, key, choice.resource, choice.locality, reservation)
     else:

@@ -122,9 +122,9 @@ class CapacityAttempt(Attempt):
         record = self.leaf.users.get(self.user)
         if record is not None:
             self.seen = (self.leaf, record)
-            self.tell()
+            self.register_for_headroom()
 
-    def tell(self) -> None:
+    def register_for_headroom(self) -> None:
         """Register it with the leaf of its headroom while its master receives that headroom."""
         users = None if self.seen is None or not self.registered else self.seen[0].users
         if users is self.tells:

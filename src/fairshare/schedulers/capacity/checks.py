@@ -18,7 +18,7 @@ from fairshare.schedulers.capacity.kinds import (
     configured_percentage,
     kind_of,
     kinds_of,
-    percentages_told,
+    percentages_text,
 )
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.schedulers.capacity.queues import (
@@ -214,7 +214,7 @@ def _percentage_sum(
             parent.name,
             "queues",
             f"Illegal capacity sum of {summed:g} for children of queue {parent.name} for"
-            f" label={label}. It should be either 0 or 1.0. {percentages_told(parent, label, own)}",
+            f" label={label}. It should be either 0 or 1.0. {percentages_text(parent, label, own)}",
         )
 
 

@@ -339,7 +339,7 @@ class Heartbeat:
         """Set the count of an ask's missed opportunities."""
         self._misses[attempt.id, key.order] = (key, count)
 
-    def tell_misses(self, attempt: CapacityAttempt, key: AskKey) -> None:
+    def emit_misses(self, attempt: CapacityAttempt, key: AskKey) -> None:
         """Emit an event for what was counted for an ask."""
         changed = self._misses.pop((attempt.id, key.order), None)
         if changed is None:
@@ -375,7 +375,7 @@ class Heartbeat:
 
     def _record(self) -> None:
         for (number, _), (key, _count) in tuple(self._misses.items()):
-            self.tell_misses(self.state.attempts[number], key)
+            self.emit_misses(self.state.attempts[number], key)
         for leaf in self.walked:
             if leaf.unsorted:
                 self.step.emit(ApplicationsOrdered(leaf.name))

@@ -71,7 +71,7 @@ def configured_percentage(child: CapacityQueue, label: str) -> float:
     return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
 
 
-def percentages_told(parent: CapacityQueue, label: str, own: float) -> str:
+def percentages_text(parent: CapacityQueue, label: str, own: float) -> str:
     """The percentages of a queue's children, and what must change; `own` is the queue's own
     fraction.
 

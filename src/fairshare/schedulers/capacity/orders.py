@@ -32,10 +32,10 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
     cluster for a queue without one). `priority-utilization` compares first whether a queue is below
     its guarantee, then the priority.
     """
-    return _key(child, child.shares[label], _standing(child, policy, label))
+    return _key(child, child.shares[label], _fixed_fields(child, policy, label))
 
 
-def _standing(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
+def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
     """The part of a child's key that does not depend on its use.
 
     Of two with the same use the larger one is first: by amount if all siblings have amounts.
@@ -51,8 +51,8 @@ def _standing(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
     return (denied, share.absolute_capacity <= 0.0, priority, size)
 
 
-def _key(child: CapacityQueue, share: Share, standing: VolatileFields) -> Entry:
-    denied, no_guarantee, priority, size = standing
+def _key(child: CapacityQueue, share: Share, fixed: VolatileFields) -> Entry:
+    denied, no_guarantee, priority, size = fixed
     c = share.calculator
     if no_guarantee or c is None:
         use = share.absolute_used
@@ -85,10 +85,10 @@ def place(child: CapacityQueue, share: Share, label: str) -> None:
 
 
 def _present_key(child: CapacityQueue, share: Share, label: str) -> Entry:
-    standing = share.standing
-    if standing is None:
-        standing = share.standing = _standing(child, child.path[1].policy, label)
-    return _key(child, share, standing)
+    fixed = share.standing
+    if fixed is None:
+        fixed = share.standing = _fixed_fields(child, child.path[1].policy, label)
+    return _key(child, share, fixed)
 
 
 def in_order(share: Share, label: str) -> list[Entry]:
@@ -107,13 +107,13 @@ def move_stale(share: Share, label: str) -> None:
     order = share.order
     for child in share.stale:
         part = child.shares[label]
-        old, standing, c = part.entry, part.standing, part.calculator
+        old, fixed, c = part.entry, part.standing, part.calculator
         assert old is not None  # those that leave are stale no longer
-        if standing is None or c is None or standing[1] or standing[2] is not None:
+        if fixed is None or c is None or fixed[1] or fixed[2] is not None:
             entry = _present_key(child, part, label)
         else:  # the same, written out for the usual policy and a queue with a guarantee
             use = c.use(part.whole, part.used, part.divisor)
-            entry = (standing[0], False, 0, 0, use, standing[3], child.rank)
+            entry = (fixed[0], False, 0, 0, use, fixed[3], child.rank)
         if entry != old:
             del order[0 if order[0] is old else bisect_left(order, old)]
             insort(order, entry)
@@ -134,8 +134,8 @@ def keys_now(queue: CapacityQueue, label: str) -> dict[int, Entry]:
     keys = {int(entry[-1]): entry for entry in share.order}
     for child in share.stale:
         part = child.shares[label]
-        standing = part.standing or _standing(child, queue.policy, label)
-        keys[child.rank] = _key(child, part, standing)
+        fixed = part.standing or _fixed_fields(child, queue.policy, label)
+        keys[child.rank] = _key(child, part, fixed)
     return keys
 
 

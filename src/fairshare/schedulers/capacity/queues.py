@@ -310,7 +310,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
             return False
         return user.pending_applications < 0 or any(one.user == name for one in self.held.values())
 
-    def look_anew(self, user: str) -> None:
+    def user_added(self, user: str) -> None:
         """A user has a new record, from which its applications without asks have no headroom
         yet."""
         for attempt in self.active.values():

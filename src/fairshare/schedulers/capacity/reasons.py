@@ -10,7 +10,7 @@ from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
+from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
 
 
 class CapacityLimits:
@@ -148,7 +148,7 @@ class CapacityLimits:
         if attempt.entry is None or attempt.rests:
             return 0, ()
         entries = ((a.id, a.entry) for a in leaf.active.values() if a.entry and not a.rests)
-        before = standing_before(entries, attempt.entry)
+        before = applications_before(entries, attempt.entry)
         queues = 0
         for queue in leaf.path:
             share = queue.shares.get(key.label)

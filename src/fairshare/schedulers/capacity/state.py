@@ -92,7 +92,7 @@ class CapacityState(CapacityCluster):
             ContainerMarked: self._container_marked,
             ReservationMoved: self._reservation_moved,
             ContainerSpared: self._container_spared,
-            HeadroomComputed: self._headroom_told,
+            HeadroomComputed: self._headroom_computed,
             UserNoted: self._user_noted,
             UserLimitsComputed: self._user_limits_computed,
             ApplicationsOrdered: self._applications_ordered,
@@ -249,12 +249,12 @@ class CapacityState(CapacityCluster):
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
         node = self.nodes[event.node]
-        self._charge_anew(node)
+        self._charge_again(node)
         self._drop_reservation(node)  # as in Hadoop, whatever the new size
         super()._node_total_changed(now_ms, event)
         self._total_changed()
 
-    def _charge_anew(self, node: Node) -> None:
+    def _charge_again(self, node: Node) -> None:
         """As in Hadoop each user of a container on the node gets a record, if it had none:
         Hadoop subtracts the container's use and adds it again, as if the node had changed its
         partition."""
@@ -346,7 +346,7 @@ class CapacityState(CapacityCluster):
         if seen is None or seen[0] is not leaf or seen[1] is not record:
             orders.look_at(attempt)
 
-    def _headroom_told(self, now_ms: int, event: HeadroomComputed) -> None:
+    def _headroom_computed(self, now_ms: int, event: HeadroomComputed) -> None:
         self._consider(self.attempts[event.application])
 
     _use = accounting.use
@@ -374,8 +374,8 @@ class CapacityState(CapacityCluster):
         leaf = attempt.leaf
         order = (event.priority, event.request)
         attempt.asks.keys[order].opportunities += 1
-        standing = attempt.reservations.get(event.node)
-        if standing is not None and (standing.priority, standing.request) == order:
+        reservation = attempt.reservations.get(event.node)
+        if reservation is not None and (reservation.priority, reservation.request) == order:
             attempt.re_reservations[order] = attempt.re_reservations.get(order, 0) + 1
             return
         self._consider(attempt)
@@ -468,7 +468,7 @@ class CapacityState(CapacityCluster):
 
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
         super()._master_started(now_ms, event)
-        self.attempts[event.application].tell()
+        self.attempts[event.application].register_for_headroom()
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         super()._attempt_started(now_ms, event)
@@ -525,7 +525,7 @@ class CapacityState(CapacityCluster):
         if not attempt.held:
             self._count_runnable(attempt, -1)
         accounting.leave(attempt, comes_back=bool(attempt.containers))
-        attempt.tell()
+        attempt.register_for_headroom()
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         attempt = self.attempts[event.application]

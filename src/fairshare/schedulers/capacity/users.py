@@ -35,7 +35,7 @@ class Cluster(Protocol):
 class Leaf(Protocol):
     """What its users need of a leaf."""
 
-    def look_anew(self, user: str) -> None:
+    def user_added(self, user: str) -> None:
         """A user has a new record."""
 
 
@@ -152,7 +152,7 @@ class Users:
             self._sum_weights()
             if name in self.orphaned and self.leaf is not None:
                 del self.orphaned[name]
-                self.leaf.look_anew(name)
+                self.leaf.user_added(name)
         return user
 
     def remove(self, name: str) -> None:

@@ -66,7 +66,7 @@ class Heartbeat:
         self._counting = self._patiences.in_force
         self._root = state.root
         self._used = self._root.used  # of the cluster, before this heartbeat
-        self._only_size: Resource | None = None  # of all asks, in `_serve_everybody`
+        self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
         self._left = 0  # how many more containers of that size fit
 
     def run(self) -> None:
@@ -74,7 +74,7 @@ class Heartbeat:
         if self.node.promised:
             self._serve_promises()
         if self.node.reservation is None or not self._serve_reservation():
-            self._serve_everybody()
+            self._serve_applications()
         if self._counting:
             self._patiences.record(self.step, self.state)
 
@@ -131,7 +131,7 @@ class Heartbeat:
     def _master_fits(self, attempt: FairAttempt) -> bool:
         return master_fits(attempt, subtract(self.state.total, self._used))
 
-    def _serve_everybody(self) -> None:
+    def _serve_applications(self) -> None:
         """Assign one container, or as many as `assignmultiple` and its limits allow
         (Hadoop: FairScheduler.shouldContinueAssigning)."""
         node = self.node

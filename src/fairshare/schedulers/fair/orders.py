@@ -38,8 +38,8 @@ def rank(attempt: FairAttempt) -> None:
         order.append(attempt)
         return
     entry = attempt.entry
-    standing = [a for a in order.members if a is not None] + [attempt]
-    order.renumber(sorted(standing, key=lambda a: a.start_order))
+    attempts = [a for a in order.members if a is not None] + [attempt]
+    order.renumber(sorted(attempts, key=lambda a: a.start_order))
     attempt.entry = entry
 
 

@@ -21,7 +21,7 @@ from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
-from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, wishes
+from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, preemption_requests
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.hash_order import application_code, in_hash_order
 
@@ -70,9 +70,9 @@ def kill_due(state: FairState, step: "Step") -> None:
 def _serve(state: FairState, step: "Step", attempt: FairAttempt) -> None:
     settings = state.settings
     kill_at_ms = step.now_ms + settings.wait_before_kill_ms
-    for wish in wishes(state, attempt):
-        for _ in range(wish.times):
-            answer = _best_answer(state, wish)
+    for request in preemption_requests(state, attempt):
+        for _ in range(request.times):
+            answer = _best_answer(state, request)
             if answer is None or not answer.containers:
                 continue
             room = answer.node.promised.get(attempt.id, state.none)
@@ -84,18 +84,18 @@ def _serve(state: FairState, step: "Step", attempt: FairAttempt) -> None:
     step.emit(StarvationServed(attempt.id, step.now_ms + wait_ms))
 
 
-def _best_answer(state: FairState, wish: PreemptionRequest) -> Answer | None:
+def _best_answer(state: FairState, request: PreemptionRequest) -> Answer | None:
     """The node that gives up the fewest masters; the first one with none
     (Hadoop: FSPreemptionThread.identifyContainersToPreemptOnNode)."""
-    if wish.location == ANYWHERE:
-        return _best_of(state, nodes_in_order(state), wish.resource, None)
-    node = state.nodes.get(wish.location)
-    near = [node] if node is not None else list(state.racks[wish.location].values())
-    best = _best_of(state, near, wish.resource, None)
-    if best is not None and best.masters and wish.relax:
+    if request.location == ANYWHERE:
+        return _best_of(state, nodes_in_order(state), request.resource, None)
+    node = state.nodes.get(request.location)
+    near = [node] if node is not None else list(state.racks[request.location].values())
+    best = _best_of(state, near, request.resource, None)
+    if best is not None and best.masters and request.relax:
         names = {one.name for one in near}
         others = [one for one in nodes_in_order(state) if one.name not in names]
-        return _best_of(state, others, wish.resource, best.masters) or best
+        return _best_of(state, others, request.resource, best.masters) or best
     return best
 
 

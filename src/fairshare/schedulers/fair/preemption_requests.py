@@ -27,7 +27,7 @@ class PreemptionRequest(NamedTuple):
     relax: bool
 
 
-def wishes(state: FairState, attempt: FairAttempt) -> Iterator[PreemptionRequest]:
+def preemption_requests(state: FairState, attempt: FairAttempt) -> Iterator[PreemptionRequest]:
     """The preemption requests that an application's starvation amounts to; counted by memory alone.
 
     Example: an application that lacks 5120 MB and has asked for 3 containers of 2048 MB anywhere

@@ -10,7 +10,7 @@ from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.reasons import FEW, Cause, Reason, standing_before
+from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
 
 
 class FairLimits:
@@ -78,7 +78,7 @@ class FairLimits:
             return 0, ()
         entry_of = leaf.order.key
         siblings = (a for a in leaf.order.members if a is not None and a.entry is not None)
-        before = standing_before(((a.id, entry_of(a)) for a in siblings), entry_of(attempt))
+        before = applications_before(((a.id, entry_of(a)) for a in siblings), entry_of(attempt))
         queues = 0
         for queue in leaf.path:
             if queue.parent is not None and queue.entry is not None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.base import BaseLimits
-from fairshare.schedulers.reasons import FEW, standing_before
+from fairshare.schedulers.reasons import FEW, applications_before
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
@@ -23,5 +23,5 @@ class FifoLimits(BaseLimits):
         if mine is None:
             return 0, ()
         line = (a for a in self._state.line.members if a is not None and a.entry is not None)
-        before = standing_before(((a.id, a.entry) for a in line), mine)
+        before = applications_before(((a.id, a.entry) for a in line), mine)
         return len(before), tuple(before[:FEW])

@@ -16,7 +16,7 @@ from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.protocol import Step
 
-EVERYBODY = 0
+ALL_APPLICATIONS = 0
 """A check does not concern a single application."""
 
 DIAGNOSTICS = "Task killed: its pool has more than its fair share, and another one has too little"
@@ -30,7 +30,7 @@ def check(state: PoolsState, step: Step) -> None:
         return
     if step.now_ms - state.checked_ms < settings.preemption_interval_ms:
         return
-    step.emit(StarvationServed(EVERYBODY, step.now_ms + settings.preemption_interval_ms))
+    step.emit(StarvationServed(ALL_APPLICATIONS, step.now_ms + settings.preemption_interval_ms))
     for kind in (MAP, REDUCE):
         need = sum(starvation.need(state, pool, kind, step.now_ms) for pool in state.root.parts)
         if need > 0 and not settings.preemption_only_log:

@@ -129,10 +129,10 @@ class ShareOrders:
         for job in pool.jobs.values():
             self._jobs[job.id] = self._appended(lines, job)
             for kind in (MAP, REDUCE):
-                self._stand(job, kind, lines[kind])
+                self._place_job(job, kind, lines[kind])
         for part in pool.parts:
             for kind in (MAP, REDUCE):
-                self._stand_around(part, pool, kind)
+                self._place_pool(part, pool, kind)
 
     @staticmethod
     def _appended(lines: tuple[Line, Line], member: Job | Pool) -> tuple[Entrant, Entrant]:
@@ -175,11 +175,11 @@ class ShareOrders:
             return  # it was added later; the next update rebuilds the orders
         around = self._state.queues[job.queue].path
         for kind in kinds:
-            self._stand(job, kind, self.line(around[0], kind))
+            self._place_job(job, kind, self.line(around[0], kind))
             for pool, parent in pairwise(around):
-                self._stand_around(pool, parent, kind)
+                self._place_pool(pool, parent, kind)
 
-    def _stand(self, job: Job, kind: int, line: Line) -> None:
+    def _place_job(self, job: Job, kind: int, line: Line) -> None:
         """Runnable jobs are in the order for maps even without maps to start, since being passed
         over by a node counts (Hadoop: FairScheduler.updateLocalityWaitTimes). They are in the order
         for reduces only while some of these may start."""
@@ -191,7 +191,7 @@ class ShareOrders:
             self.until_ms = until_ms
         line.moved(self._jobs[job.id][kind])
 
-    def _stand_around(self, pool: Pool, parent: Pool, kind: int) -> None:
+    def _place_pool(self, pool: Pool, parent: Pool, kind: int) -> None:
         line, entrant = self.line(parent, kind), self._pools[pool.name][kind]
         if self.line(pool, kind).first() is None:
             line.leave(entrant)

@@ -129,7 +129,7 @@ def take_from_leaf(
         for claim in claims
         if c.compare(state.total, claim.target, state.none) > 0
     }
-    _take_strangers(state, selection, claims, targets, wait_ms)
+    _select_from_other_partitions(state, selection, claims, targets, wait_ms)
     masters: list[ContainerAllocated] = []
     masters_size = state.none
     for attempt in reversed(orders.active_in_order(leaf)):
@@ -168,7 +168,7 @@ def take_from_leaf(
             masters_size = subtract(masters_size, record.resource)
 
 
-def _take_strangers(
+def _select_from_other_partitions(
     state: CapacityState,
     selection: Selection,
     claims: list[Claim],
