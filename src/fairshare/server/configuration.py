@@ -62,7 +62,7 @@ class LiveConfiguration:
         self._service = service
         self._epoch_ms = epoch_ms
         self._loaded_ms = loaded_ms
-        self._gone_told = False
+        self._gone_reported = False
         self.loading = asyncio.Lock()
         self._problems: tuple[Problem, ...] = ()
         self._in_force: Any = None
@@ -130,13 +130,13 @@ class LiveConfiguration:
             return
         async with self.loading:
             finding = await asyncio.to_thread(watch.look, self._service.now_ms())
-            if finding is Finding.GONE and not self._gone_told:
+            if finding is Finding.GONE and not self._gone_reported:
                 _log.warning(
                     "there is no %s %s any more: what it said stays in force",
                     watched.what,
                     watch.path,
                 )
-            self._gone_told = finding is Finding.GONE
+            self._gone_reported = finding is Finding.GONE
             if finding is not Finding.CHANGED:
                 return
             try:
@@ -321,13 +321,13 @@ class LiveConfiguration:
     ) -> None:
         if self._watch is not None:
             self._watch.loaded(stamp, began_ms)
-        told = frozenset(self._problems)
+        known = frozenset(self._problems)
         self._in_force, self._problems, self._loaded_ms = settings, problems, began_ms
         self.error = None
         self.on_loaded()
         _log.info("the configuration was read again: %s", self.file or "its properties")
         for problem in problems:
-            if problem not in told:
+            if problem not in known:
                 _log.warning("%s", problem)
 
     def _failed(self, error: ConfigurationError | InputError) -> None:

@@ -40,7 +40,7 @@ PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
 Line = tuple[int, bytes]
 """A record's number, and its JSON."""
 
-Told = tuple[int, int, str, tuple[Event, ...]]
+ShownRecord = tuple[int, int, str, tuple[Event, ...]]
 """The shown part of a record: its number, its time, the type of its input, its events. The input
 itself may have megabytes."""
 
@@ -64,16 +64,16 @@ class EventFeed:
     def __init__(self, state: State, directory: Path, start: int, kept: int = KEPT) -> None:
         self._state = state
         self._directory = directory
-        self._records: deque[Told] = deque(maxlen=kept)  # of private ones without the events
+        self._records: deque[ShownRecord] = deque(maxlen=kept)  # of private ones without the events
         self._lines: deque[bytes | None] = deque(maxlen=kept)
         self.last = start
 
     def observe(self, record: Record) -> None:
         """Take notice of one record."""
-        told = _told(record)
+        shown = _shown(record)
         private = any(map(_has_private, record.events))
-        self._records.append((*told[:3], ()) if private else told)
-        self._lines.append(self._line(told) if private else None)
+        self._records.append((*shown[:3], ()) if private else shown)
+        self._lines.append(self._line(shown) if private else None)
         self.last = record.sequence
         old_ms = record.now_ms - KEPT_MS
         while self._records[0][1] < old_ms:
@@ -107,7 +107,7 @@ class EventFeed:
             if after + 1 < first:
                 raise Gone(first)
             records = islice(journal.records(after), PAGE)
-            return [(record.sequence, self._line(_told(record))) for record in records]
+            return [(record.sequence, self._line(_shown(record))) for record in records]
         finally:
             journal.close()
 
@@ -123,8 +123,8 @@ class EventFeed:
             finally:
                 journal.close()
 
-    def _line(self, told: Told) -> bytes:
-        sequence, now_ms, kind, events = told
+    def _line(self, shown: ShownRecord) -> bytes:
+        sequence, now_ms, kind, events = shown
         return _encoder.encode(
             {
                 "sequence": sequence,
@@ -135,7 +135,7 @@ class EventFeed:
         )
 
 
-def _told(record: Record) -> Told:
+def _shown(record: Record) -> ShownRecord:
     return record.sequence, record.now_ms, type(record.input).__name__, record.events
 
 
@@ -153,10 +153,10 @@ def document(state: State, event: Event) -> dict[str, Any]:
 
     `{"type": "NodeRemoved", "node": "n1"}`
     """
-    told: dict[str, Any] = {"type": type(event).__name__}
+    shown: dict[str, Any] = {"type": type(event).__name__}
     submission = getattr(event, "submission", None)
     if submission is not None:
-        told.update(user=submission.user, name=submission.name, queue=submission.queue)
+        shown.update(user=submission.user, name=submission.name, queue=submission.queue)
     epoch_ms = state.epoch_ms
     for name, vector in _fields(type(event)):
         value = getattr(event, name)
@@ -173,8 +173,8 @@ def document(state: State, event: Event) -> dict[str, Any]:
                 value = state.types.mapping(value)
             case _:
                 pass
-        told[name] = value
-    return told
+        shown[name] = value
+    return shown
 
 
 @cache

@@ -44,7 +44,7 @@ class JsonFormatter(LineFormatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line of JSON."""
-        told = {
+        entry = {
             "at": self.formatTime(record),
             "level": record.levelname,
             "logger": record.name,
@@ -52,10 +52,10 @@ class JsonFormatter(LineFormatter):
         }
         fields = getattr(record, "event_fields", None)
         if fields is not None:
-            told["event"] = fields
+            entry["event"] = fields
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
-        return masked(_encoder.encode(told).decode())
+            entry["traceback"] = self.formatException(record.exc_info)
+        return masked(_encoder.encode(entry).decode())
 
 
 FORMATS: dict[str, type[LineFormatter]] = {"text": LineFormatter, "json": JsonFormatter}

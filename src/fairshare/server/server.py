@@ -251,13 +251,15 @@ class LiveServer:
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """The variables about the server in a container's environment; only the driver gets a
         token, and the others the Unix socket where they need a proof of who they are."""
-        told = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
+        environment = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
         if self.settings.authentication.socket and self.settings.run_as == "user":
-            told["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
+            environment["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:
-            told["FAIRSHARE_URL"] = self.url
-            told["FAIRSHARE_TOKEN"] = self.tokens.issue(application.id, application.attempt.number)
-        return told
+            environment["FAIRSHARE_URL"] = self.url
+            environment["FAIRSHARE_TOKEN"] = self.tokens.issue(
+                application.id, application.attempt.number
+            )
+        return environment
 
     def _observe(self, record: Record) -> None:
         self.projections.observe(record, self._runtime.manager.scheduler)

@@ -180,48 +180,48 @@ class Service:
 
     # For writers.
 
-    async def ask(self, wish: Input) -> tuple[Event, ...]:
+    async def ask(self, given: Input) -> tuple[Event, ...]:
         """Feed one input; returns its events once they are recorded.
 
         Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
         """
-        self._check_accepts((wish,))
-        events = await self._enqueue(wish)
+        self._check_accepts((given,))
+        events = await self._enqueue(given)
         refusal = _refusal(events)
         if refusal is not None:
             raise refusal
         return events
 
-    async def ask_all(self, wishes: Sequence[Input]) -> list[tuple[Event, ...] | InputError]:
+    async def ask_all(self, inputs: Sequence[Input]) -> list[tuple[Event, ...] | InputError]:
         """Feed inputs in this order, with nothing between them and in one commit.
 
         Returns for each its events, or the error with which it was refused: the others count
         nevertheless. Raises InputError (`busy`, `disk-full`, `stopping`) if none was fed.
         """
-        self._check_accepts(wishes)
-        last = len(wishes) - 1
-        answers = [self._enqueue(wish, joined=place < last) for place, wish in enumerate(wishes)]
+        self._check_accepts(inputs)
+        last = len(inputs) - 1
+        answers = [self._enqueue(given, joined=place < last) for place, given in enumerate(inputs)]
         found: list[tuple[Event, ...] | InputError] = []
         for answer in answers:
             events = await answer
             found.append(_refusal(events) or events)
         return found
 
-    def _check_accepts(self, wishes: Sequence[Input]) -> None:
+    def _check_accepts(self, inputs: Sequence[Input]) -> None:
         if self._stopping or self._writer is None or self._writer.done():
             raise InputError("stopping", "the server is stopping: try again when it is back")
         if self.full:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
-        if any(type(wish) in _ADMITTED for wish in wishes):
+        if any(type(given) in _ADMITTED for given in inputs):
             problem = self.admission_problem()
             if problem:
                 raise InputError("disk-full", problem)
 
-    def _enqueue(self, wish: Input, *, joined: bool = False) -> Answer:
+    def _enqueue(self, given: Input, *, joined: bool = False) -> Answer:
         answer: Answer = self._loop.create_future()
-        self._inbox.append((wish, answer, joined))
+        self._inbox.append((given, answer, joined))
         self._asking += 1
         self._wake.set()
         return answer
@@ -291,8 +291,8 @@ class Service:
             # The state in memory may be ahead of the journal, or contradict itself: going on would
             # make it worse. The containers live on, and the next server takes them over.
             self.failure = error
-            told = None if isinstance(error, FairshareError) else error
-            _log.critical("the server must stop: %s", error, exc_info=told)
+            cause = None if isinstance(error, FairshareError) else error
+            _log.critical("the server must stop: %s", error, exc_info=cause)
         finally:
             self._refuse_the_rest()
             self.ended.set()

@@ -83,8 +83,8 @@ async def list_applications(request: Request) -> Response:
     parameters = read_parameters(request)
     server = server_of(request)
     identity = identity_of(request)
-    who = None if identity is None or identity.administrator else identity.user
-    key = ("applications", who, *sorted(parameters.items()))
+    reader = None if identity is None or identity.administrator else identity.user
+    key = ("applications", reader, *sorted(parameters.items()))
     views = server.service.views
     content = views.kept(key)
     if content is None:
@@ -243,10 +243,10 @@ async def kill_application(request: Request) -> Response:
     body = await read_body(request, KillBody)
     application = read_application(request)
     user, groups = await actor_of(request, body, application)
-    wish = KillApplication(application.id, user=user, groups=groups)
+    kill = KillApplication(application.id, user=user, groups=groups)
     if body.diagnostics is not None:
-        wish = KillApplication(application.id, body.diagnostics, user, groups)
-    await server_of(request).service.ask(wish)
+        kill = KillApplication(application.id, body.diagnostics, user, groups)
+    await server_of(request).service.ask(kill)
     return answer(application_row(server_of(request), application))
 
 

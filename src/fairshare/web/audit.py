@@ -27,8 +27,8 @@ _NAME = re.compile(r"/(?:applications|apps|containers)/((?:application|container
 _APPLICATION = re.compile(r"application_(\d{1,19})_(\d{1,19})")
 _MOST_BYTES = 4096
 
-REFUSALS_OF_NOBODY = 5
-REFUSALS_OF_SOMEBODY = 200
+REFUSALS_WITHOUT_PROOF = 5
+REFUSALS_WITH_PROOF = 200
 """The number of refusals of one caller per interval that get a line; further ones are counted."""
 
 
@@ -85,9 +85,9 @@ class Audit:
         if entry.status < 400:
             audit.write(entry)
             return
-        who = entry.user if entry.proof else f"unknown at {entry.address}"
+        caller = entry.user if entry.proof else f"unknown at {entry.address}"
         many = entry.proof or not self.server.authentication.required
-        if audit.refuse(who, entry, REFUSALS_OF_SOMEBODY if many else REFUSALS_OF_NOBODY):
+        if audit.refuse(caller, entry, REFUSALS_WITH_PROOF if many else REFUSALS_WITHOUT_PROOF):
             asyncio.get_running_loop().call_later(INTERVAL_S, audit.flush)
 
     def _entry(self, scope: Scope, status: int, start: bytes) -> AuditEntry:

@@ -72,7 +72,7 @@ class AuthenticationMiddleware:
             if not twice:
                 identity = self.authentication.identify(headers, peer)
         except TokensUnreadable as error:
-            await self._tell_unreadable(error)(scope, receive, send)
+            await self._answer_unreadable(error)(scope, receive, send)
             return
         if identity is None:
             wait_s = self.buckets.take(f"unknown at {address}")
@@ -80,19 +80,19 @@ class AuthenticationMiddleware:
                 await too_many_requests(wait_s)(scope, receive, send)
                 return
             if twice:
-                self._tell(address, f"400 from {address}: the header {twice[0]} came twice")
+                self._note_refusal(address, f"400 from {address}: the header {twice[0]} came twice")
                 await given_twice(twice[0])(scope, receive, send)
                 return
             given = "authorization" in headers
             why = "an unknown, revoked or expired token" if given else "no credentials"
             where = f"{scope['method']} {redacted(path)} from {address or 'an unknown address'}"
-            self._tell(address, f"401 {where}: {why}")
+            self._note_refusal(address, f"401 {where}: {why}")
             answer = refusal(
                 401,
                 "wrong-token" if given else "no-token",
                 "this token is unknown, revoked or too old: ask an administrator for a new one"
                 if given
-                else self._how_to_say_who(peer),
+                else self._how_to_authenticate(peer),
                 {"WWW-Authenticate": "Bearer"},
             )
             await answer(scope, receive, send)
@@ -100,7 +100,7 @@ class AuthenticationMiddleware:
         scope[KEY] = identity
         if identity.application is not None and not is_its_own(identity, path):
             where = f"{scope['method']} {redacted(path)}"
-            self._tell(identity.user, f"403 {where}: a driver's token elsewhere")
+            self._note_refusal(identity.user, f"403 {where}: a driver's token elsewhere")
             answer = refusal(
                 403, "access-denied", "a driver's token opens its own application and nothing else"
             )
@@ -108,12 +108,12 @@ class AuthenticationMiddleware:
             return
         reason = await self._closed(identity, path, scope["method"] in ("GET", "HEAD"))
         if reason:
-            self._tell(identity.user, f"403 {scope['method']} {redacted(path)}: {reason}")
+            self._note_refusal(identity.user, f"403 {scope['method']} {redacted(path)}: {reason}")
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
-    def _how_to_say_who(self, peer: str) -> str:
+    def _how_to_authenticate(self, peer: str) -> str:
         if peer.startswith(PEER):
             return (
                 f"your account ({peer.removeprefix(PEER)}) has no name on the server's machine: it"
@@ -127,12 +127,12 @@ class AuthenticationMiddleware:
         local = f"on the server's machine call unix:{path}, elsewhere " if path else ""
         return f"say who you are: {local}{proof}"
 
-    def _tell(self, who: str, words: str) -> None:
+    def _note_refusal(self, caller: str, words: str) -> None:
         """Log a refusal; repeated refusals of one caller get a few lines, and then a count."""
-        if self._refusals.add(who, words, LINES):
+        if self._refusals.add(caller, words, LINES):
             asyncio.get_running_loop().call_later(INTERVAL_S, self._refusals.flush)
 
-    def _tell_unreadable(self, error: TokensUnreadable) -> Response:
+    def _answer_unreadable(self, error: TokensUnreadable) -> Response:
         """The answer to callers, who cannot fix the cause; the reason is logged once."""
         if str(error) != self._unreadable:
             self._unreadable = str(error)

@@ -87,12 +87,12 @@ async def request_containers(request: Request) -> Response:
     application = own_application(request)
     body = await read_body(request, RequestsBody)
     server = server_of(request)
-    check_asks(server.settings.limits, [wish.count for wish in body.requests])
+    check_asks(server.settings.limits, [one.count for one in body.requests])
     check_places(server.settings.limits, body.requests)
     translation = Translation(server.service.state.types, server.settings.limits)
-    wishes = translation.requests(body.requests)
+    requests = translation.requests(body.requests)
     translation.finish()
-    await server.service.ask(RequestContainers(application.id, wishes))
+    await server.service.ask(RequestContainers(application.id, requests))
     return answer(application_row(server, application))
 
 

@@ -139,8 +139,8 @@ class _Reader:
         self.full = False
         if self.live and feed.last - self.last > MAX_BEHIND:
             self.over = True
-            told = {"last": self.last, "behind": feed.last - self.last}
-            return [_event("dropped", told)]
+            data = {"last": self.last, "behind": feed.last - self.last}
+            return [_event("dropped", data)]
         try:
             lines = await self._lines()
         except Gone as gone:
@@ -164,13 +164,13 @@ class _Reader:
 
 
 def _changed(version: int, *, alone: bool) -> bytes:
-    told = {"version": version, "now_ms": time.time_ns() // 1_000_000}
-    return _event("changed", told, version if alone else None)
+    data = {"version": version, "now_ms": time.time_ns() // 1_000_000}
+    return _event("changed", data, version if alone else None)
 
 
-def _event(kind: str, told: Mapping[str, object], number: int | None = None) -> bytes:
+def _event(kind: str, data: Mapping[str, object], number: int | None = None) -> bytes:
     name = b"" if number is None else b"id: %d\n" % number
-    return b"%sevent: %s\ndata: %s\n\n" % (name, kind.encode(), msgspec.json.encode(told))
+    return b"%sevent: %s\ndata: %s\n\n" % (name, kind.encode(), msgspec.json.encode(data))
 
 
 ROUTES = [

@@ -17,7 +17,7 @@ async def show_health(request: Request) -> Response:
     service = server_of(request).service
     failed = service.failure is not None
     checks = {"writer": "failed" if failed else "ended" if service.ended.is_set() else "ok"}
-    return _told(checks, "ok" if checks["writer"] == "ok" else "failed")
+    return _checks_answer(checks, "ok" if checks["writer"] == "ok" else "failed")
 
 
 async def show_readiness(request: Request) -> Response:
@@ -35,7 +35,7 @@ async def show_readiness(request: Request) -> Response:
         "background": _failing(server.background.failing),
     }
     ready = all(word == "ok" for word in checks.values())
-    return _told(checks, "ready" if ready else "not ready")
+    return _checks_answer(checks, "ready" if ready else "not ready")
 
 
 def _failing(reasons: dict[str, str]) -> str:
@@ -44,7 +44,7 @@ def _failing(reasons: dict[str, str]) -> str:
     return f"failing: {', '.join(sorted(reasons))}" if reasons else "ok"
 
 
-def _told(checks: dict[str, str], status: str) -> Response:
+def _checks_answer(checks: dict[str, str], status: str) -> Response:
     code = 200 if status in ("ok", "ready") else 503
     return answer({"status": status, "checks": checks}, code)
 

@@ -227,10 +227,10 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
         )
 
 
-def check_places(limits: LimitSettings, wishes: Sequence[ContainerRequest | TaskGroup]) -> None:
+def check_places(limits: LimitSettings, requests: Sequence[ContainerRequest | TaskGroup]) -> None:
     """Raise InputError (`too-many-places`) for more names than one request may look up."""
     named = sum(
-        len(wish.hosts) + len(wish.racks) + len(getattr(wish, "after", ())) for wish in wishes
+        len(one.hosts) + len(one.racks) + len(getattr(one, "after", ())) for one in requests
     )
     if named > limits.places:
         raise InputError(
@@ -262,16 +262,16 @@ async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[No
     """Around a call that submits so many bytes: raises InputError (`too-much-handed-in`) if the
     user's submissions already hold too many. The user's finished applications are forgotten first,
     if that helps."""
-    handed_in = server.active_counts.submitted_bytes
+    held = server.active_counts.submitted_bytes
     most = server.settings.limits.user_mb * 1024 * 1024
-    with handed_in.on_its_way(user, size):
-        old = handed_in.oldest_over(user, handed_in.size(user) - most)
+    with held.on_its_way(user, size):
+        old = held.oldest_over(user, held.size(user) - most)
         if old:
             await server.service.ask(ForgetApplications(old))
-        if handed_in.size(user) > most:
+        if held.size(user) > most:
             raise InputError(
                 "too-much-handed-in",
-                f"{user} has submitted {handed_in.size(user) - size} bytes that are still needed,"
+                f"{user} has submitted {held.size(user) - size} bytes that are still needed,"
                 f" and {size} more are above the {most} of one user: wait until some applications"
                 " have ended, or put large data into files",
             )

@@ -74,9 +74,9 @@ class Translation:
         kinds = ("arguments", "command", "callable", "payload")
         given = [name for name in kinds if getattr(body, name)]
         if len(given) != 1:
-            told = " and ".join(given) or "none of them"
+            listed = " and ".join(given) or "none of them"
             self.problems.append(
-                f"{place}: give one of arguments, command, callable and payload, not {told}"
+                f"{place}: give one of arguments, command, callable and payload, not {listed}"
             )
         arguments = body.arguments
         if body.command:

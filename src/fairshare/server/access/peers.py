@@ -34,7 +34,7 @@ class Peers:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[float, str]] = {}
-        self._nobody = _overflow_uid()
+        self._unmapped_uid = _overflow_uid()
 
     def knows(self, peer: str) -> bool:
         """Whether `identify` does not block: for a peer that is not on the Unix socket, too."""
@@ -49,7 +49,7 @@ class Peers:
         if not peer.startswith(PREFIX):
             return None
         uid = int(peer.removeprefix(PREFIX))
-        if uid == self._nobody:
+        if uid == self._unmapped_uid:
             return None
         kept = self._kept.get(uid)
         if kept is None or kept[0] <= time.monotonic():

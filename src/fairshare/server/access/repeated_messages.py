@@ -19,7 +19,7 @@ MOST_KEYS: Final = 100
 OTHERS: Final = "others"
 
 
-class _Told(msgspec.Struct, Generic[Item]):
+class _Count(msgspec.Struct, Generic[Item]):
     written: int
     counted: int
     last: Item
@@ -27,13 +27,13 @@ class _Told(msgspec.Struct, Generic[Item]):
 
 class RepeatedMessages(Generic[Item]):
     """Reports the first items of each key at once, and of the others the last one with their
-    number, when `flush` is called: `tell(item, repeated, key)`, with `repeated` 0 for immediate
+    number, when `flush` is called: `report(item, repeated, key)`, with `repeated` 0 for immediate
     reports.
     """
 
-    def __init__(self, tell: Callable[[Item, int, str], None]) -> None:
-        self._tell = tell
-        self._known: dict[str, _Told[Item]] = {}
+    def __init__(self, report: Callable[[Item, int, str], None]) -> None:
+        self._report = report
+        self._known: dict[str, _Count[Item]] = {}
 
     def add(self, key: str, item: Item, at_once: int = 1) -> bool:
         """Report or count an item; True for the first counted one since `flush`, which is then
@@ -43,10 +43,10 @@ class RepeatedMessages(Generic[Item]):
             key = OTHERS
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = _Told(0, 0, item)
+            found = self._known[key] = _Count(0, 0, item)
         if found.written < at_once:
             found.written += 1
-            self._tell(item, 0, key)
+            self._report(item, 0, key)
         else:
             found.counted += 1
             found.last = item
@@ -57,4 +57,4 @@ class RepeatedMessages(Generic[Item]):
         known, self._known = self._known, {}
         for key, found in known.items():
             if found.counted:
-                self._tell(found.last, found.counted, key)
+                self._report(found.last, found.counted, key)

@@ -219,7 +219,7 @@ class Delivery:
 
     def _run(self, arguments: list[str], notice: Notice, account: str | None) -> None:
         """Run a command with the notice on its stdin; `account` None: as the server."""
-        who: dict[str, Any] = {}
+        identity: dict[str, Any] = {}
         home, name = "/", "fairshare"
         try:
             found = pwd.getpwnam(account) if account is not None else pwd.getpwuid(os.geteuid())
@@ -228,7 +228,7 @@ class Delivery:
                 if found.pw_uid == 0:
                     raise DeliveryError("commands of users do not run as root", final=True)
                 groups = os.getgrouplist(account, found.pw_gid)
-                who = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
+                identity = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
         except KeyError as error:
             if account is not None:
                 text = f"{account} has no account on this machine"
@@ -257,7 +257,7 @@ class Delivery:
                     cwd="/",
                     env=environment,
                     start_new_session=True,
-                    **who,
+                    **identity,
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise DeliveryError(f"the command cannot be run: {cause(error)}", final=True) from error

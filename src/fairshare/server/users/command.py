@@ -35,8 +35,8 @@ class CommandGroups:
         output, errors, code = self._run(words, user)
         if code != 0:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
-            told = f": {last[0]}" if last else ""
-            raise GroupsUnavailable(user, f"{words[0]} ended with exit code {code}{told}")
+            detail = f": {last[0]}" if last else ""
+            raise GroupsUnavailable(user, f"{words[0]} ended with exit code {code}{detail}")
         if len(output) > MAX_OUTPUT_BYTES:
             raise GroupsUnavailable(user, f"{words[0]} printed more than {MAX_OUTPUT_BYTES} bytes")
         return tuple(dict.fromkeys(output.decode(errors="replace").split()))

@@ -103,13 +103,13 @@ async def list_lines(request: Request) -> Response:
         line = lines[key]
         if not wanted(line):
             continue
-        stands = group_of(line)
-        counts[stands] += 1
-        if stands not in chosen:
+        state_group = group_of(line)
+        counts[state_group] += 1
+        if state_group not in chosen:
             continue
         matching.append(key)
         containers += line.containers
-        held += stands == "waiting" and not line.runnable
+        held += state_group == "waiting" and not line.runnable
     offset, shown = part_of(parameters, matching)
     return answer(
         ApplicationLines(

@@ -128,8 +128,8 @@ async def stop_job(request: Request) -> Response:
     if application.over:
         return answer(RayJobStopped(stopped=False))
     user, groups = await actor_of(request, ActorBody(), application)
-    wish = KillApplication(application.id, user=user, groups=groups)
-    await server_of(request).service.ask(wish)
+    kill = KillApplication(application.id, user=user, groups=groups)
+    await server_of(request).service.ask(kill)
     return answer(RayJobStopped(stopped=True))
 
 

@@ -104,11 +104,11 @@ async def show_activities(request: Request, caller: Caller) -> Answer:
     wanted = request.query_params.get("nodeId", "")
     node_id: str | UnsetType = wanted or UNSET
     if not gateway.yarn.has_activities:
-        return _told(Activities(nodeId=node_id, diagnostic=NOT_CAPACITY))
+        return _activities_answer(Activities(nodeId=node_id, diagnostic=NOT_CAPACITY))
     group = request.query_params.get("groupBy", "")
     if group and group.upper() != "DIAGNOSTIC":
         words_ = f"Got invalid groupBy: {group}, valid groupBy types: [DIAGNOSTIC]"
-        return _told(Activities(nodeId=node_id, diagnostic=words_))
+        return _activities_answer(Activities(nodeId=node_id, diagnostic=words_))
     node = ANY_NODE
     if wanted:
         found = [
@@ -117,7 +117,7 @@ async def show_activities(request: Request, caller: Caller) -> Answer:
             if wanted in (name, gateway.node_address(name))
         ]
         if not found:
-            return _told(
+            return _activities_answer(
                 Activities(nodeId=node_id, diagnostic="Cannot find node manager with given node id")
             )
         node = found[0]
@@ -126,11 +126,11 @@ async def show_activities(request: Request, caller: Caller) -> Answer:
     gateway.activities.watch_node(node, now_ms)
     if update is None:
         waits = "waiting for display" if wanted else "waiting for next allocation"
-        return _told(Activities(nodeId=node_id, diagnostic=waits))
-    return _told(_activities(gateway, update))
+        return _activities_answer(Activities(nodeId=node_id, diagnostic=waits))
+    return _activities_answer(_activities(gateway, update))
 
 
-def _told(document: Activities) -> Answer:
+def _activities_answer(document: Activities) -> Answer:
     return Answer(document, "activities")
 
 
@@ -203,33 +203,33 @@ async def show_app_activities(request: Request, caller: Caller) -> Answer:
     text = request.path_params["application"]
     now_ms = gateway.now_ms()
 
-    def told(diagnostic: str) -> Answer:
+    def without_activities(diagnostic: str) -> Answer:
         document = AppActivities(text, diagnostic, now_ms, _moment(now_ms))
         return Answer(document, "appActivities")
 
     if not gateway.yarn.has_activities:
-        return told(NOT_CAPACITY)
+        return without_activities(NOT_CAPACITY)
     time_s = _max_time(request.query_params.get("maxTime", ""))
     wrong = _wrong_parameters(request)
     if wrong:
-        return told(wrong)
+        return without_activities(wrong)
     try:
         _, number = read_application_id(text)
     except Refused:
-        return told("Cannot find application with given appId")
+        return without_activities("Cannot find application with given appId")
     application = gateway.scheduler.state.applications.get(number)
     if application is None or application.over:
-        return told(_GONE)
+        return without_activities(_GONE)
     if caller.proven and not may_view(gateway, caller, application):
         raise forbidden(f"User {caller.user} may not see the activities of {text}")
     actions = [word.upper() for word in words(request, "actions")] or ["REFRESH", "GET"]
     if "REFRESH" in actions:
         gateway.activities.watch_application(number, now_ms + int(time_s * 1_000))
         if "GET" not in actions:
-            return told("Successfully received action: refresh")
+            return without_activities("Successfully received action: refresh")
     found = _wanted(request, gateway.activities.of_application(number, now_ms))
     if not found:
-        return told("waiting for display")
+        return without_activities("waiting for display")
     grouped = bool(request.query_params.get("groupBy"))
     summary = request.query_params.get("summarize", "").lower() == "true"
     allocations = [
@@ -264,14 +264,14 @@ def _wrong_parameters(request: Request) -> str:
                 return "limit must be greater than 0!"
         except ValueError:
             return "limit must be integer!"
-    for name, told in (
+    for name, message in (
         ("requestPriorities", "request priorities must be integers!"),
         ("allocationRequestIds", "allocation request Ids must be integers!"),
     ):
         try:
             [java_number(word, LONG) for word in words(request, name)]
         except ValueError:
-            return told
+            return message
     return ""
 
 

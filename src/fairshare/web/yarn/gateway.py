@@ -129,7 +129,7 @@ class Gateway(Protocol):
     def signal(self, container: ContainerId, command: str) -> None:
         """Send a container a signal: one of YARN's commands. Raises EngineError."""
 
-    async def ask(self, wish: Input) -> tuple[Event, ...]:
+    async def ask(self, given: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
@@ -276,9 +276,9 @@ class LiveGateway:
         """By the engine that runs it."""
         self._server.engine.signal(container, command)
 
-    async def ask(self, wish: Input) -> tuple[Event, ...]:
+    async def ask(self, given: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
-        return await self._server.service.ask(wish)
+        return await self._server.service.ask(given)
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user; a directory service may take its time to answer."""

@@ -235,14 +235,14 @@ def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
     return LabelNodes({node: (labels or [""])[0] for node, labels in wanted.items()})
 
 
-async def _change(gateway: Gateway, caller: Caller, path: str, wish: Input | None) -> Answer:
+async def _change(gateway: Gateway, caller: Caller, path: str, given: Input | None) -> Answer:
     if not is_administrator(gateway, caller):
         raise unauthorized(f"User {caller.user} not authorized for post to .../{path} ")
     if labels_of(gateway) is None:
         raise bad_request(_DISABLED, _IO)
-    if wish is not None:
+    if given is not None:
         try:
-            await gateway.ask(wish)
+            await gateway.ask(given)
         except InputError as error:
             raise bad_request(str(error), _IO) from None
     return Answer()
