@@ -23,7 +23,7 @@ from fairshare.demonstration.teams import (
     TEAMS,
 )
 
-WORTH_TELLING = 1.5
+WORTH_REPORTING = 1.5
 
 COMMANDS = {
     FAIR.scheduler: demonstration_of(),
@@ -146,12 +146,12 @@ def _verdict(figures: Figures, other: Figures) -> str:
     (fair,) = by_name.values()
     median = fifo.answered_median_ms / max(1, fair.answered_median_ms)
     slowest = fifo.answered_longest_ms / max(1, fair.answered_longest_ms)
-    if median >= WORTH_TELLING:
+    if median >= WORTH_REPORTING:
         return (
             "With FIFO a short query waits behind everything that came before it:"
             f" {median:.0f} times as long."
         )
-    if slowest >= WORTH_TELLING:
+    if slowest >= WORTH_REPORTING:
         return (
             f"With FIFO the slowest query took {slowest:.0f} times as long; others came when the"
             " big jobs were over."

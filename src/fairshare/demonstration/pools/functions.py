@@ -20,6 +20,6 @@ def add(word: bytes, numbers: Iterator[int]) -> Iterator[tuple[bytes, int]]:
     yield word, sum(numbers)
 
 
-def tell(word: bytes, numbers: Iterator[int]) -> Iterator[bytes]:
+def count_line(word: bytes, numbers: Iterator[int]) -> Iterator[bytes]:
     """The reducer: the same as a line, in the manner of `uniq -c`."""
     yield b"%7d %s" % (sum(numbers), word)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.demonstration.pools.functions import add, tell, words
+from fairshare.demonstration.pools.functions import add, count_line, words
 from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.teams import (
     ADHOC,
@@ -91,7 +91,7 @@ def word_count(pool: str, text: Text, folder: Path, split_bytes: int, reduces: i
         folder / f"out-{pool}",
         mapper=words,
         combiner=add,
-        reducer=tell,
+        reducer=count_line,
         binary=True,
         split_bytes=split_bytes,
         reduces=reduces,

@@ -107,7 +107,7 @@ def test_the_functions_count_words_as_the_direct_count_does(tmp_path: Path) -> N
     made = text(tmp_path, "A b\xe9b, a_a x9y\n")
     pairs = [pair for line in made.path.read_bytes().split(b"\n") for pair in functions.words(line)]
     assert Counter(word for word, _ in pairs) == made.words()
-    assert list(functions.tell(b"a", iter([1, 2]))) == [b"      3 a"]
+    assert list(functions.count_line(b"a", iter([1, 2]))) == [b"      3 a"]
 
 
 def test_jobs_come_in_the_order_of_time_and_each_in_the_pool_of_its_user(tmp_path: Path) -> None:
