@@ -49,7 +49,7 @@ def test_a_fact_that_does_not_hold_is_named_with_what_was_found(tmp_path: Path) 
     assert lines[-1] == "1 passed, 1 failed, 0 skipped"
 
 
-def test_a_kind_that_nobody_answers_is_failed_by_name(tmp_path: Path) -> None:
+def test_an_unknown_kind_fails_by_name(tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", "compute_shares", RIGHT)
     write(tmp_path / "b.yaml", "phase_of_the_moon", "{name: x}", "{name: y}")
     code, lines = run(tmp_path)
@@ -65,7 +65,7 @@ def test_kinds_that_are_not_asked_for_are_skipped(tmp_path: Path) -> None:
     assert run(tmp_path, "--kinds", "compute_shares") == (0, ["1 passed, 0 failed, 2 skipped"])
 
 
-def test_a_kind_of_two_schedulers_is_told_apart_by_its_fields(tmp_path: Path) -> None:
+def test_a_kind_of_two_schedulers_is_distinguished_by_its_fields(tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", "locality_level", "{last: node, waited_ms: 0, level: node}")
     code, lines = run(tmp_path)
     assert (code, lines[-1]) == (1, "0 passed, 1 failed, 0 skipped")

@@ -120,7 +120,7 @@ def test_in_a_simulation_a_starved_queue_gets_its_share_back_in_rounds():
     assert [a.used for a in simulator.manager.state.applications.values()] == [SHARE, SHARE]
 
 
-def test_who_was_chosen_for_a_queue_that_asks_no_more_is_forgotten_and_has_its_wait_anew():
+def test_a_victim_of_a_queue_without_demand_is_forgotten_and_waits_again():
     """Forgotten in the first round later than twice the wait; until then rounds are held."""
     simulator = simulator_of(
         settings(3_000, 15_000),
@@ -144,7 +144,7 @@ def test_nothing_is_taken_where_the_monitor_is_off():
     assert not instants(records_of(simulator), ContainerMarked)
 
 
-def test_lazy_preemption_kills_only_when_somebody_takes_the_room():
+def test_lazy_preemption_kills_only_when_an_application_takes_the_room():
     given = msgspec.structs.replace(settings(3_000, 15_000), lazy_preemption=True)
     simulator = simulator_of(given, arrival(0, "root.a", 4), arrival(1_000, "root.b", 1))
     simulator.run(60_000)
@@ -172,7 +172,7 @@ class CountingManager(ResourceManager):
         ((arrival(0, "root.a", 4, 10_000), arrival(1_000, "root.b", 2, 5_000)), 3),
     ],
 )
-def test_rounds_are_held_only_while_somebody_waits_for_what_others_have(arrivals, rounds):
+def test_rounds_are_held_only_while_an_application_waits_for_resources_of_others(arrivals, rounds):
     manager = CountingManager(family_of("capacity").create(ResourceTypes()))
     simulator = Simulator(
         manager,
