@@ -163,9 +163,9 @@ class Simulator:
         events. Only valid when no arrival of the workload is left."""
         assert not self._arrivals_left
         self._fates.expect(arrival)
-        return self.tell(arrival.submission)
+        return self.handle(arrival.submission)
 
-    def tell(self, given: Input) -> tuple[Event, ...]:
+    def handle(self, given: Input) -> tuple[Event, ...]:
         """Handle one input at the current instant; returns its events."""
         now_ms = self.clock.now_ms()
         self._reported = []
@@ -233,7 +233,7 @@ class Simulator:
     def _forget(self) -> None:
         settled = self._collection.settle(FINISHED_KEPT)
         chosen = self._unforgotten + settled
-        self.tell(ForgetApplications(chosen))
+        self.handle(ForgetApplications(chosen))
         # Nodes may still keep room for some.
         applications = self.manager.state.applications
         self._unforgotten = tuple(number for number in chosen if number in applications)

@@ -139,34 +139,34 @@ class FairshareCluster:
 
     def kill(self, application: ApplicationId) -> None:
         """Kill an application."""
-        self._tell(KillApplication(application))
+        self._handle(KillApplication(application))
 
     def move(self, application: ApplicationId, queue: str) -> None:
         """Move an application to another queue; raises InputError if the scheduler refuses."""
-        self._tell(MoveApplication(application, full_name(queue)))
+        self._handle(MoveApplication(application, full_name(queue)))
 
     def set_priority(self, application: ApplicationId, priority: int) -> None:
         """Change an application's priority; raises InputError if the scheduler refuses."""
-        self._tell(SetPriority(application, priority))
+        self._handle(SetPriority(application, priority))
 
     def add_node(self, name: str, **offered: int | str) -> None:
         """Add a node: `add_node("n9", memory_mb=8192, vcores=8)`."""
-        self._tell(self._node(name, offered))
+        self._handle(self._node(name, offered))
 
     def lose_node(self, name: str) -> None:
         """Remove a node, with its containers, as lost."""
         if name not in self._manager.scheduler.state.nodes:
             raise KeyError(unknown_name("node", name, self._manager.scheduler.state.nodes))
-        self._tell(NodeLost(name))
+        self._handle(NodeLost(name))
 
-    def _tell(self, given: Input) -> tuple[Event, ...]:
-        return _taken(self._simulator.tell(given))
+    def _handle(self, given: Input) -> tuple[Event, ...]:
+        return _taken(self._simulator.handle(given))
 
     # Queries.
 
     def queues(self) -> dict[str, QueueView]:
         """All queues by name, with shares updated now."""
-        self._simulator.tell(UpdateShares())
+        self._simulator.handle(UpdateShares())
         views = self._manager.scheduler.queue_views(self._simulator.clock.now_ms())
         return {view.name: view for view in views}
 
