@@ -23,7 +23,7 @@ def test_a_count_agrees_with_its_noun(number, words, text):
     assert counted(number, *words) == text
 
 
-def test_an_error_of_the_system_is_told_without_its_number():
+def test_the_text_of_a_system_error_has_no_number():
     error = PermissionError(13, "Permission denied", "a.xml")
     assert cause(error) == "Permission denied"
     assert failed_call(error) == "a.xml: Permission denied"
@@ -33,7 +33,7 @@ def test_an_error_of_the_system_is_told_without_its_number():
     assert cause(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")) == "this is not a text in UTF-8"
 
 
-def test_a_file_that_cannot_be_written_is_told_without_a_number(tmp_path):
+def test_the_error_of_an_unwritable_file_has_no_number(tmp_path):
     scenario = tmp_path / "s.yaml"
     scenario.write_text("scenario: 1\nname: x\nscheduler: fifo\nnodes: []\nsteps: []\n")
     blocked = tmp_path / "blocked"

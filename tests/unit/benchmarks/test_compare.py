@@ -18,7 +18,7 @@ in_a_repository = pytest.mark.skipif(
 )
 
 
-def test_a_figure_is_slower_if_all_its_samples_are():
+def test_a_measurement_is_slower_if_all_its_samples_are():
     slower = row_of("fair", "p", "fill", [100.0, 100.0], [80.0, 99.0])
     assert slower.slower
     assert slower.ratio.median == pytest.approx(0.895)

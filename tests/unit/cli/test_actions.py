@@ -33,7 +33,7 @@ def test_kill_goes_on_after_one_that_cannot_be_ended(run, cluster):
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
 @pytest.mark.parametrize("verb", ["status", "why", "kill", "logs"])
-def test_what_names_nothing_is_asked_of_nobody(run, cluster, verb, name):
+def test_an_invalid_name_causes_no_request(run, cluster, verb, name):
     cluster.calls.clear()
     result = run(verb, name)
     assert result.exit_code == 1
@@ -41,14 +41,14 @@ def test_what_names_nothing_is_asked_of_nobody(run, cluster, verb, name):
     assert cluster.calls == []
 
 
-def test_a_refusal_says_once_whom_it_is_about(run, cluster):
+def test_a_refusal_names_its_application_once(run, cluster):
     message = "there is no application '7' (any more)"
     refused = REFUSED | {"message": message}
     cluster.answers["/applications/7/kill"] = httpx.Response(404, json=refused)
     assert run("kill", "7").stderr == f"Error: {message}\n"
 
 
-def test_kill_tells_each_outcome_as_json(run, cluster):
+def test_kill_prints_each_outcome_as_json(run, cluster):
     cluster.answers |= {
         f"/applications/{ONE}/kill": httpx.Response(404, json=REFUSED),
         f"/applications/{TWO}/kill": {},
@@ -115,7 +115,7 @@ def test_shutdown_says_what_keeps_running(run, cluster):
     assert "keep running" not in run("shutdown").stdout
 
 
-def test_shutdown_waits_until_nobody_answers(run, cluster, monkeypatch):
+def test_shutdown_waits_until_the_server_no_longer_answers(run, cluster, monkeypatch):
     monkeypatch.setattr(shutdown, "PACE_S", 0)
     stopping = httpx.Response(503, json={"code": "stopping", "message": "the server is ending"})
     cluster.answers |= {
@@ -165,7 +165,7 @@ def test_kill_by_options_kills_all_that_fit_and_have_not_ended(run, cluster):
     assert listed.stdout.splitlines() == [f"{application_name(9)} PENDING ann {ADS} train 1"]
 
 
-def test_kill_without_a_terminal_kills_nothing_unless_told_yes(run, cluster):
+def test_kill_without_a_terminal_needs_yes(run, cluster):
     result = run("kill", "--user", "ann")
     assert result.exit_code == 2
     assert "3 applications would be killed: without a terminal write --yes" in result.stderr

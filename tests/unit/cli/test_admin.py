@@ -6,7 +6,7 @@ FILE = "/etc/fairshare/fair-scheduler.xml"
 REFRESH = "/admin/refresh-queues"
 
 
-def test_refresh_queues_tells_that_it_worked_and_what_needs_a_restart(run, cluster):
+def test_refresh_queues_confirms_the_reload_and_names_what_needs_a_restart(run, cluster):
     cluster.answers[REFRESH] = {
         "loaded_ms": 5,
         "version": 3,

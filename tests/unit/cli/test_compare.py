@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
     return paths
 
 
-def test_runs_stand_side_by_side_with_losers_and_winners(runs):
+def test_runs_are_compared_side_by_side_with_losers_and_winners(runs):
     result = call("compare", *runs)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()

@@ -69,7 +69,7 @@ def test_a_comparison_on_a_trace_without_competition_says_so(file: Path, tmp_pat
     assert "alike" not in result.stdout
 
 
-def test_each_element_is_told_with_what_became_of_it_and_why_and_nothing_is_written(
+def test_the_report_lists_each_element_with_its_outcome_and_nothing_is_written(
     file: Path,
 ) -> None:
     result = run(file)
@@ -205,12 +205,14 @@ def test_a_comparison_has_two_rows_for_each_queue_and_a_sentence(file: Path) -> 
         ),
     ],
 )
-def test_a_wrong_command_line_is_told(file: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_a_wrong_command_line_is_refused_with_a_message(
+    file: Path, arguments: tuple[str, ...], message: str
+) -> None:
     result = run(file, *arguments)
     assert (result.exit_code, message in result.stderr) == (2, True)
 
 
-def test_a_file_that_cannot_be_used_is_told_with_its_line(file: Path) -> None:
+def test_the_error_of_an_unusable_file_names_its_line(file: Path) -> None:
     file.write_text(FILE.replace("<weight>1<", "<weight>one<", 1))
     result = CliRunner().invoke(fairshare, ["convert", str(file)])
     assert result.exit_code == 1

@@ -110,7 +110,7 @@ def test_a_driver_is_a_command_and_the_size_of_its_container(job_of, tmp_path):
     assert job.master == Master(resources={"memory-mb": 256, "vcores": 1})
 
 
-def test_a_job_says_who_is_notified_and_of_what(job_of, problems_of):
+def test_a_job_file_lists_receivers_of_notices_and_the_events(job_of, problems_of):
     job = job_of("""
         notify: [mailto:ann@example.org, "cmd:touch done"]
         notify-on: failed
@@ -134,7 +134,7 @@ def test_groups_can_share_what_an_anchor_names(job_of):
     assert [group.environment for group in job.tasks] == [{"PLACE": "here"}] * 2
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(problems_of):
+def test_all_mistakes_are_reported_together_in_the_order_of_their_lines(problems_of):
     assert problems_of("""\
         quue: a
         priority: high
@@ -208,11 +208,11 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(problems_of):
         ("name:\n  \x07", "2: not well-formed YAML: a character 0x7 is not allowed"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(problems_of, text, problem):
+def test_a_mistake_is_reported_with_its_line(problems_of, text, problem):
     assert problem in problems_of(text)[0]
 
 
-def test_a_file_that_is_not_there_or_empty_is_told(tmp_path):
+def test_a_missing_empty_or_undecodable_file_is_reported(tmp_path):
     with pytest.raises(ConfigurationError, match=r"none\.yaml: No such file"):
         read_job(tmp_path / "none.yaml")
     (tmp_path / "empty.yaml").write_text("# nothing\n")

@@ -53,7 +53,7 @@ def test_a_long_log_is_read_in_parts(run, cluster, monkeypatch):
     assert len(cluster.calls) == 11
 
 
-def test_logs_of_an_application_stand_below_the_names_of_its_containers(run, cluster):
+def test_logs_of_an_application_are_listed_below_the_names_of_its_containers(run, cluster):
     cluster.answers[f"/applications/{APPLICATION}/containers"]["containers"][0]["exit_code"] = 3
     assert run("logs", APPLICATION).stdout_bytes == (
         f"==> map/6 {C7} on node-1, exit code 3 <==\n".encode()
@@ -93,7 +93,7 @@ def test_the_only_group_need_not_be_named(run):
         ([C7, "--task", "map/0"], 2, "belongs to an application"),
     ],
 )
-def test_a_task_that_cannot_be_shown_is_told(run, arguments, exit_code, reason):
+def test_the_reason_is_printed_for_a_task_that_cannot_be_shown(run, arguments, exit_code, reason):
     result = run("logs", *arguments)
     assert (result.exit_code, result.stdout) == (exit_code, "")
     assert reason in result.stderr

@@ -66,7 +66,7 @@ def test_every_option_reaches_the_job(run, places, monkeypatch):
     assert str(job.directory) == "data"
 
 
-def test_all_problems_are_told_and_the_exit_code_is_1(run, places, cluster):
+def test_all_problems_are_printed_and_the_exit_code_is_1(run, places, cluster):
     result = run("mapreduce", *places, "--input", "gone", "--priority", "urgent")
     assert result.exit_code == 1
     assert "input path 'gone' does not exist" in result.stderr
@@ -74,7 +74,7 @@ def test_all_problems_are_told_and_the_exit_code_is_1(run, places, cluster):
     assert list(cluster.posted()) == []
 
 
-def test_a_dry_run_tells_the_splits_and_asks_nobody(run, places, cluster, tmp_path):
+def test_a_dry_run_prints_the_splits_and_sends_no_request(run, places, cluster, tmp_path):
     result = run("mapreduce", *places, "--dry-run", "--maps", "2")
     assert result.exit_code == 0
     file = tmp_path / "in"

@@ -20,7 +20,7 @@ REPORTS = {
 
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("report", REPORTS)
-def test_a_report_fits_and_no_figure_is_cut(report: str, width: int) -> None:
+def test_a_report_fits_and_no_number_is_cut(report: str, width: int) -> None:
     done = CliRunner().invoke(fairshare, REPORTS[report], env={"COLUMNS": str(width)})
     assert done.exit_code in (0, 1), done.output
     assert max(map(len, done.stdout.splitlines())) <= width

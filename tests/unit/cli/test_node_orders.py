@@ -10,7 +10,7 @@ NODE = {
 EMPTY = {**NODE, "state": "DRAINED", "containers": 0, "used": {}}
 
 
-def test_drain_names_nodes_and_shows_how_they_stand(run, cluster):
+def test_drain_sends_the_nodes_and_shows_their_states(run, cluster):
     cluster.answers["/admin/nodes/drain"] = {"nodes": [NODE]}
     result = run("admin", "drain", "n1", "n2")
     assert result.exit_code == 0, result.stderr
@@ -18,7 +18,7 @@ def test_drain_names_nodes_and_shows_how_they_stand(run, cluster):
     assert cluster.posted() == [("/admin/nodes/drain", {"nodes": ["n1", "n2"], "user": "ann"})]
 
 
-def test_decommission_has_an_hour_unless_it_is_told(run, cluster):
+def test_decommission_has_an_hour_unless_a_timeout_is_given(run, cluster):
     cluster.answers["/admin/nodes/decommission"] = {"nodes": []}
     assert run("admin", "decommission", "n1").stdout == "No node is left.\n"
     assert run("admin", "decommission", "n1", "--timeout", "90s").exit_code == 0
@@ -34,7 +34,7 @@ def test_wait_returns_when_nothing_runs_there(run, cluster, monkeypatch):
     assert "drained" in result.stdout
 
 
-def test_wait_gives_up_when_somebody_undrains_the_node(run, cluster, monkeypatch):
+def test_wait_gives_up_when_the_node_is_undrained(run, cluster, monkeypatch):
     monkeypatch.setattr("fairshare.cli.node_orders.PACE_S", 0.0)
     cluster.answers["/admin/nodes/drain"] = {"nodes": [NODE]}
     cluster.answers["/nodes"] = {"nodes": [{**NODE, "state": "RUNNING"}]}

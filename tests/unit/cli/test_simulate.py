@@ -120,7 +120,7 @@ def test_every_problem_of_a_workload_is_printed(simulate):
     assert "applications[0] needs a value for 'groups'" in result.stderr
 
 
-def test_a_configuration_that_cannot_be_used_is_told(simulate, tmp_path):
+def test_the_error_names_the_file_of_an_unusable_configuration(simulate, tmp_path):
     (tmp_path / "fair-scheduler.xml").write_text("<allocations>")
     (tmp_path / "yarn-site.xml").write_bytes((CONFIGURATION / "yarn-site.xml").read_bytes())
     result = simulate(conf=tmp_path)
@@ -128,7 +128,7 @@ def test_a_configuration_that_cannot_be_used_is_told(simulate, tmp_path):
     assert "fair-scheduler.xml" in result.stderr
 
 
-def test_records_that_cannot_be_written_are_told(simulate, tmp_path):
+def test_an_unwritable_file_of_records_is_reported(simulate, tmp_path):
     result = simulate("--events", str(tmp_path / "nowhere" / "events"))
     assert result.exit_code == 1
     assert "cannot write" in result.stderr
@@ -165,7 +165,7 @@ def test_nodes_offer_the_further_types_that_the_configuration_gives_them(simulat
     assert [total[2] for total in totals] == [2, 2]
 
 
-def test_what_never_finishes_is_told_with_its_reason_and_the_exit_code(simulate):
+def test_an_application_that_never_finishes_is_reported_with_its_reason_and_exit_code_1(simulate):
     large = SMALL.replace("vcores: 1}, duration", "vcores: 4}, duration")
     result = simulate("--nodes", "2", "--node-vcores", "3", workload=large)
     assert result.exit_code == 1
@@ -196,7 +196,7 @@ def test_what_only_was_not_done_by_then_is_no_failure(simulate):
     assert "it runs" in result.output
 
 
-def test_what_is_rejected_is_told_with_its_reason_and_the_exit_code(simulate):
+def test_a_rejected_application_is_reported_with_its_reason_and_exit_code_1(simulate):
     refused = SMALL.replace("memory-mb: 256", "memory-mb: 99999999")
     assert refused != SMALL
     result = simulate("--nodes", "2", workload=refused)

@@ -136,7 +136,7 @@ def test_variables_reach_the_driver_of_a_job_file(run, cluster, tmp_path):
     assert submitted(cluster)["driver"] == {"command": "x", "environment": {"B": "3"}}
 
 
-def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, tmp_path):
+def test_mistakes_of_a_job_file_are_printed_and_nothing_is_submitted(run, cluster, tmp_path):
     file = tmp_path / "bad.yaml"
     file.write_text("tasks:\n- command: x\n  count: 0\n  memory: 1x\n")
     result = run("submit", "--job", str(file))
@@ -161,7 +161,7 @@ def test_mistakes_of_a_job_file_are_told_and_nothing_is_submitted(run, cluster, 
         ("--name= ls", "the name is empty: leave the option out, or write a name"),
     ],
 )
-def test_a_wrong_command_line_is_told_and_nothing_is_submitted(run, cluster, arguments, reason):
+def test_a_wrong_command_line_is_refused_and_nothing_is_submitted(run, cluster, arguments, reason):
     result = run("submit", *arguments.split())
     assert (result.exit_code, cluster.calls) == (2, [])
     assert reason in result.stderr
@@ -171,7 +171,7 @@ def test_the_id_comes_as_json_too(run):
     assert json.loads(run("submit", "--json", "ls").stdout) == {"id": APPLICATION}
 
 
-def test_a_refused_application_is_told(run, cluster):
+def test_the_refusal_of_an_application_is_printed(run, cluster):
     refusal = {"code": "unknown-queue", "message": "no queue q: name another", "id": APPLICATION}
     cluster.answers["POST /applications"] = httpx.Response(409, json=refusal)
     result = run("submit", "--queue", "q", "ls")
@@ -195,7 +195,7 @@ def test_waiting_shows_the_progress_and_ends_with_0(run, cluster):
     ]
 
 
-def test_waiting_for_a_failure_tells_why_with_its_last_lines_and_ends_with_1(run, cluster):
+def test_waiting_for_a_failed_application_prints_its_last_lines_and_ends_with_1(run, cluster):
     container = "container_1700000000000_0007_01_000002"
     failed = {"state": "COMPLETE", "exit_code": 3, "finished_ms": 2}
     cluster.answers |= {
@@ -303,7 +303,7 @@ def became(cluster, queue, priority=0, scheduler="fair"):
 @pytest.mark.parametrize(
     ("wanted", "meant"), [("align", "root.genomics.align"), ("root.visoin", "root.vision")]
 )
-def test_who_is_placed_elsewhere_is_told_where_and_what_he_may_have_meant(
+def test_submit_reports_a_placement_in_another_queue_and_a_similar_name(
     run, cluster, wanted, meant
 ):
     became(cluster, "root.students")
@@ -315,7 +315,7 @@ def test_who_is_placed_elsewhere_is_told_where_and_what_he_may_have_meant(
 
 
 @pytest.mark.parametrize("wanted", ["students", "root.students"])
-def test_who_is_placed_where_he_said_hears_nothing(run, cluster, wanted):
+def test_submit_prints_nothing_when_the_queue_is_the_requested_one(run, cluster, wanted):
     became(cluster, "root.students")
     assert run("submit", "--queue", wanted, "true").stderr == ""
 
@@ -325,7 +325,7 @@ def test_a_short_name_that_the_capacity_scheduler_finds_is_no_difference(run, cl
     assert run("submit", "--queue", "align", "true").stderr == ""
 
 
-def test_a_priority_without_effect_is_told(run, cluster):
+def test_a_priority_without_effect_is_reported(run, cluster):
     became(cluster, "root.students")
     reported = run("submit", "--priority", "10", "true").stderr
     assert (

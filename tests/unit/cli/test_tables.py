@@ -42,7 +42,7 @@ def test_no_line_is_wider_than_the_terminal(run, cluster, view, width):
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 @pytest.mark.parametrize("view", VIEWS)
-def test_no_figure_is_cut(run, cluster, view, width):
+def test_no_number_is_cut(run, cluster, view, width):
     for queue in cluster.answers["/queues"]["queues"]:
         queue["used"] = {"memory-mb": 123_456, "vcores": 1_200}
     output = run(*VIEWS[view], width=width).stdout
@@ -137,7 +137,7 @@ def test_bars_are_plain_where_the_terminal_knows_no_others():
     assert captured.get().isascii()
 
 
-def test_queues_stand_below_their_parents(run):
+def test_queues_are_listed_below_their_parents(run):
     names = [line.split()[0] for line in run("queues").stdout.splitlines()]
     assert names == ["Queue", "root", "research", "ads", "search", "default"]
 

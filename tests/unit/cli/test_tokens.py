@@ -50,7 +50,7 @@ def test_a_token_for_a_directory_without_a_server_comes_with_a_warning(tmp_path:
     assert "no server has kept its state in" in made.stderr
 
 
-def test_a_configuration_that_asks_for_no_tokens_is_told(tmp_path: Path) -> None:
+def test_a_configuration_without_tokens_causes_a_warning(tmp_path: Path) -> None:
     made = run("create", "ann", "--conf", configured(tmp_path, ""), "--state", tmp_path / "state")
     assert "does not say `tokens = true`" in made.stderr
 

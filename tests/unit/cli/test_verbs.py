@@ -80,7 +80,7 @@ def test_a_question_loads_nothing_that_only_calls_need():
     assert loaded == "[]"
 
 
-def test_a_verb_whose_module_is_missing_is_not_there(run, monkeypatch):
+def test_a_verb_whose_module_is_missing_does_not_exist(run, monkeypatch):
     monkeypatch.setitem(VERBS, "dance", ("fairshare.cli.dance", "Dance."))
     assert "dance" not in run("--help").output
     result = run("dance")
@@ -143,7 +143,7 @@ def test_a_refusal_is_one_sentence_and_exit_code_1(run, cluster, verb, as_json):
 
 
 @pytest.mark.parametrize("verb", CALLS)
-def test_an_answer_that_makes_no_sense_is_told_as_such(run, cluster, verb):
+def test_an_invalid_answer_is_reported_as_such(run, cluster, verb):
     cluster.answers[PATHS[verb]] = httpx.Response(200, text="<html>")
     result = run(*CALLS[verb])
     assert result.exit_code == 1
@@ -193,7 +193,7 @@ def test_the_url_can_be_given(run, cluster):
     assert "no server at http://elsewhere:1234:" in result.stderr
 
 
-def test_a_url_that_is_none_is_told(run):
+def test_an_invalid_url_is_reported(run):
     result = run("nodes", "--url", "elsewhere:1234")
     assert result.exit_code == 3
     assert "write http://HOST:PORT" in result.stderr

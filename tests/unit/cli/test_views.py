@@ -81,7 +81,7 @@ def test_an_application_that_is_over_shows_how_long_it_ran_and_no_share(run, clu
     assert row.split()[-3:] == ["-", "1m", "05s"]
 
 
-def test_status_of_an_application_tells_its_end(run, cluster):
+def test_status_of_a_failed_application_shows_its_diagnostics(run, cluster):
     found = cluster.answers[f"/applications/{APPLICATION}"]
     found.update(
         state="FAILED",
@@ -119,7 +119,7 @@ def test_a_fair_share_has_only_what_its_policy_divides(run, cluster):
     assert "0c" not in output
 
 
-def test_status_tells_that_a_limit_holds_an_application_back(run, cluster):
+def test_status_shows_that_a_limit_holds_an_application_back(run, cluster):
     cluster.answers["/applications/9"] = {
         "id": "application_1700000000000_0009",
         "state": "PENDING",

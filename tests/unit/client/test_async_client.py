@@ -78,7 +78,7 @@ def test_answers_become_the_same_data(script, ask):
     assert [queue.name for queue in ask(lambda client: client.queues())] == ["root", "root.a"]
 
 
-def test_who_acts_is_sent_along(script, ask):
+def test_the_acting_user_is_sent_along(script, ask):
     script.answers[f"{PATH}/move"] = {}
     ask(lambda client: client.move("application_1_0001", "root.b"))
     assert script.calls == [("POST", f"{PATH}/move", {"queue": "root.b", "user": "ann"})]
@@ -121,7 +121,7 @@ def test_a_map_that_fails_says_what_was_written(script, ask):
         ask(lambda client: client.map(abs, [1]))
 
 
-def test_it_is_who_the_other_is_by_the_file_with_the_token(script, ask, tmp_path, monkeypatch):
+def test_the_client_is_authenticated_by_the_file_with_the_token(script, ask, tmp_path, monkeypatch):
     file = tmp_path / "fairshare" / "token"
     file.parent.mkdir()
     file.write_text("fst_1_2\n")

@@ -195,7 +195,7 @@ def test_map_gives_the_results_in_the_order_of_the_items(client, script):
     assert (body["name"], body["queue"], body["tasks"][0]["count"]) == ("sum", "root.a", 5)
 
 
-def test_map_of_nothing_asks_nobody(client, script):
+def test_map_of_nothing_sends_no_request(client, script):
     assert client.map(str, []) == []
     assert script.calls == []
 
@@ -227,7 +227,7 @@ def test_map_raises_with_the_last_lines_of_what_failed(client, script):
 
 
 @pytest.mark.slow
-def test_last_lines_that_the_diagnostics_tell_already_are_not_told_again(client, script):
+def test_last_lines_that_the_diagnostics_contain_are_not_repeated(client, script):
     failing(script)
     script.answers[PATH] = state("FAILED", diagnostics="exit code 1: ValueError: 3 is no item")
     with pytest.raises(ApplicationFailed, match=r"3 is no item$") as caught:
@@ -237,7 +237,7 @@ def test_last_lines_that_the_diagnostics_tell_already_are_not_told_again(client,
 
 
 @pytest.mark.slow
-def test_a_failure_whose_logs_are_gone_is_still_told(client, script):
+def test_a_failure_is_reported_even_without_its_logs(client, script):
     failing(script)
     del script.answers["/containers/c9/logs/stderr"]
     with pytest.raises(ApplicationFailed, match=r"failed 4 times$"):
@@ -258,14 +258,14 @@ def test_map_that_ends_early_kills_its_application(client, script, end):
     assert posted(script)[-1][0] == f"{PATH}/kill"
 
 
-def test_what_cannot_be_pickled_is_told_before_anything_is_submitted(client, script):
+def test_a_call_that_cannot_be_pickled_is_refused_before_anything_is_submitted(client, script):
     lock = threading.Lock()
     with pytest.raises(NotPicklable, match="have to be made inside of the call"):
         client.map(lambda _: lock.locked(), [1])
     assert script.calls == []
 
 
-def test_a_result_that_cannot_be_read_is_told(client, script):
+def test_an_unreadable_result_raises_an_error(client, script):
     script.answers["/containers/c1/result"] = b"\x80nonsense"
     with pytest.raises(NotPicklable, match="the result of c1 cannot be read here"):
         client.result("c1")

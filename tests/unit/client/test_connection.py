@@ -8,7 +8,7 @@ from fairshare.client.answers import listed, understood
 from fairshare.errors import FairshareError, InputError
 
 
-def test_where_nobody_listens_the_message_says_how_to_start_a_server():
+def test_without_a_server_the_message_says_how_to_start_one():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # bound, but it does not listen
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -67,7 +67,7 @@ def test_a_refusal_keeps_its_code_its_status_and_its_words(client, script):
         httpx.Response(200, json={"nodes": [{"name": "n", "total": 7}]}),
     ],
 )
-def test_what_no_server_of_this_version_says_is_told_as_such(client, script, answer):
+def test_an_answer_of_another_version_is_reported_as_such(client, script, answer):
     script.answers["/nodes"] = answer
     with pytest.raises(AnswerNotUnderstood, match="server"):
         client.nodes()

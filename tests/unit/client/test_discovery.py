@@ -94,7 +94,7 @@ def test_an_address_that_cannot_be_read_says_why(tmp_path):
     "text",
     ["", "cluster:8188", "localhost", "ftp://cluster", "http://", "http://x:y", "http://x:0"],
 )
-def test_what_is_no_address_is_told_with_its_place(tmp_path, text):
+def test_an_invalid_address_is_reported_with_its_file(tmp_path, text):
     (tmp_path / "url").write_text(text)
     with pytest.raises(ServerUnreachable, match=r"url says .*: write http://HOST:PORT"):
         find_url({"FAIRSHARE_STATE": str(tmp_path)})
@@ -163,7 +163,7 @@ def test_a_token_is_found_in_the_file_of_the_user(tmp_path):
     assert find_token({**environment, "FAIRSHARE_TOKEN": "other"}) == "other"
 
 
-def test_the_file_stands_in_the_home_directory_where_nothing_else_is_said(tmp_path, monkeypatch):
+def test_the_file_of_the_token_is_in_the_home_directory_by_default(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for environment in ({}, {"XDG_CONFIG_HOME": ""}, {"XDG_CONFIG_HOME": "relative"}):
         assert token_file(environment) == tmp_path / ".config" / "fairshare" / "token"
@@ -177,7 +177,7 @@ def test_a_token_that_others_can_read_or_change_is_refused(tmp_path, mode):
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two words", "x" * 5000, "ümlaut"])
-def test_a_file_without_a_token_is_told(tmp_path, text):
+def test_a_file_without_a_token_is_reported(tmp_path, text):
     write_token(tmp_path, text)
     with pytest.raises(TokenUnusable, match="holds no token"):
         find_token({"XDG_CONFIG_HOME": str(tmp_path)})

@@ -17,7 +17,7 @@ def test_a_call_that_is_cancelled_is_dropped_once():
         call.future.result(0)
 
 
-def test_who_waits_for_several_calls_is_told_of_a_cancelled_one():
+def test_waiting_for_several_calls_ends_when_one_is_cancelled():
     call = Call("c", b"", b"", lambda call: None)
     call.container = "container_1"  # it runs
     assert call.future.running()

@@ -118,7 +118,7 @@ def test_a_function_travels_once_to_calls_in_a_row(door, met):
     ],
     ids=["another token", "too little", "a frame too large"],
 )
-def test_a_stranger_is_sent_away(door, met, sent):
+def test_a_connection_without_the_secret_is_closed(door, met, sent):
     with socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(PATIENCE_S)
         peer.connect(door.path)

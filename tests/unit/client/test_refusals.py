@@ -7,7 +7,7 @@ from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.fair.wording import zero_amount
 
 
-def test_a_queue_that_may_have_nothing_is_told_plainly():
+def test_a_refusal_by_a_queue_without_resources_is_in_plain_words():
     request = ResourceRequest(1, 0, "*", 1, (1024, 1))
     types = ResourceTypes()
     text = zero_amount(types, 7, 1, "root.a", [(request, ("memory-mb", "vcores"))])
@@ -18,7 +18,7 @@ def test_a_queue_that_may_have_nothing_is_told_plainly():
     assert "raised" in reported
 
 
-def test_a_container_beyond_all_measure_is_told_plainly():
+def test_a_refusal_of_a_container_that_is_too_large_is_in_plain_words():
     text = (
         "Invalid resource request! Cannot allocate containers as requested resource is greater than"
         " maximum allowed allocation. Requested resource type=[memory-mb], Requested"

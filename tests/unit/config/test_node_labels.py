@@ -43,7 +43,7 @@ def test_all_properties_of_labels_are_read():
     assert problems == ()
 
 
-def test_a_provider_of_labels_is_told_to_have_no_effect():
+def test_a_provider_of_labels_is_reported_to_have_no_effect():
     settings, [problem] = read(**{N + "configuration-type": "delegated-centralized"})
     assert not settings.labels_distributed
     assert (problem.severity, problem.rule) == ("warning", "unsupported")
@@ -95,7 +95,7 @@ def test_fairshare_toml_names_labels_and_the_nodes_of_each(tmp_path):
     assert capacity.label_of_node == {"local-2": "gpu"}
 
 
-def test_all_mistakes_in_the_tables_are_told_with_their_lines(tmp_path):
+def test_all_mistakes_in_the_tables_are_reported_with_their_lines(tmp_path):
     toml = '[labels]\ngpu = "sometimes"\n[node_labels]\nn1 = "typo"\n'
     with pytest.raises(ConfigurationError) as error:
         read_directory(directory_of(tmp_path, toml))

@@ -54,7 +54,7 @@ def test_a_node_offers_the_types_that_the_configuration_has(tmp_path):
     assert found.shell.engine.resources == {"yarn.io/gpu": 2, "fpga": 1}
 
 
-def test_the_amounts_may_stand_in_one_line(tmp_path):
+def test_the_amounts_may_be_written_in_one_line(tmp_path):
     toml = '[engine]\nresources = {"yarn.io/gpu" = 2}\n'
     found = read(tmp_path, toml, **{"yarn.resource-types": "yarn.io/gpu"})
     assert found.shell.engine.resources == {"yarn.io/gpu": 2}

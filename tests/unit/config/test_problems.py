@@ -28,7 +28,7 @@ def test_problems_are_ordered_by_file_of_first_mention_then_line_then_column() -
     assert [problem.message for problem in problems.all] == ["first", "second", "third", "fourth"]
 
 
-def test_the_same_problem_is_told_once() -> None:
+def test_the_same_problem_is_reported_once() -> None:
     problems = Problems()
     problems.error(Place("a.xml", 1, 1), "r", "bad")
     problems.error(Place("a.xml", 1, 1), "r", "bad")
@@ -46,7 +46,7 @@ def test_errors_raise_with_everything_that_was_found() -> None:
     assert [problem.severity for problem in problems.errors] == ["error"]
 
 
-def test_of_very_many_problems_only_the_first_are_told_and_the_first_error() -> None:
+def test_of_very_many_problems_only_the_first_are_listed_and_the_first_error() -> None:
     problems = Problems()
     for line in range(1, MOST_LISTED + 11):
         problems.warning(Place("a.xml", line, 1), "r", "odd")

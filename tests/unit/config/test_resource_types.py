@@ -24,7 +24,7 @@ def test_memory_and_vcores_are_always_there() -> None:
     assert types_of() == (ResourceTypes(), [])
 
 
-def test_further_types_stand_in_the_order_of_the_list_with_their_units() -> None:
+def test_further_types_are_in_the_order_of_the_list_with_their_units() -> None:
     types, problems = types_of(
         **{"": "gpu, vcores, yarn.io/fpga", ".gpu.units": "G", ".memory-mb.units": "Mi"}
     )
@@ -53,7 +53,7 @@ def test_bad_types_are_errors(values: dict[str, str], reason: str) -> None:
     assert reason in problems[0]
 
 
-def test_a_type_that_stands_twice_counts_once() -> None:
+def test_a_type_that_is_listed_twice_counts_once() -> None:
     types, problems = types_of(**{"": "gpu,gpu"})
     assert types.names == ("memory-mb", "vcores", "gpu")
     assert len(problems) == 1
@@ -106,7 +106,7 @@ def test_increments_may_have_units_that_are_converted() -> None:
     ) == ((1024, 1000, 2), [])
 
 
-def test_the_new_increment_wins_over_the_old_one_and_this_is_told() -> None:
+def test_the_new_increment_wins_over_the_old_one_with_a_warning() -> None:
     found, problems = increments(
         {
             "yarn.scheduler.increment-allocation-mb": 512,

@@ -141,7 +141,7 @@ def test_a_file_that_is_not_utf_8_is_an_error() -> None:
     assert [problem.rule for problem in problems.errors] == ["toml"]
 
 
-def test_the_watch_is_as_patient_as_hadoop_and_can_be_told_otherwise() -> None:
+def test_the_watch_is_as_patient_as_hadoop_by_default() -> None:
     settings, problems = read(None)
     assert (settings.configuration.check_interval_ms, settings.configuration.settle_ms) == (
         10_000,
@@ -174,7 +174,9 @@ def test_groups_come_from_a_file_or_from_a_command() -> None:
         ),
     ],
 )
-def test_mistakes_of_watch_and_users_are_told_at_their_place(text: str, place: str, reason: str):
+def test_mistakes_of_watch_and_users_are_reported_at_their_place(
+    text: str, place: str, reason: str
+):
     _, problems = read(text)
     (problem,) = problems
     assert problem.startswith(f"fairshare.toml:{place}: error: ")

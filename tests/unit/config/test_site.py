@@ -44,7 +44,7 @@ def test_a_later_file_wins_unless_the_earlier_value_is_final() -> None:
     ]
 
 
-def test_a_property_that_is_set_twice_in_a_file_is_told() -> None:
+def test_a_property_that_is_set_twice_in_a_file_is_reported() -> None:
     problems = Problems()
     site = read_site([("y.xml", file_of(line("a", "1"), line("a", "2")))], problems)
     assert site.string("a", "", problems) == "2"
@@ -64,7 +64,7 @@ def test_properties_may_be_written_as_attributes_and_nested() -> None:
     assert site.string("a", "", problems) == "1"
 
 
-def test_an_empty_value_is_none_and_a_nameless_property_is_told() -> None:
+def test_an_empty_value_is_none_and_a_nameless_property_is_reported() -> None:
     problems = Problems()
     site = read_site(
         [("y.xml", file_of(line("a", ""), "<property><value>1</value></property>"))], problems
@@ -73,7 +73,7 @@ def test_an_empty_value_is_none_and_a_nameless_property_is_told() -> None:
     assert [p.rule for p in problems.all] == ["property"]
 
 
-def test_descriptions_and_sources_are_passed_over_other_elements_are_told() -> None:
+def test_descriptions_and_sources_are_ignored_other_elements_are_reported() -> None:
     problems = Problems()
     more = "<description>d</description><source>s</source><tag>t</tag><note/>"
     read_site([("y.xml", file_of(line("a", "1", more), "<other/>"))], problems)
@@ -107,7 +107,7 @@ def test_variables_are_replaced_by_other_properties_from_the_inside_out() -> Non
     assert problems.all == ()
 
 
-def test_a_variable_that_nobody_sets_stays_as_it_is_written() -> None:
+def test_an_undefined_variable_stays_as_it_is_written() -> None:
     site = Site.of({"x": "${user.name}/${y}", "y": 7})
     assert site.string("x", "", Problems()) == "${user.name}/7"
 
@@ -201,7 +201,7 @@ def test_a_number_below_the_least_is_an_error() -> None:
     )
 
 
-def test_a_word_that_is_no_boolean_counts_as_the_default_and_is_told() -> None:
+def test_an_invalid_boolean_counts_as_the_default_and_is_reported() -> None:
     problems = Problems()
     assert Site.of({"k": "yes"}).boolean("k", False, problems) is False
     assert [p.severity for p in problems.all] == ["trap"]
@@ -220,7 +220,7 @@ def test_a_copy_with_other_values_leaves_the_site_as_it_is() -> None:
     assert (site.string("a", "", problems), "b" in site) == ("1", True)
 
 
-def test_a_site_knows_what_nobody_asked_for() -> None:
+def test_a_site_knows_its_unread_properties() -> None:
     problems = Problems()
     site = Site.of({"y.a": 1, "y.b": 2, "z": 3, "y.c": "${y.d}", "y.d": 4})
     site.integer("y.a", 0, problems)

@@ -28,7 +28,7 @@ def test_every_element_knows_its_line_and_column() -> None:
     ]
 
 
-def test_a_text_knows_where_its_first_character_stands() -> None:
+def test_a_text_knows_the_place_of_its_first_character() -> None:
     root = read("<a>\n\n   text <b/></a>")
     assert root.text == "\n\n   text "
     assert root.trimmed == "text"
@@ -56,7 +56,7 @@ def test_comments_and_sections_do_not_divide_a_text() -> None:
     assert root.text == "on<e>&"
 
 
-def test_empty_tells_a_comment_from_a_blank() -> None:
+def test_an_element_with_a_comment_is_empty_and_one_with_a_blank_is_not() -> None:
     root = read("<a><b><!-- x --></b><c> </c><d><e/></d></a>")
     assert [child.empty for child in root.children] == [True, False, False]
 
@@ -81,7 +81,9 @@ def test_a_declared_encoding_does_not_matter_for_text() -> None:
         ("<%= erb %>", 1, 2, "not well-formed (invalid token)"),
     ],
 )
-def test_bad_xml_is_told_with_its_place(document: str, line: int, column: int, reason: str) -> None:
+def test_bad_xml_is_reported_with_its_place(
+    document: str, line: int, column: int, reason: str
+) -> None:
     root, problems = parse(document)
     assert root is None
     assert problems == [f"f.xml:{line}:{column}: error: bad XML: {reason} [xml]"]
@@ -122,7 +124,7 @@ def test_a_file_that_is_too_large_is_refused_unread() -> None:
 @pytest.mark.parametrize(
     "document", [b'<?xml version="1.0" encoding="no-such-code"?><a/>', "<a>\ud800</a>"]
 )
-def test_characters_that_cannot_be_decoded_are_told(document: str | bytes) -> None:
+def test_characters_that_cannot_be_decoded_are_reported(document: str | bytes) -> None:
     root, problems = parse(document)
     assert root is None
     assert len(problems) == 1

@@ -33,7 +33,7 @@ def test_a_quoted_word_is_a_text():
     assert plain("{a: '1', b: \"true\", c: 1.5}") == ({"a": "1", "b": "true", "c": 1.5}, [])
 
 
-def test_aliases_stand_for_what_they_name():
+def test_aliases_represent_the_nodes_they_name():
     assert plain("a: &x {m: 1}\nb: *x") == ({"a": {"m": 1}, "b": {"m": 1}}, [])
 
 
@@ -56,7 +56,7 @@ def test_every_value_knows_its_line_and_column():
         ("a: &a [*a]", "s.yaml:", "nested deeper"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text, place, words):
+def test_a_mistake_is_reported_with_its_place(text, place, words):
     _, problems = plain(text)
     assert problems[0].startswith(place)
     assert words in problems[0]

@@ -100,7 +100,7 @@ def test_a_renamed_queue_gets_the_applications_of_the_old_name() -> None:
     assert one.after.containers == 4
 
 
-def test_applications_that_are_refused_now_are_told() -> None:
+def test_newly_refused_applications_are_reported() -> None:
     queues = (
         "<queue name='a'><maxResources>0 mb, 0 vcores</maxResources><queue name='x'/></queue>"
         "<queue name='b'/>"
@@ -271,14 +271,14 @@ def test_a_shorter_wait_is_not_explained_by_a_minimum_that_helped() -> None:
     )
 
 
-def test_a_difference_that_nobody_notices_is_none() -> None:
+def test_a_negligible_difference_is_not_reported() -> None:
     assert said(figures(20_000), figures(21_000)) == (
         "root.ml fares alike: waits 21 s, uses 50% of the cluster."
     )
     assert "fares alike" in said(figures(10), figures(900))
 
 
-def test_unfinished_applications_and_missing_queues_are_told() -> None:
+def test_unfinished_applications_and_missing_queues_are_reported() -> None:
     assert "leaves 3 of 4 applications unfinished, before 0" in said(
         figures(10), figures(10, unfinished=3)
     )

@@ -20,7 +20,7 @@ def test_a_directory_is_made_with_all_files_and_nothing_else(tmp_path: Path) -> 
     assert len(list(place.iterdir())) == 2
 
 
-def test_what_is_there_stays_and_its_name_is_told(tmp_path: Path) -> None:
+def test_an_existing_file_stays_and_the_error_names_it(tmp_path: Path) -> None:
     (tmp_path / "two.xml").write_text("mine")
     with pytest.raises(OutputExists, match=r"two\.xml"):
         write_directory(FILES, tmp_path, force=False)

@@ -26,7 +26,7 @@ def test_too_many_queues_below_one_are_refused() -> None:
     read_rules("maxChildQueue.limit=2", "rules").check((), conversion.children)
 
 
-def test_everything_that_is_wrong_in_the_file_is_told_with_its_line() -> None:
+def test_all_mistakes_in_the_file_are_reported_with_their_lines() -> None:
     text = (
         "minResources.action\nmaxChildQueue.limit=many\n\nother.action=abort\nfairAsDrf.action=stop"
     )

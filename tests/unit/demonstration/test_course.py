@@ -111,7 +111,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course_module, "time", time)
 
 
-def test_everything_is_handed_in_when_it_is_due_and_seen_to_its_end() -> None:
+def test_all_work_is_submitted_when_it_is_due_and_watched_to_its_end() -> None:
     cluster, shown = PretendingCluster(), list[Snapshot]()
     course = course_of(cluster)
     course.run(shown.append)
@@ -179,7 +179,7 @@ def console(*, terminal: bool) -> Console:
     return Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
 
 
-def test_lines_tell_each_happening_once_and_how_it_stands_now_and_then() -> None:
+def test_the_lines_report_each_happening_once() -> None:
     out = console(terminal=False)
     with Lines(out) as lines:
         course_of(PretendingCluster()).run(lines.show)

@@ -37,7 +37,7 @@ def test_a_team_is_busy_while_one_of_its_applications_is_not_over() -> None:
     assert measurement.busy_time(spans) == [(0, 30), (50, 60)]
 
 
-def test_figures_count_what_each_team_had_while_all_three_wanted_something() -> None:
+def test_the_share_of_each_team_is_measured_while_all_three_want_resources() -> None:
     # A cluster of two containers. All three are active from 40 to 60 and from 80 to 100.
     teams = {
         "research": [span(0, 100, (0, 100))],
@@ -63,7 +63,7 @@ def test_queries_are_measured_until_their_first_container_and_until_the_answer()
     assert (figures.answered_median_ms, figures.answered_longest_ms) == (50, 80)
 
 
-def test_nobody_has_a_part_of_no_time() -> None:
+def test_the_part_of_an_empty_period_is_0() -> None:
     assert measurement.part_used([span(0, 10, (0, 10))], [], 512) == 0.0
 
 

@@ -28,7 +28,7 @@ SNAPSHOT = Snapshot(
 )
 
 
-def test_the_picture_shows_who_has_what_and_what_he_is_owed(render: Render) -> None:
+def test_the_picture_shows_what_each_team_has_and_is_owed(render: Render) -> None:
     text = render(picture(SNAPSHOT))
     assert "1:23" in text
     assert "fair: every team gets its share" in text
@@ -59,7 +59,7 @@ def test_the_picture_fits_into_a_terminal_of_the_usual_size(render: Render) -> N
     assert "…" not in "".join(render(picture(crowded)).splitlines()[:8])
 
 
-def test_queries_that_wait_stand_in_brackets(render: Render) -> None:
+def test_waiting_queries_are_in_brackets(render: Render) -> None:
     queries = QueryStatus(answered_ms=(900, 1_100), waiting_ms=(25_040,))
     text = render(picture(msgspec.structs.replace(SNAPSHOT, queries=queries)))
     assert "0.9 1.1 (25.0)" in text
@@ -139,7 +139,7 @@ def test_a_team_is_over_when_all_has_arrived_and_ended() -> None:
     assert not observation.team_status("adhoc", [], {}, CLUSTER, all_arrived=True).over
 
 
-def test_queries_are_told_in_the_order_of_their_submission() -> None:
+def test_queries_are_listed_in_the_order_of_their_submission() -> None:
     queries = [
         Application(id="c", state="RUNNING", submitted_ms=90),
         Application(id="b", state="FINISHED", submitted_ms=50, finished_ms=70),

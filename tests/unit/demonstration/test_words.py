@@ -25,7 +25,7 @@ def counts_of(document: str, *, python: bool = True) -> words.Counts:
     return counts
 
 
-def test_words_of_a_program_are_counted_by_where_they_stand() -> None:
+def test_words_of_a_program_are_counted_by_their_context() -> None:
     counts = counts_of(PROGRAM)
     assert counts["def"] == [1, 0, 0]
     assert counts["how"] == [0, 1, 0]

@@ -39,7 +39,7 @@ def reported(default: object) -> str:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_key_stands_on_the_page_with_its_default(name):
+def test_every_key_is_on_the_page_with_its_default(name):
     fields = {field.name: field for field in msgspec.structs.fields(TABLES[name])}
     rows = rows_of(name)
     assert sorted(rows) == sorted(fields)  # the page's order is that of its readers

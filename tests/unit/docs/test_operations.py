@@ -22,7 +22,7 @@ OTHERS = {"pending_by_reason", "journal_sequence"}
 GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio"}
 
 
-def test_every_figure_of_the_page_is_one_of_the_servers():
+def test_every_metric_on_the_page_exists():
     text = Metrics().exposition().decode()
     names = set()
     for family in text_string_to_metric_families(text):

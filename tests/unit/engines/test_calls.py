@@ -55,7 +55,7 @@ def test_an_account_has_one_copy_of_its_own(state):
     assert first.stat().st_mode & 0o777 == 0o400
 
 
-def test_a_call_that_is_gone_or_cut_off_is_told(state):
+def test_a_call_that_is_gone_or_cut_off_is_reported(state):
     (state / PAYLOAD.file).write_bytes(b"ca")
     with pytest.raises(StartFailure, match="has 2 bytes, not 4"):
         call_of(state, CALL, None)

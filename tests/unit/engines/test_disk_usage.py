@@ -44,14 +44,14 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-def test_who_is_below_the_limit_is_left_alone(machine):
+def test_containers_below_the_limit_are_left_alone(machine):
     machine.add(1, 1)
     machine.add(2, 1)
     machine.usage(application_mb=3, user_mb=3).look()
     assert machine.stopped == {}
 
 
-def test_the_largest_container_of_an_application_above_its_limit_is_ended_and_told(machine):
+def test_the_largest_container_of_an_application_above_its_limit_is_ended(machine):
     machine.add(1, 1)
     large = machine.add(2, 3)
     machine.add(3, 2, application="application_1_0002")

@@ -56,7 +56,7 @@ def watch() -> Iterator[Watch]:
     made.selector.close()
 
 
-def test_whoever_waits_for_room_hears_of_one_that_is_watched_no_more(watch, watched):
+def test_a_forgotten_container_frees_its_room(watch, watched):
     """Put aside, say, because another life's container is in the way: no end is reported then."""
     watch.liveness.watch(watched)
     watch.liveness.stop(watched)

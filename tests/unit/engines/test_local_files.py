@@ -225,7 +225,7 @@ def test_what_a_settled_container_needs_no_more_is_deleted(
     assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}
 
 
-def test_a_tree_goes_though_somebody_else_deletes_a_file_in_it_meanwhile(tmp_path, monkeypatch):
+def test_a_tree_is_removed_although_another_process_deletes_a_file_in_it(tmp_path, monkeypatch):
     tree = tmp_path / "tree"
     (tree / "inside").mkdir(parents=True)
     (tree / "inside" / "file").touch()

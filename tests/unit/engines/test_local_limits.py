@@ -151,7 +151,7 @@ def test_niceness_halves_the_processor_by_about_three_steps():
     assert niceness(0, 8) == 9
 
 
-def test_the_second_version_tells_its_own_limit_from_one_above(tmp_path):
+def test_the_second_version_distinguishes_its_own_limit_from_one_above(tmp_path):
     memory = GroupV2Memory(str(tmp_path))
     assert not memory.exceeded(())
     events = tmp_path / "memory.events"

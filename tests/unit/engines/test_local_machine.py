@@ -117,7 +117,7 @@ def test_a_container_inherits_little_and_its_facts_win(tmp_path):
     }
 
 
-def test_the_file_limit_is_raised_and_the_one_before_is_told():
+def test_raising_the_file_limit_returns_the_previous_one():
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_NOFILE)

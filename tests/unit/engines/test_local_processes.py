@@ -61,14 +61,14 @@ def test_all_descendants_are_found_in_either_way(family, monkeypatch):
     assert processes.descendants(parent) == [child, grandchild]
 
 
-def test_a_start_time_tells_two_users_of_one_number_apart(family):
+def test_a_start_time_distinguishes_two_processes_with_one_number(family):
     parent, child, _ = family
     assert processes.start_time(parent) is not None
     assert processes.start_time(child) >= processes.start_time(parent)
     assert processes.start_time(2**22 + 1) is None
 
 
-def test_shared_pages_are_divided_among_those_who_share_them(family):
+def test_shared_pages_are_divided_among_their_processes(family):
     pids = [os.getpid()]
     assert 0 < processes.proportional_bytes(pids) <= processes.resident_bytes(pids)
     assert processes.resident_bytes([2**22 + 1]) == 0
@@ -104,7 +104,7 @@ def pid_file(directory: ContainerDirectory, pid: int, **changes: object) -> None
     unfinished.replace(directory.pid)
 
 
-def test_a_container_that_nobody_began_is_recognised(directory):
+def test_a_container_that_was_never_started_is_recognised(directory):
     assert adoption.fate(directory) == adoption.Never()
 
 

@@ -70,7 +70,7 @@ def test_it_is_not_looked_more_often_than_once_a_second_while_little_is_printed(
     assert limit.look_at == pytest.approx(11.1)
 
 
-def test_without_a_limit_nobody_looks(log):
+def test_a_log_without_a_limit_is_never_examined(log):
     limit = LogLimit((log,), 0)
     assert limit.look_at is None
     assert limit.look(1.0) == ""

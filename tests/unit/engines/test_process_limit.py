@@ -26,7 +26,7 @@ def of(path, limit=20):
     return ProcessLimit(launch, poll), poll
 
 
-def test_the_first_refusal_is_told_once(tmp_path):
+def test_the_first_refusal_is_reported_once(tmp_path):
     events = tmp_path / "pids.events"
     events.write_text("max 0\n")
     limit, poll = of(tmp_path)

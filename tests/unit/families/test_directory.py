@@ -122,7 +122,7 @@ def test_capacity_scheduler_xml_wins_over_yarn_site_xml(tmp_path: Path) -> None:
     assert configuration.problems == ()
 
 
-def test_a_broken_capacity_file_is_told_once_beside_what_else_is_wrong(tmp_path: Path) -> None:
+def test_a_broken_capacity_file_is_reported_once_with_the_other_errors(tmp_path: Path) -> None:
     write(tmp_path, "yarn-site.xml", CAPACITY | {"yarn.scheduler.minimum-allocation-mb": "x"})
     (tmp_path / "capacity-scheduler.xml").write_text("<configuration>\n<property>")
     lines = refused(tmp_path).splitlines()
@@ -132,7 +132,7 @@ def test_a_broken_capacity_file_is_told_once_beside_what_else_is_wrong(tmp_path:
     ]
 
 
-def test_mapping_rules_may_stand_in_a_file_beside_the_others(tmp_path: Path) -> None:
+def test_mapping_rules_may_be_in_a_file_beside_the_others(tmp_path: Path) -> None:
     prefix = "yarn.scheduler.capacity.mapping-rule-"
     names = {prefix + "format": "json", prefix + "json-file": "rules.json"}
     write(tmp_path, "capacity-scheduler.xml", QUEUES | names)
@@ -179,7 +179,7 @@ def test_a_bad_include_is_refused_at_its_place(tmp_path: Path, reference: str, r
     assert reason in message
 
 
-def test_what_stands_in_for_an_included_file_holds_when_it_is_missing(tmp_path: Path) -> None:
+def test_the_fallback_of_an_included_file_is_used_when_it_is_missing(tmp_path: Path) -> None:
     fallback = "<xi:fallback><property><name>a</name><value>1</value></property></xi:fallback>"
     (tmp_path / "yarn-site.xml").write_text(
         f'<configuration><xi:include href="no.xml">{fallback}</xi:include></configuration>'
@@ -255,7 +255,7 @@ def test_an_allocation_file_that_cannot_be_read_is_an_error(
     assert reason in message
 
 
-def test_errors_of_all_files_are_told_together(tmp_path: Path) -> None:
+def test_errors_of_all_files_are_reported_together(tmp_path: Path) -> None:
     write(tmp_path, "yarn-site.xml", FAIR | {"yarn.scheduler.fair.max.assign": "all"})
     (tmp_path / "resource-types.xml").write_text("<configuration>")
     (tmp_path / "fair-scheduler.xml").write_text("<allocations><queue/></allocations>")

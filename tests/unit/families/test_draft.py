@@ -72,7 +72,7 @@ def test_a_value_behind_a_tag_with_quotes_is_found():
     assert '<weight a=">">7</weight>' in edited("fair", FAIR, [setting("root.b", "weight", "7")])
 
 
-def test_a_new_value_stands_behind_what_the_queue_says_already():
+def test_a_new_value_is_inserted_after_the_existing_elements_of_the_queue():
     text = edited("fair", FAIR, [setting("root.prod", "maxRunningApps", "4")])
     assert '    <queue name="a"/>\n    <maxRunningApps>4</maxRunningApps>\n  </queue>' in text
 

@@ -31,7 +31,7 @@ def test_a_directory_without_problems_has_none(tmp_path: Path) -> None:
     assert found(write(tmp_path, "<queue name='a'/>")) == []
 
 
-def test_errors_and_traps_of_all_files_are_told_together(tmp_path: Path) -> None:
+def test_errors_and_traps_of_all_files_are_reported_together(tmp_path: Path) -> None:
     write(
         tmp_path,
         "<queue name='a'>\n<weight>two</weight></queue>\n"
@@ -45,7 +45,7 @@ def test_errors_and_traps_of_all_files_are_told_together(tmp_path: Path) -> None
     ]
 
 
-def test_an_unknown_property_of_the_fair_scheduler_is_told_and_those_of_others_are_not(
+def test_an_unknown_property_is_reported_only_for_the_fair_scheduler(
     tmp_path: Path,
 ) -> None:
     other = "<property><name>{}</name><value>1</value></property>\n"
@@ -74,7 +74,7 @@ def test_a_cluster_of_unknown_types_is_refused(tmp_path: Path) -> None:
         lint(write(tmp_path), {"gpu": 1})
 
 
-def test_a_lone_allocation_file_is_not_judged_by_properties_that_nobody_knows(
+def test_a_lone_allocation_file_is_not_checked_against_unknown_properties(
     tmp_path: Path,
 ) -> None:
     write(

@@ -84,7 +84,7 @@ def test_a_draft_with_hostile_names_is_judged_at_once(kind, example, text):
     assert max((len(entry.queue) for entry in reading.entries), default=0) <= 1_000
 
 
-def test_a_full_name_that_is_too_long_is_told():
+def test_a_full_name_that_is_too_long_is_reported():
     configuration = read_directory(EXAMPLES / FAIR)
     problems, _ = judge_draft(family_of("fair"), nested(3, "q" * 400), "file.xml", configuration)
     (reported,) = [problem.message for problem in problems if "characters" in problem.message]

@@ -51,7 +51,7 @@ def test_the_allocation_file_alone_changes_when_it_is_read_again(started, tmp_pa
     assert problems == ()
 
 
-def test_all_problems_of_a_bad_allocation_file_are_told(started, tmp_path):
+def test_all_problems_of_a_bad_allocation_file_are_reported(started, tmp_path):
     path = write_queues(tmp_path, more="<userMaxAppsDefault>x</userMaxAppsDefault>\n<a>")
     path.write_text(
         "<allocations>\n<userMaxAppsDefault>x</userMaxAppsDefault>\n"

@@ -119,7 +119,7 @@ async def test_the_methods_about_one_application_are_these_and_no_others():
 
 
 @pytest.mark.parametrize("user", ["mallory", "carol"])
-async def test_only_those_whom_its_list_names_may_change_an_application(cluster, running, user):
+async def test_only_users_in_its_list_may_change_an_application(cluster, running, user):
     client = Client(cluster, user)
     for method in sorted(NOBODY_ELSE):
         wanted = request_for(client, running.application, method)
@@ -132,7 +132,7 @@ async def test_only_those_whom_its_list_names_may_change_an_application(cluster,
     assert cluster.engine.signals == []
 
 
-async def test_a_stranger_does_not_look_into_an_application(cluster, running):
+async def test_other_users_cannot_view_an_application(cluster, running):
     for user in ("mallory", "dave"):
         client = Client(cluster, user)
         for method in sorted(LOOKING_INSIDE):
@@ -146,7 +146,7 @@ async def test_a_stranger_does_not_look_into_an_application(cluster, running):
             await client.call(method, **request_for(client, running.application, method))
 
 
-async def test_a_stranger_sees_the_public_part_of_a_report(cluster, running):
+async def test_other_users_see_the_public_part_of_a_report(cluster, running):
     async def report(user: str) -> Any:
         client = Client(cluster, user)
         wanted = {"application_id": client.name(running.application)}
@@ -184,7 +184,7 @@ async def test_an_application_goes_only_into_a_queue_that_its_mover_may_use(clus
     assert cluster.state.applications[running.application].queue == "root.research"
 
 
-async def test_nobody_submits_to_a_queue_that_is_closed_to_him(cluster):
+async def test_users_outside_the_list_of_a_queue_cannot_submit_to_it(cluster):
     client = Client(cluster, "mallory")
     number = (await client.call("getNewApplication")).application_id.id
     context = {
@@ -235,7 +235,7 @@ async def test_a_user_acts_for_others_only_from_the_hosts_that_are_named(
     )
 
 
-async def test_whom_a_user_may_act_for_is_listed_and_the_other_has_no_more_rights(cluster, running):
+async def test_a_proxy_user_acts_only_for_listed_users_and_gains_no_rights(cluster, running):
     client = Client(cluster, "ann")
     client.gateway.settings = WebSettings(proxies={"oozie": {"hosts": "*", "users": "mallory"}})
     wanted = {"application_id": client.name(running.application)}

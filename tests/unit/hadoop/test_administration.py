@@ -163,7 +163,7 @@ async def test_labels_are_refused_where_they_are_disabled(cluster):
     assert (kind, message[: len(disabled)]) == ("YarnException", disabled)
 
 
-async def test_a_server_that_answers_is_active_and_steps_back_for_nobody(cluster):
+async def test_a_server_that_answers_is_active_and_refuses_to_become_standby(cluster):
     administrator = Administrator(cluster)
     status = await administrator.call("getServiceStatus", HIGH_AVAILABILITY)
     assert (status.state, status.readyToBecomeActive) == (1, True)

@@ -18,7 +18,7 @@ from fairshare.hadoop.doors import warning_of
         ({"0.0.0.0"}, True, "any caller that reaches 0.0.0.0 can act as any user"),
     ],
 )
-def test_whoever_can_act_as_any_user_is_named_at_the_start(hosts, elsewhere_proven, words):
+def test_the_start_warns_of_callers_that_can_act_as_any_user(hosts, elsewhere_proven, words):
     warning = warning_of(hosts, elsewhere_proven=elsewhere_proven)
     assert warning.startswith(words)
     assert bool(warning) == bool(words)

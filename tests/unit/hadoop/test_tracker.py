@@ -110,7 +110,7 @@ async def test_what_is_stopped_is_named_until_its_end_is_reported(cluster):
     assert cluster.state.nodes["h1:1"].available == (4096, 4)
 
 
-async def test_a_node_is_told_once_that_an_application_is_over(cluster):
+async def test_a_node_is_informed_once_that_an_application_is_over(cluster):
     node, other = cluster.node(1), cluster.node(2, host="h2")
     other.register()
     await running(cluster, node)
@@ -122,7 +122,7 @@ async def test_a_node_is_told_once_that_an_application_is_over(cluster):
         assert not one.beat().applications_to_cleanup
 
 
-async def test_a_node_is_told_that_an_application_is_over_whose_containers_were_quick(cluster):
+async def test_a_node_is_informed_of_the_end_of_an_application_whose_containers_were_quick(cluster):
     node = cluster.node()
     node.register()
     await cluster.server.service.ask(TWO_TASKS)
@@ -136,7 +136,7 @@ async def test_a_node_is_told_that_an_application_is_over_whose_containers_were_
     assert not node.beat().applications_to_cleanup
 
 
-async def test_a_node_is_told_of_an_end_that_came_before_its_first_report(cluster):
+async def test_a_node_is_informed_of_an_end_that_came_before_its_first_report(cluster):
     node = cluster.node()
     node.register()
     await cluster.server.service.ask(TWO_TASKS)

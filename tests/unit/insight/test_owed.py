@@ -27,7 +27,7 @@ def parts(owed: int, *those: Waiting, free=(0, 0), promised: int = 0) -> list[tu
     return [(part.kind, part.amount) for part in found]
 
 
-def test_each_cause_has_a_part_and_the_largest_stands_first():
+def test_each_cause_has_a_part_and_the_largest_is_first():
     found = parts(
         8192,
         waiting(1, ask(Cause.QUEUE_MAXIMUM, 2)),
@@ -36,12 +36,12 @@ def test_each_cause_has_a_part_and_the_largest_stands_first():
     assert found == [("nearer", 5120), ("limit", 2048), ("reserved", 1024)]
 
 
-def test_the_oldest_claim_first_and_nobody_claims_more_than_is_owed():
+def test_the_oldest_claim_is_first_and_no_claim_exceeds_the_owed_amount():
     found = parts(3000, waiting(1, ask(Cause.USER_LIMIT, 2)), waiting(2, ask(Cause.NO_ROOM, 9)))
     assert found == [("limit", 2048), ("held", 952)]
 
 
-def test_room_that_is_free_in_pieces_is_told_from_room_that_others_hold():
+def test_room_that_is_free_in_pieces_is_distinguished_from_room_that_others_hold():
     one = waiting(1, ask(Cause.NO_ROOM, 2, 2048))
     assert parts(4096, one, free=(2048, 4)) == [("scattered", 4096)]
     assert parts(4096, one, free=(2047, 4)) == [("held", 4096)]

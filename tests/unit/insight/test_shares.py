@@ -30,26 +30,26 @@ def share_of(view: QueueView, *others: QueueView):
     return Shares((root, view, *others), TOTAL, TYPES).of(view)
 
 
-def test_who_asks_for_nothing_is_idle():
+def test_a_queue_without_demand_is_idle():
     share = share_of(queue("root.a", (0, 0), (0, 0), (0, 0)))
     assert (share.state, share.sentence) == ("idle", "Nothing runs or waits here.")
     assert share.used_of_fair is None
 
 
-def test_who_has_all_is_served():
+def test_a_queue_with_all_it_asks_for_is_served():
     share = share_of(queue("root.a", (4 * GIB, 4), (4 * GIB, 4), (50 * GIB, 50)))
     assert share.state == "served"
     assert share.owed == (0, 0)
     assert share.sentence == "Has all it asks for: 4 GiB."
 
 
-def test_who_has_his_share_and_wants_more_is_full():
+def test_a_queue_with_its_share_and_more_demand_is_full():
     share = share_of(queue("root.a", (50 * GIB, 10), (60 * GIB, 12), (50 * GIB, 50)))
     assert share.state == "full"
     assert share.sentence == "Has its whole fair share of 50 GiB, and asks for 10 GiB more."
 
 
-def test_what_is_missing_of_the_share_is_owed_and_who_has_most_beyond_his_is_named():
+def test_the_missing_part_of_a_share_is_owed_and_the_largest_borrower_is_named():
     lacking = queue("root.a", (10 * GIB, 10), (90 * GIB, 90), (50 * GIB, 50))
     little = queue("root.b", (51 * GIB, 1), (99 * GIB, 9), (50 * GIB, 50))
     much = queue("root.c", (30 * GIB, 1), (99 * GIB, 9), (1 * GIB, 1))
@@ -64,7 +64,7 @@ def test_what_is_missing_of_the_share_is_owed_and_who_has_most_beyond_his_is_nam
     )
 
 
-def test_what_nobody_borrows_is_free_somewhere():
+def test_an_owed_share_without_a_borrower_is_free_on_some_nodes():
     share = share_of(queue("root.a", (10 * GIB, 10), (90 * GIB, 90), (50 * GIB, 50)))
     assert share.borrower is None
     assert "90 GiB of the cluster are free, but not" in share.sentence
@@ -81,7 +81,7 @@ def test_what_lies_beyond_the_share_is_borrowed():
     assert "10 GiB beyond its fair share of 50 GiB" in share.sentence
 
 
-def test_the_figure_of_use_is_the_larger_of_memory_and_cpu():
+def test_the_used_share_is_the_larger_of_memory_and_cpu():
     view = queue("root.a", (10 * GIB, 70), (10 * GIB, 70), (50 * GIB, 90))
     share = share_of(view)
     assert share.used_share == pytest.approx(0.7)
@@ -94,7 +94,7 @@ def test_of_what_a_policy_does_not_divide_nothing_is_owed_and_nothing_borrowed()
     assert (share.owed, share.borrowed) == ((10 * GIB, 0), (0, 0))
 
 
-def test_applications_that_a_limit_holds_back_are_told():
+def test_applications_that_a_limit_holds_back_are_counted_in_the_sentence():
     view = queue("root.a", (GIB, 1), (GIB, 1), (50 * GIB, 50), pending_applications=1)
     assert share_of(view).sentence.endswith(" One application is held back by a limit.")
     view = queue("root.a", (GIB, 1), (GIB, 1), (50 * GIB, 50), pending_applications=1_200)

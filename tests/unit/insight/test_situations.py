@@ -117,7 +117,7 @@ def nested(parent_mb, child_mb):
     )
 
 
-def test_a_lone_user_is_not_told_to_wait_for_others():
+def test_the_remedy_for_a_lone_user_names_no_other_user():
     def settings(factor):
         return capacity(minimum_user_limit_percent=25.0, user_limit_factor=factor)
 

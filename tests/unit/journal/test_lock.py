@@ -18,7 +18,7 @@ sys.stdin.read()
 """
 
 
-def test_nobody_holds_a_new_directory(tmp_path):
+def test_a_new_directory_has_no_holder(tmp_path):
     assert holder_of(tmp_path) is None
     assert not (tmp_path / "lock").exists()
 

@@ -46,7 +46,7 @@ def test_commits_wait_for_the_disk(tmp_path, records):
     journal.close()
 
 
-def test_a_second_writer_is_refused_and_told_who_holds_the_directory(tmp_path):
+def test_the_refusal_of_a_second_writer_names_the_holder_of_the_directory(tmp_path):
     journal = SqliteJournal(tmp_path, address="http://127.0.0.1:1")
     with pytest.raises(
         JournalError, match=f"in use by process {os.getpid()} at http://127.0.0.1:1"
@@ -120,7 +120,7 @@ def test_a_damaged_record_is_named(tmp_path, records):
     journal.close()
 
 
-def test_a_byte_that_has_become_another_one_is_seen_whoever_reads(tmp_path, records):
+def test_a_changed_byte_is_found_by_every_reader(tmp_path, records):
     write(tmp_path, records)
     file = tmp_path / JOURNAL_FILE
     content = file.read_bytes()
@@ -149,7 +149,7 @@ def test_a_record_in_the_place_of_another_one_is_seen(tmp_path, records):
     journal.close()
 
 
-def test_a_damaged_snapshot_is_named_by_who_reads_it_and_by_a_copy(tmp_path):
+def test_reading_or_copying_a_damaged_snapshot_names_it(tmp_path):
     journal = SqliteJournal(tmp_path)
     journal.save(Snapshot(7, 0, "l", b"state"))
     assert journal.snapshot(7).body == b"state"
@@ -192,7 +192,7 @@ def test_a_journal_without_checksums_gets_them_from_then_on(without_checksums, r
     journal.close()
 
 
-def test_a_full_disk_is_told_and_nothing_recorded_is_lost(tmp_path, records):
+def test_a_full_disk_raises_an_error_and_no_record_is_lost(tmp_path, records):
     journal = SqliteJournal(tmp_path)
     journal.append(records[0])
     journal.commit()
@@ -225,7 +225,7 @@ def test_a_closed_journal_says_so(tmp_path, records):
         journal.commit()
 
 
-def test_a_directory_that_is_not_there_is_told(tmp_path):
+def test_a_missing_directory_raises_an_error(tmp_path):
     with pytest.raises(JournalError, match="must exist and be writable"):
         SqliteJournal(tmp_path / "nowhere")
 

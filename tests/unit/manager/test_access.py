@@ -85,20 +85,20 @@ def test_others_may_not_and_nothing_changes(wish, user, groups):
     assert made.state.applications[1].queue == "root.a"
 
 
-def test_who_moves_must_be_allowed_to_submit_where_it_goes():
+def test_a_move_needs_the_right_to_submit_to_the_target():
     made = manager()
     assert refusal(made.handle(2, MoveApplication(1, "root.c", "ann"))) == "access-denied"
     assert refusal(made.handle(3, MoveApplication(1, "root.b", "ann"))) is None
     assert made.state.applications[1].queue == "root.b"
 
 
-def test_without_access_control_everybody_may():
+def test_without_access_control_all_users_may_change_applications():
     made = manager(acl_enabled=False)
     assert refusal(made.handle(2, MoveApplication(1, "root.c", "eve"))) is None
     assert refusal(made.handle(3, KillApplication(1, user="eve"))) is None
 
 
-def test_by_hadoops_default_everybody_is_an_administrator():
+def test_by_hadoops_default_all_users_are_administrators():
     made = manager(administrators="*")
     assert refusal(made.handle(2, KillApplication(1, user="eve"))) is None
 
@@ -109,7 +109,7 @@ def test_the_cluster_as_a_whole_is_for_administrators_alone():
     assert [scheduler.may_administer("", *one) for one in asked] == [True, True] + [False] * 3
 
 
-def test_under_fifo_everybody_may():
+def test_under_fifo_all_users_may_change_applications():
     made = ResourceManager(family_of("fifo").create(ResourceTypes()))
     made.handle(0, LoadConfiguration(msgspec.json.encode(FifoSettings()), 1))
     made.handle(1, SubmitApplication("ann", tasks=(TaskGroup("t", 1, (1024, 1)),)))

@@ -84,7 +84,7 @@ def test_running_containers_go_on_and_the_next_master_has_them(kind):
     assert cluster.used_by_the_queue() == (5120, 5)
 
 
-def test_without_the_wish_all_containers_end_with_the_master(kind):
+def test_without_the_option_all_containers_end_with_the_master(kind):
     cluster = Cluster(kind, SubmissionDetails())
     cluster.lose_master()
     assert not cluster.application.containers
@@ -130,7 +130,7 @@ def test_the_last_attempt_keeps_nothing(kind):
     assert not cluster.application.containers
 
 
-def test_who_kills_the_application_ends_them(kind):
+def test_killing_the_application_ends_kept_containers(kind):
     cluster = Cluster(kind)
     cluster.lose_master()
     cluster.feed(KillApplication(1))

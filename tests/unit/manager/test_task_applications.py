@@ -118,7 +118,7 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
         (1, "exit code 1", "once, with exit code 1."),
     ],
 )
-def test_how_often_a_task_failed_is_told_with_its_exit_code_once(
+def test_the_diagnostics_have_the_number_of_failures_and_the_exit_code_once(
     attempts: int, diagnostics: str, reported: str
 ) -> None:
     last = ContainerCompleted(7, 1, diagnostics)

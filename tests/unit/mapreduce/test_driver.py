@@ -87,7 +87,7 @@ def progress(maps=(4, 0, 0), reduces=(0, 0, 2), commit=0) -> list[GroupProgress]
     ]
 
 
-def test_it_hands_in_the_groups_and_ends_when_all_is_committed(driver, cluster, monkeypatch):
+def test_the_driver_submits_the_groups_and_ends_when_all_is_committed(driver, cluster, monkeypatch):
     monkeypatch.setattr(module, "PACE_S", 0.0)
     cluster.groups = progress(commit=1)
     cluster.failures = [
@@ -109,7 +109,7 @@ def test_a_server_that_stays_away_ends_the_driver(driver, cluster, monkeypatch):
         driver.run()
 
 
-def test_a_straggler_is_doubled_once_and_who_is_beaten_is_released(driver, cluster, layout):
+def test_a_straggler_gets_one_backup_and_the_slower_attempt_is_released(driver, cluster, layout):
     now_ms = int(time.time() * 1000)
     cluster.groups = progress(maps=(3, 1, 0))
     cluster.listed = [

@@ -22,7 +22,7 @@ def names(found, tree):
     return [os.path.relpath(path, tree) for path, _ in found]
 
 
-def test_a_directory_stands_for_its_files_by_name_without_hidden_ones(tree):
+def test_a_directory_means_its_files_by_name_without_hidden_ones(tree):
     (tree / "in" / "c").unlink()
     (tree / "in").rmdir()
     found, problems = find_files([str(tree)])
@@ -42,7 +42,7 @@ def test_a_directory_below_is_read_only_when_asked_for(tree):
     assert (names(found, tree), problems) == (["[a]", "a", "b", "in/c"], [])
 
 
-def test_all_problems_are_told(tree):
+def test_all_problems_are_reported(tree):
     os.mkfifo(tree / "pipe")
     _, problems = find_files([str(tree / "x"), str(tree / "*.txt"), str(tree / "pipe")])
     assert [problem.split("'")[2] for problem in problems] == [

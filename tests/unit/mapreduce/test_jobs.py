@@ -106,7 +106,7 @@ def test_a_pool_is_a_queue_below_the_root_and_a_priority_has_a_name(job):
     assert [priority_of(name) for name in names] == [5, 4, 3, 2, 1, 12, 7]
 
 
-def test_all_that_is_wrong_is_told_at_once_and_nothing_is_written(job, tmp_path):
+def test_all_mistakes_are_reported_together_and_nothing_is_written(job, tmp_path):
     wrong = job(
         inputs=[tmp_path / "gone"],
         mapper="cat",
@@ -153,7 +153,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_written(job, tmp_path)
         ({"output": "\udcff"}, "output directory '"),
     ],
 )
-def test_one_mistake_is_told_by_its_name(job, fields, problem):
+def test_the_problem_names_the_mistaken_field(job, fields, problem):
     (found,) = problems_of(job(**fields))
     assert found.startswith(problem)
 
@@ -165,7 +165,7 @@ def test_a_refused_job_leaves_nothing(job, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_functions_that_cannot_travel_are_told_and_leave_nothing(job, tmp_path):
+def test_functions_that_cannot_be_pickled_raise_an_error_and_leave_nothing(job, tmp_path):
     lock = threading.Lock()
     with pytest.raises(NotPicklable, match="cannot be sent"):
         job(mapper=lambda line: [(line, lock)]).submit(Server())
@@ -205,7 +205,7 @@ def test_the_cluster_counts_attempts_by_kind_and_how_they_ended():
     assert counters.get("Peak Map Physical memory (bytes)") == 9 << 20
 
 
-def test_a_job_that_failed_is_told_with_its_last_lines_and_cleared(job, tmp_path):
+def test_the_error_of_a_failed_job_has_its_last_lines_and_its_files_are_removed(job, tmp_path):
     class Failing(Server):
         def watch(self, application, timeout_s=None):
             class Ended:

@@ -41,6 +41,6 @@ def test_text_that_is_no_utf_8_comes_back():
 
 
 @pytest.mark.parametrize("key", [1.5, None, True, [1], ("a", 2.0), (1 << 20_000,)], ids=type)
-def test_what_cannot_be_a_key_is_told(key):
+def test_an_invalid_key_raises_an_error(key):
     with pytest.raises(TaskFailed, match="cannot be a key"):
         encoded(key)

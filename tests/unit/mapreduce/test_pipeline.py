@@ -183,7 +183,7 @@ def test_a_combiner_sees_and_prints_what_is_sent(run, parts):
     assert (combined.output.parent / "seen").read_bytes().startswith(b"a.b\tc.d\n")
 
 
-def test_a_partitioner_of_python_chooses_and_its_mistakes_are_told(run, parts):
+def test_a_partitioner_of_python_chooses_and_its_mistakes_raise_an_error(run, parts):
     functions = {
         "mapper": lambda line: [(int(line), None)],
         "partitioner": lambda key, reduces: key % reduces,
@@ -205,6 +205,6 @@ def test_a_line_longer_than_the_buffer_and_many_of_one_key_go_through(run, parts
     assert parts(layout) == [b"k\t\n" * 300_000 + long + b"\t\n"]
 
 
-def test_what_a_mapper_must_yield_is_told(run):
+def test_the_error_says_what_a_mapper_must_yield(run):
     with pytest.raises(TaskFailed, match="must yield pairs of a key and a value"):
         run(b"a\n", reduces=1, mapper="m", functions={"mapper": lambda line: [1]})

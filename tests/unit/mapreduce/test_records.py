@@ -81,7 +81,7 @@ def test_a_compressed_file_is_one_split_and_one_that_is_cut_off_says_so(tmp_path
         list(chunks(split))
 
 
-def test_a_file_that_is_gone_is_told_by_name(tmp_path):
+def test_the_error_of_a_missing_file_names_it(tmp_path):
     with pytest.raises(TaskFailed, match=r"cannot read the input '.*gone'"):
         list(chunks(Split(str(tmp_path / "gone"), 0, 5)))
 

@@ -82,7 +82,7 @@ def test_values_of_one_key_that_fill_many_blocks_stay_together(tmp_path):
     assert records_of(groups) == 22
 
 
-def test_a_run_that_is_cut_off_is_told(tmp_path):
+def test_a_run_that_is_cut_off_raises_an_error(tmp_path):
     segment = write(tmp_path / "run", {b"%d" % number: 1 for number in range(20)})
     data = (tmp_path / "run").read_bytes()
     (tmp_path / "run").write_bytes(data[:-3])

@@ -27,7 +27,7 @@ def test_it_must_have_taken_twice_the_mean_and_the_delay():
     assert chosen(run(1, 20_000, 0.0), delay_ms=20_001) == []
 
 
-def test_as_long_as_less_than_half_have_succeeded_nobody_is_known_to_be_slow():
+def test_no_task_counts_as_slow_until_half_have_succeeded():
     assert chosen(run(1, 90_000, 0.0), done=3) == []
     assert chosen(run(1, 90_000, 0.0), done=4) == [1]
     assert chosen(run(1, 90_000, 0.0), done=0, count=0) == []

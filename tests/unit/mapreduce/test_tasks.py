@@ -14,7 +14,7 @@ def counters_of(layout, kind=MAP):
     return Counters.read(layout.task(kind, 0) / COUNTERS)
 
 
-def test_a_command_counts_and_tells_by_lines_of_stderr(prepare, capfdbinary):
+def test_a_command_reports_counters_and_progress_by_lines_of_stderr(prepare, capfdbinary):
     reported = (
         "reporter:counter:Animals,black cats, 2",
         "reporter:counter:Animals,black cats,3",
@@ -151,7 +151,7 @@ def test_clearing_keeps_the_parts_of_a_commit_that_was_under_way(prepare):
     assert not layout.output.exists()
 
 
-def test_the_program_tells_a_failure_in_one_line(prepare, capfd, monkeypatch):
+def test_the_program_reports_a_failure_in_one_line(prepare, capfd, monkeypatch):
     layout = prepare(b"a\n", reduces=0, mapper="exit 2")
     monkeypatch.setattr(task.signal, "signal", lambda *_: None)
     monkeypatch.setattr(task.gc, "set_threshold", lambda *_: None)

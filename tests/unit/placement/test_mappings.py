@@ -107,7 +107,7 @@ def test_rules_match_users_groups_and_applications(rule: MappingRule, matches: b
     assert placed(rule, request=request) == ("root.a" if matches else None)
 
 
-def test_variables_may_stand_anywhere_in_what_is_matched() -> None:
+def test_variables_may_be_anywhere_in_the_matched_text() -> None:
     request = MappingRequest("ann", ("staff",), application="ann-staff")
     assert placed(to("root.a", application="%user-%primary_group"), request=request) == "root.a"
 
@@ -194,7 +194,7 @@ def test_a_rule_may_refuse() -> None:
     assert placed(reject, to("root.a"), request=bob) == "root.a"
 
 
-def test_who_has_no_groups_has_no_variables_of_groups() -> None:
+def test_a_user_without_groups_has_no_variables_of_groups() -> None:
     nobody = MappingRequest("bob")
     assert placed(to("root.a", group="staff"), request=nobody) is None
     assert placed(to("root.people.%primary_group"), request=nobody) is None
@@ -223,7 +223,7 @@ def wrong(path: str) -> str | None:
         "root.old.%user",
     ],
 )
-def test_a_rule_that_somebody_may_reach_is_fine(path: str) -> None:
+def test_a_rule_that_a_user_may_reach_is_fine(path: str) -> None:
     assert wrong(path) is None
 
 
@@ -243,14 +243,14 @@ def test_a_rule_that_somebody_may_reach_is_fine(path: str) -> None:
         ("", "has an empty part"),
     ],
 )
-def test_a_rule_that_nobody_can_reach_is_told(path: str, message: str) -> None:
+def test_a_rule_that_no_user_can_reach_is_reported(path: str, message: str) -> None:
     reported = wrong(path)
     assert reported is not None
     assert reported.startswith("Illegal queue mapping ")
     assert message in reported
 
 
-def test_what_places_nobody_is_not_looked_at() -> None:
+def test_rules_that_place_no_application_are_not_checked() -> None:
     rules = [
         MappingRule(Matcher.ALL, action=MappingAction.REJECT),
         MappingRule(Matcher.ALL, action=MappingAction.SET_DEFAULT, path="root.nowhere"),

@@ -59,7 +59,7 @@ def test_periods_in_names_of_users_and_groups_become_words() -> None:
     assert placed(RuleSettings("primaryGroup"), groups=("a.b",)) == "root.a_dot_b"
 
 
-def test_the_user_called_root_gets_a_queue_as_everybody_else() -> None:
+def test_the_user_called_root_gets_a_queue_like_all_users() -> None:
     assert placed(RuleSettings("user"), user="root") == "root.root"
 
 

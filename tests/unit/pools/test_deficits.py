@@ -42,7 +42,7 @@ def test_a_deficit_grows_by_what_a_job_should_have_had_minus_what_it_had(old: st
     assert cluster.maps_of(second).deficit == 1000
 
 
-def test_who_comes_later_is_owed_nothing_for_the_time_before(old: str) -> None:
+def test_a_later_job_is_owed_nothing_for_the_time_before(old: str) -> None:
     cluster = Cluster(settings(old), (4, 0))
     first = cluster.submit("p", maps(9))
     cluster.update(after_ms=10_000)
@@ -61,7 +61,7 @@ def test_a_free_slot_goes_to_the_largest_deficit_and_then_to_the_earlier_job(old
     assert cluster.beat() == [second]
 
 
-def test_who_is_below_its_guarantee_goes_before_a_larger_deficit(old: str) -> None:
+def test_a_job_below_its_guarantee_precedes_a_larger_deficit(old: str) -> None:
     file = pools(PoolAllocation("production", min_share=(2, 0)))
     cluster = Cluster(settings(old, allocations=file), (9, 0))
     other = cluster.submit("p", maps(9))
@@ -81,7 +81,7 @@ def test_among_the_needy_the_larger_deficit_goes_first(old: str) -> None:
     assert [cluster.beat() for _ in range(4)] == [[early], [early], [late], [late]]
 
 
-def test_a_minimum_that_nobody_needs_is_used_by_the_others(old: str) -> None:
+def test_an_unneeded_minimum_is_used_by_the_others(old: str) -> None:
     file = pools(PoolAllocation("production", min_share=(6, 0)))
     cluster = Cluster(settings(old, allocations=file), (6, 0))
     number = cluster.submit("p", maps(9))
@@ -110,7 +110,7 @@ def test_jobs_with_long_tasks_get_as_much_time_as_those_with_short_ones(old: str
     assert min(e for e in ends if e is not None) > 0.93 * report.makespan_ms
 
 
-def test_the_newcomer_gets_what_becomes_free_and_nobody_is_killed(old: str) -> None:
+def test_the_newcomer_gets_what_becomes_free_and_no_task_is_killed(old: str) -> None:
     cluster = Cluster(settings(old), (4, 0))
     first = cluster.submit("p", maps(99))
     for _ in range(4):
@@ -154,7 +154,7 @@ def test_a_guarantee_is_given_out_as_far_as_anybody_wants_it(
 
 
 @given(st.integers(1, 60), CLAIMS)
-def test_fair_shares_use_all_slots_and_nobody_has_less_than_its_guarantee(
+def test_fair_shares_use_all_slots_and_each_job_has_its_guarantee(
     total: int, claims: list[tuple[int, float, int]]
 ) -> None:
     jobs = slots_of(claims)

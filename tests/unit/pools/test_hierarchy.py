@@ -24,7 +24,7 @@ def nested(generation: str) -> PoolsSettings:
     return settings(generation, allocations=found, hierarchical=True)
 
 
-def test_a_nested_pool_is_named_with_periods_and_stands_in_the_one_around_it(
+def test_a_nested_pool_is_named_with_periods_and_is_a_child_of_the_outer_one(
     generation: str,
 ) -> None:
     cluster = Cluster(nested(generation), (12, 0))
@@ -35,7 +35,7 @@ def test_a_nested_pool_is_named_with_periods_and_stands_in_the_one_around_it(
     assert cluster.pool("group").used == cluster.pool("group.etl").used != (0, 0, 0, 0)
 
 
-def test_without_the_switch_a_nested_pool_is_told_and_ignored() -> None:
+def test_without_the_switch_a_nested_pool_is_reported_and_ignored() -> None:
     found, problems = read_pools_file(FILE, "pools.xml", "1.2")
     assert list(found.pools) == ["group"]
     assert [problem.rule for problem in problems] == ["nested-pool", "nested-pool"]

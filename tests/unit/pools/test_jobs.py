@@ -321,7 +321,7 @@ def test_what_cannot_be_is_refused_with_what_can(wish: object, reason: str) -> N
     assert reason in refusal(cluster.tell(wish))  # type: ignore[arg-type]
 
 
-def test_the_priority_may_stand_in_the_jobs_property() -> None:
+def test_the_priority_may_be_given_in_the_jobs_property() -> None:
     cluster = Cluster(settings("1.2"), (1, 0))
     number = cluster.submit("p", maps(1), properties={"mapred.job.priority": "VERY_HIGH"})
     assert (cluster.view(number).priority, cluster.job(number).priority) == (5, "VERY_HIGH")

@@ -150,7 +150,7 @@ def test_lines_hold_until_the_first_weight_may_be_another_one() -> None:
     assert cluster.scheduler.state.lines is not kept
 
 
-def test_nobody_knows_when_the_adjuster_of_another_changes_its_mind() -> None:
+def test_the_weight_of_a_custom_adjuster_is_not_steady() -> None:
     application = Application(1, SubmitApplication("ann", "a"), "root.a", 3, 0, 4)
     job = Job(application, 1, 4)
     assert steady_until_ms(settings(weight_adjuster="theirs"), job, 700) == 701

@@ -12,7 +12,7 @@ SCHEDULER = FifoScheduler(ResourceTypes())
 GONE = "There is no such application."
 
 
-def test_whom_a_record_spoke_of_was_changed_behind_the_one_before():
+def test_an_application_named_by_a_record_has_changed_since_the_previous_one():
     changes = ApplicationVersions()
     changes.observe(Record(1, 0, UpdateShares(), (AsksChanged(7, ()),)), SCHEDULER)
     changes.observe(Record(2, 0, UpdateShares(), (AsksChanged(8, ()),)), SCHEDULER)

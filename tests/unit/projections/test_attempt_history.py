@@ -66,7 +66,7 @@ def test_a_master_that_unregisters_ends_when_its_container_does(story):
     assert history.use_ms == (1024 * 6_000, 6_000)
 
 
-def test_who_has_unregistered_is_not_killed_any_more(story):
+def test_an_application_whose_master_unregistered_cannot_be_killed(story):
     story.tell(MasterRegistered(1))
     story.tell(UnregisterMaster(1))
     assert story.tell(KillApplication(1)) == ()
@@ -92,7 +92,7 @@ def test_an_application_may_want_fewer_attempts_than_it_could_have(story):
     assert [attempt.end for attempt in story.book.of(2).attempts] == ["FAILED"]
 
 
-def test_a_reserved_number_is_used_by_who_has_it_and_by_nobody_else(story):
+def test_a_reserved_number_is_used_once_by_its_submission(story):
     story.tell(ReserveApplication())
     story.tell(SubmitApplication("bob"))
     story.tell(SubmitApplication("carol", number=2))

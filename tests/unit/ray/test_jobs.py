@@ -29,7 +29,7 @@ def unpacked(tmp_path):
     return {"gcs://dir.zip": tmp_path / "0", "gcs://mod.zip": tmp_path / "1"}
 
 
-def test_ray_is_told_of_the_files_variables_and_metadata_of_the_job(unpacked, tmp_path):
+def test_ray_gets_the_files_variables_and_metadata_of_the_job(unpacked, tmp_path):
     job = Job(
         "train-1",
         "python train.py",

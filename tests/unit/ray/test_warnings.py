@@ -34,7 +34,9 @@ def ended(tmp_path, drain, answers=lambda: True, seconds=0.2):
     return process, file
 
 
-def test_ray_is_told_before_the_file_appears_and_the_worker_ends_when_its_time_is_over(tmp_path):
+def test_ray_is_informed_before_the_file_appears_and_the_worker_ends_when_its_time_is_over(
+    tmp_path,
+):
     there = []
     before_s = time.time()
     process, file = ended(tmp_path, lambda file, end_s: there.append((file.exists(), end_s)))

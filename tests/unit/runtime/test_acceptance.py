@@ -124,7 +124,7 @@ def test_a_defect_of_the_schedulers_own_work_stops_the_server(served, reported):
     assert reported == []
 
 
-def test_a_runtime_that_nobody_watches_raises(bench):
+def test_a_runtime_without_an_observer_raises(bench):
     bench.manager._inputs[KillApplication] = Failing(None, after=False)
     with pytest.raises(UndecidedError) as raised:
         bench.runtime.feed(11_000, [KillApplication(1)])

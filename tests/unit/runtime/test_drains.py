@@ -125,7 +125,7 @@ def test_a_reservation_of_a_drained_node_is_dropped(make_bench, submit):
     check(bench.state)
 
 
-def test_unknown_nodes_and_strangers_are_refused(busy):
+def test_unknown_nodes_and_unprivileged_users_are_refused(busy):
     for order in (DrainNode("n9"), DecommissionNode("n9", 1), UndrainNode("n9")):
         ((_, (event,)),) = busy.runtime.feed(12_000, [order])
         assert isinstance(event, RequestRefused)

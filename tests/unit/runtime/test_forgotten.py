@@ -32,7 +32,7 @@ def end_and_forget(bench, now_ms: int, *applications: int) -> None:
     assert not set(applications) & bench.state.applications.keys()
 
 
-def test_a_lifetime_that_ends_after_its_application_was_forgotten_wakes_nobody(quiet, submit):
+def test_the_lifetime_of_a_forgotten_application_sets_no_deadline(quiet, submit):
     def living(seconds: int):
         return msgspec.structs.replace(submit(), lifetime_s=seconds)
 

@@ -78,7 +78,7 @@ def test_only_the_node_with_room_is_asked_when_a_container_ends(bench, submit, m
     assert nodes_asked(asked) == ["n2"]
 
 
-def test_nobody_is_asked_when_nobody_wants_anything(bench, submit, monkeypatch):
+def test_no_node_is_offered_without_demand(bench, submit, monkeypatch):
     bench.join("n1", "n2")
     bench.runtime.turn(1, [submit(1)])
     asked = inputs_handled(bench, monkeypatch)
@@ -86,7 +86,7 @@ def test_nobody_is_asked_when_nobody_wants_anything(bench, submit, monkeypatch):
     assert not nodes_asked(asked)
 
 
-def test_one_of_many_equal_nodes_stands_for_all(make_bench, monkeypatch):
+def test_one_of_many_equal_nodes_represents_all(make_bench, monkeypatch):
     bench = make_bench(SETTINGS)
     bench.join(*(f"n{number}" for number in range(50)))
     tasks = (TaskGroup("t", 100, (1024, 1)),)
@@ -108,7 +108,7 @@ def left_over_everywhere(make_bench, submit, **settings):
     return bench, [ContainerExited(order.container, 0) for order in bench.engine.launched[50:]]
 
 
-def test_a_node_that_nobody_can_use_speaks_for_all_alike(make_bench, submit, monkeypatch):
+def test_an_unusable_node_represents_all_equal_ones(make_bench, submit, monkeypatch):
     bench, ends = left_over_everywhere(make_bench, submit, reservable_nodes=0.0)
     asked = inputs_handled(bench, monkeypatch)
     bench.runtime.turn(10_000, ends)
@@ -135,7 +135,7 @@ def test_applications_below_their_share_reserve_what_is_left(make_bench, submit)
     assert len({one.application for one in reserved}) == len(reserved) == 20
 
 
-def test_offers_are_counted_once_in_an_interval_while_somebody_waits(make_bench):
+def test_offers_are_counted_once_in_an_interval_while_an_application_waits(make_bench):
     bench = make_bench(FairSettings(locality_threshold_node=1.0, locality_threshold_rack=1.0))
     bench.join(*(f"n{number}" for number in range(10)))
     near = (TaskGroup("t", 1, (1024, 1), hosts=("far-away",), racks=("/far",)),)
@@ -203,7 +203,7 @@ def test_a_reservation_that_is_done_with_gives_way_at_once(make_bench, submit):
     assert placed == [("bob", "n2"), ("carl", "n1"), ("carl", "n1")]
 
 
-def test_what_happens_elsewhere_is_no_offer_to_who_waits(make_bench, submit):
+def test_events_on_other_nodes_are_not_offers_to_a_waiting_application(make_bench, submit):
     settings = FairSettings(locality_threshold_node=1.0, locality_threshold_rack=1.0)
     bench = make_bench(settings)
     bench.join(*(f"n{number}" for number in range(10)))

@@ -16,7 +16,7 @@ def running(bench, submit):
     return bench
 
 
-def test_an_application_without_a_wish_lives_for_ever(bench, submit):
+def test_an_application_without_a_lifetime_is_never_ended(bench, submit):
     bench.join("n1")
     bench.runtime.settle(10_000)
     bench.runtime.turn(20_000, [submit()])
@@ -35,7 +35,7 @@ def test_it_is_killed_at_the_instant_and_not_before(running):
     assert runtime.next_deadline_ms() != 30_000
 
 
-def test_a_later_wish_counts_and_the_former_is_forgotten(running):
+def test_a_later_lifetime_replaces_the_former(running):
     running.runtime.turn(22_000, [ChangeLifetime(1, 50_000)])
     assert running.runtime.next_deadline_ms() == 50_000
     running.runtime.settle(30_000)

@@ -91,7 +91,7 @@ def test_a_node_that_enters_a_partition_is_asked_at_once(engine):
     assert nodes_used(engine) == ["n1"]
 
 
-def test_who_may_borrow_does_so_though_nothing_happens(engine):
+def test_an_application_borrows_from_a_shared_partition_as_time_passes(engine):
     """x1 is shared and the only node with room: an ask for the default partition needs as many
     chances as there are nodes, two, and gets them as time goes by."""
     nodes = [

@@ -60,7 +60,7 @@ def killed(bench, submit):
     return container
 
 
-def test_an_end_that_nobody_heard_of_frees_the_room(bench, killed):
+def test_an_unreported_end_frees_the_room(bench, killed):
     bench.restart()
     bench.engine.live.clear()
     bench.engine.offers = (offer("n1"),)
@@ -78,7 +78,7 @@ def test_what_should_have_ended_and_runs_is_stopped_and_holds_its_room(bench, ki
     assert bench.engine.stopped == [killed, killed]
 
 
-def test_a_container_that_nobody_knows_is_stopped(bench):
+def test_an_unknown_container_is_stopped(bench):
     bench.join("n1")
     findings = reconcile(bench.state, [offer("n1")], frozenset([77, 12]))
     assert findings.stops == (12, 77)

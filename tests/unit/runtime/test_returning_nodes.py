@@ -65,7 +65,7 @@ def test_what_should_have_ended_is_stopped_and_holds_its_room_until_it_has(bench
     assert bench.state.nodes["n1"].available == (4096, 4)
 
 
-def test_containers_that_nobody_granted_there_are_stopped(bench, submit):
+def test_containers_that_were_not_granted_on_the_node_are_stopped(bench, submit):
     (container,) = started(bench, submit)
     unknown = container_id(9, 1, 1)
     assert reconcile_node(

@@ -180,7 +180,7 @@ def test_what_has_no_tag_is_not_written():
         freeze(1, 1, {"x": Path()})
 
 
-def test_a_field_that_nobody_declared_is_not_left_out_silently(busy):
+def test_an_undeclared_field_raises_an_error(busy):
     busy.state.invented = 1
     with pytest.raises(JournalError, match=r"FairState has fields .*: invented"):
         freeze(1, 1, {"manager": busy.manager})

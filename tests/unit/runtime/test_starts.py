@@ -236,7 +236,7 @@ def test_orders_that_mean_nothing_are_refused(nodes, submit, given, code):
     assert (event.code if isinstance(event, RequestRefused) else "") == code
 
 
-def test_what_is_requeued_begins_anew_with_its_next_attempt(nodes, submit):
+def test_a_requeued_application_begins_again_with_its_next_attempt(nodes, submit):
     nodes.runtime.turn(20_000, [submit(3)])
     first = list(nodes.state.applications[1].containers)
     nodes.runtime.turn(21_000, [ContainerExited(first[0], 0)])

@@ -57,7 +57,7 @@ def submit_to(submit, queue: str, count: int):
     return msgspec.structs.replace(submit(count), queue=queue)
 
 
-def test_while_nobody_waits_the_clock_does_not_tick(full):
+def test_the_clock_does_not_tick_while_no_application_waits(full):
     run_until(full, HOUR_MS)
     before = len(full.records)
     run_until(full, 10 * HOUR_MS)
@@ -65,9 +65,7 @@ def test_while_nobody_waits_the_clock_does_not_tick(full):
     assert len(full.records) == before
 
 
-def test_who_comes_after_an_hour_gets_its_share_when_its_own_time_is_up_and_not_earlier(
-    full, submit
-):
+def test_an_application_that_comes_after_an_hour_gets_its_share_after_its_own_timeout(full, submit):
     run_until(full, HOUR_MS)
     full.runtime.turn(HOUR_MS, [submit_to(submit, "root.b", 2)])
     run_until(full, HOUR_MS + 60_000)
@@ -77,7 +75,7 @@ def test_who_comes_after_an_hour_gets_its_share_when_its_own_time_is_up_and_not_
     assert full.state.applications[2].used == (2048, 2)
 
 
-def test_the_clock_stands_in_the_journal_before_what_has_changed(full, submit):
+def test_the_clock_is_in_the_journal_before_the_change(full, submit):
     run_until(full, HOUR_MS)
     steps = full.runtime.turn(HOUR_MS, [submit_to(submit, "root.b", 2)])
     assert type(steps[0][0]).__name__ == "SubmitApplication"  # whoever asked finds his answer first

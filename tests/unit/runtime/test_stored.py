@@ -157,7 +157,7 @@ def test_the_tags_of_pickled_snapshots_lead_to_kinds_of_today():
     assert all(issubclass(STORED.of_tag(TAGS[path]).cls, msgspec.Struct) for path in STRUCTURES)
 
 
-def test_a_class_without_a_tag_and_a_field_that_nobody_declares_are_found():
+def test_a_class_without_a_tag_and_an_undeclared_field_are_found():
     """The tests above see what they look for."""
 
     class Unknown:

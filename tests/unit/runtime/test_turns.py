@@ -90,7 +90,7 @@ def test_a_round_goes_on_behind_the_node_where_it_was_left(make_bench, submit):
     assert nodes == ["n0", "n1", "n2", "n3"]
 
 
-def test_who_comes_in_between_is_served_before_the_burst_is_over(make_bench, submit):
+def test_an_application_submitted_during_a_burst_is_served_before_its_end(make_bench, submit):
     bench = wide(make_bench)
     bench.runtime.turn(0, [submit(80)], after(10))
     bench.runtime.turn(1, [submit(2, user="bob")])

@@ -62,13 +62,13 @@ def test_what_is_not_as_expected_fails(expected, found):
     assert not equal(expected, found)
 
 
-def test_a_difference_tells_step_line_and_path():
+def test_a_difference_has_step_line_and_path():
     problem = outcome("apps.a1.containers", 3)
     assert (problem.step, problem.line, problem.where) == (7, 12, "apps.a1.containers")
     assert (problem.expected, problem.found) == (3, 2)
 
 
-def test_of_amounts_only_what_was_asked_for_is_told():
+def test_a_difference_has_only_the_expected_types_of_an_amount():
     assert outcome("apps.a1.used", {"vcores": 2}).found == {"vcores": 1}
 
 

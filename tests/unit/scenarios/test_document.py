@@ -207,7 +207,7 @@ def test_a_mistake_at_the_top_is_named(text, words):
     assert words in problem
 
 
-def test_all_mistakes_of_a_file_are_told_at_once():
+def test_all_mistakes_of_a_file_are_reported_together():
     problems = problems_of(f"{HEAD}nodse: []\nsteps:\n  - update: x\n  - kll: a\n  - advance: y\n")
     assert [problem.split(":")[1] for problem in problems] == ["3", "5", "6", "7"]
 

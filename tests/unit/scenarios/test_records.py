@@ -30,7 +30,7 @@ def written(states="all", text=TEXT):
     return record(read_scenario(text, "s.yaml"), states)
 
 
-def test_a_record_tells_every_step_in_order():
+def test_a_record_has_every_step_in_order():
     steps = written("end")["steps"]
     assert [(step["step"], step["kind"]) for step in steps] == list(
         enumerate(["submit", "submit", "update", "heartbeat", "expect", "kill", "finish", "move"])
@@ -65,14 +65,14 @@ def test_events_have_the_records_words():
     assert steps[7]["error"]
 
 
-def test_a_fulfilled_reservation_is_no_longer_told_as_one():
+def test_a_fulfilled_reservation_is_recorded_as_an_allocation():
     more = TEXT.replace("- kill: b", "- finish: {app: a, containers: 1}\n  - heartbeat: n1")
     steps = written("end", more)["steps"]
     (allocated,) = steps[6]["events"]
     assert (allocated["event"], allocated["app"], allocated["reserved"]) == ("allocated", "b", True)
 
 
-def test_containers_chosen_for_preemption_are_told_once_and_again_when_they_are_killed():
+def test_containers_are_recorded_when_marked_for_preemption_and_when_killed():
     path = Path(__file__).parents[2] / "scenarios" / "own" / "victims-are-marked-then-killed.yaml"
     steps = written("end", path.read_text(encoding="utf-8"))["steps"]
     events = [event for step in steps for event in step.get("events", ())]

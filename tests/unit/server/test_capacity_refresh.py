@@ -180,7 +180,7 @@ async def test_the_refresh_policy_looks_after_the_file_by_itself(place, lines):
     await server.close()
 
 
-async def test_a_file_that_is_gone_is_told_as_such(place, server):
+async def test_the_error_of_a_removed_file_says_so(place, server):
     (place.conf / "capacity-scheduler.xml").unlink()
     with pytest.raises(ConfigurationError, match="there is no such file any more: put it back"):
         await server.configuration.refresh()

@@ -135,7 +135,7 @@ async def test_an_edited_file_is_in_force_without_a_restart(conf, server):
     assert b'"root.b"' in loads(server)[-1]
 
 
-async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, server, reported):
+async def test_a_broken_file_keeps_the_old_settings_and_is_logged_once(conf, server, reported):
     conf.write(BROKEN)
     await until(lambda: server.configuration.error is not None)
     error = server.configuration.error
@@ -157,7 +157,7 @@ async def test_a_broken_file_keeps_the_old_settings_and_is_told_once(conf, serve
     await until(lambda: len(reported(logging.ERROR)) == 2)
 
 
-async def test_a_file_that_goes_away_is_told_once_and_stays_in_force(conf, server, reported):
+async def test_a_removed_file_is_logged_once_and_stays_in_force(conf, server, reported):
     conf.file.unlink()
     await until(lambda: reported(logging.WARNING))
     for _ in range(3):

@@ -32,13 +32,13 @@ def test_warnings_are_also_written_to_stderr_and_the_rest_is_not(tmp_path, capsy
     assert line.endswith("loud")
 
 
-def test_a_log_that_cannot_be_opened_is_told(tmp_path):
+def test_a_log_that_cannot_be_opened_raises_an_error(tmp_path):
     (tmp_path / "server.log").mkdir()
     with pytest.raises(FairshareError, match="cannot write the log"):
         open_log(tmp_path / "server.log")
 
 
-def test_a_full_disk_is_told_once_and_loses_only_lines(tmp_path, caplog):
+def test_a_full_disk_loses_only_lines_of_the_log(tmp_path, caplog):
     file = LogFile(tmp_path / "server.log")
     record = logging.makeLogRecord({"msg": "x", "levelno": logging.INFO})
     stream = file.stream

@@ -25,7 +25,7 @@ def watch_of(path, settle_ms: int = 5_000) -> FileWatch:
     return FileWatch(path, settle_ms, LOADED_MS)
 
 
-def test_a_file_that_nobody_touched_is_the_same(path):
+def test_an_untouched_file_is_the_same(path):
     assert watch_of(path).look(LOADED_MS + 3_600_000) is Finding.SAME
 
 

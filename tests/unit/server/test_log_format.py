@@ -22,12 +22,12 @@ def test_json_has_a_line_for_each_entry_whatever_tenants_write():
     assert reported["at"].endswith("Z")
 
 
-def test_json_tells_an_event_by_its_fields():
+def test_json_has_the_fields_of_an_event():
     fields = {"type": "NodeRemoved", "node": "n1"}
     assert json.loads(JsonFormatter().format(record("x", event_fields=fields)))["event"] == fields
 
 
-def test_json_tells_a_traceback_in_its_line():
+def test_json_has_a_traceback_in_its_line():
     try:
         raise ValueError("wrong")
     except ValueError:

@@ -109,7 +109,7 @@ async def test_a_change_in_memory_is_forgotten_with_the_server(place):
     await server.close()
 
 
-async def test_a_refused_change_changes_nothing_and_is_told(server, caplog):
+async def test_a_refused_change_changes_nothing_and_is_logged(server, caplog):
     before = (mutation.current(server), server.service.version)
     bad = FIVE.replace("35", "70")
     logging.getLogger("fairshare.configuration").addHandler(caplog.handler)
@@ -125,7 +125,7 @@ async def test_a_refused_change_changes_nothing_and_is_told(server, caplog):
     assert server.configuration.error is None
 
 
-async def test_every_bad_value_of_a_change_is_told(server):
+async def test_every_bad_value_of_a_change_is_reported(server):
     entries = [{"key": "capacity", "value": "much"}, {"key": "priority", "value": "high"}]
     change = {"update-queue": {"queue-name": "root.a", "params": {"entry": entries}}}
     with pytest.raises(InputError, match=r"'much'(.|\n)*'high'"):
@@ -217,7 +217,7 @@ async def test_only_administrators_change_it_where_access_is_controlled(place):
     await server.close()
 
 
-async def test_who_administers_a_queue_may_change_it_under_that_policy(place):
+async def test_administrators_of_a_queue_may_change_it_under_that_policy(place):
     policy = (
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.conf"
         ".QueueAdminConfigurationMutationACLPolicy"

@@ -88,7 +88,7 @@ def test_points_are_at_most_as_many_as_asked_and_the_last_is_among_them():
 
 
 @pytest.mark.slow
-def test_the_past_stands_more_thinly_and_ends_after_a_day():
+def test_older_moments_are_sparser_and_end_after_a_day():
     moments = filled(*range(0, 30 * 3_600_000, 5_000))
     latest = 30 * 3_600_000 - 5_000
     kept = [point.at_ms for point in moments.series("root.a", 0, latest, 2_000)]
@@ -120,7 +120,7 @@ def node(name: str, used: int) -> NodeView:
     )  # fmt: skip
 
 
-def test_nodes_stand_in_each_moment_that_is_kept_as_its_queues_do():
+def test_each_kept_moment_has_its_nodes():
     moments = PastViews(0, budget_bytes=20_000)
     truth = {}
     for at_ms in range(1_000, 400_000, 1_000):

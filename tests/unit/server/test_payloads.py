@@ -69,7 +69,7 @@ async def test_what_is_refused_leaves_no_file(server):
     assert files(server) == set()
 
 
-async def test_a_start_deletes_what_nobody_names_and_keeps_what_is_needed(settings, engine):
+async def test_a_start_deletes_unreferenced_payloads_and_keeps_the_needed_ones(settings, engine):
     server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
     await submit(server, with_call())

@@ -41,7 +41,9 @@ async def until(condition) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_an_edited_file_is_in_force_and_a_broken_one_is_told(server, tmp_path: Path) -> None:
+async def test_an_edited_file_is_in_force_and_a_broken_one_is_reported(
+    server, tmp_path: Path
+) -> None:
     assert minimum_of(server) == 1
     file = tmp_path / "conf" / "fair-scheduler.xml"
     file.write_text(POOL.format(3))

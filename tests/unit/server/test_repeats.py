@@ -10,7 +10,7 @@ def recorded():
     )
 
 
-def test_the_first_ones_are_told_and_the_others_counted():
+def test_the_first_messages_are_reported_and_the_others_counted():
     reported, repeats = recorded()
     assert repeats.add("ann", "1", 2)
     assert not any(repeats.add("ann", str(number), 2) for number in range(2, 7))

@@ -18,7 +18,7 @@ def things(**sizes: int) -> dict[str, Thing]:
     return {name: Thing(name, (size, 1)) for name, size in sizes.items()}
 
 
-def test_a_thing_stands_as_it_did_at_the_last_moment_before():
+def test_a_row_has_its_value_of_the_last_moment_before():
     tracks = RowHistory(Thing)
     tracks.take(10, things(a=1, b=2))
     tracks.take(20, things(a=5, b=2))

@@ -125,7 +125,9 @@ async def test_a_restart_adopts_what_runs_and_goes_on_with_the_numbers(settings,
     await server.close()
 
 
-async def test_what_ended_while_nobody_watched_is_settled_as_it_ended(settings, engine):
+async def test_a_container_that_ended_while_the_server_was_down_is_settled_as_it_ended(
+    settings, engine
+):
     settings = msgspec.structs.replace(settings, stop_containers=False)
     server = await restarted(settings, engine)
     await server.service.ask(ONE_TASK)
@@ -211,7 +213,7 @@ async def test_nodes_that_register_by_themselves_are_kept_until_they_return(sett
     await second.close()
 
 
-async def test_a_container_that_nobody_knows_is_stopped_at_the_start(settings, engine):
+async def test_an_unknown_container_is_stopped_at_the_start(settings, engine):
     engine.live.add(1 << 40 | 1 << 32 | 99)
     server = await restarted(settings, engine)
     assert engine.stopped == [1 << 40 | 1 << 32 | 99]
@@ -253,7 +255,9 @@ async def test_a_server_that_never_started_records_nothing_and_stops_nothing(set
     await server.close()
 
 
-async def test_a_second_server_is_told_who_holds_the_directory(server, settings, engine):
+async def test_the_refusal_of_a_second_server_names_the_holder_of_the_directory(
+    server, settings, engine
+):
     with pytest.raises(JournalError, match=r"in use by process \d+ at http://127\.0\.0\.1:1"):
         LiveServer(settings, lambda settings, path: engine)
 
@@ -293,7 +297,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_server_and_leaves_conta
     await server.close()
 
 
-async def test_settings_that_the_scheduler_refuses_are_told(settings, engine):
+async def test_settings_that_the_scheduler_refuses_raise_an_error(settings, engine):
     bad = msgspec.structs.replace(settings, scheduler_settings=b'{"allocations": 3}')
     server = LiveServer(bad, lambda settings, path: engine)
     with pytest.raises(ConfigurationError):
@@ -301,7 +305,7 @@ async def test_settings_that_the_scheduler_refuses_are_told(settings, engine):
     await server.close()
 
 
-async def test_the_log_tells_what_happened_in_words(server, engine):
+async def test_the_log_describes_events_in_words(server, engine):
     await server.service.ask(ONE_TASK)
     (container,) = await launched(server, engine)
     engine.end(container, 3, "it said\nno")
@@ -313,7 +317,7 @@ async def test_the_log_tells_what_happened_in_words(server, engine):
     assert any("is KILLED: Application killed by user." in line for line in lines)
 
 
-async def test_files_go_when_nobody_can_ask_for_their_containers_any_more(server, engine):
+async def test_files_are_deleted_when_their_application_is_forgotten(server, engine):
     server.projections.history.limit = 1
     for number in (1, 2):
         await server.service.ask(ONE_TASK)

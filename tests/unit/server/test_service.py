@@ -98,7 +98,7 @@ async def test_a_caller_is_answered_after_the_commit_of_its_batch(service, runti
     assert runtime.committed == 1
 
 
-async def test_a_refusal_is_raised_with_its_code_at_the_one_who_asked(service):
+async def test_a_refusal_is_raised_with_its_code_for_its_caller(service):
     results = await asyncio.gather(
         service.ask(KillApplication(3)), service.ask(NodeBeat("b")), return_exceptions=True
     )
@@ -234,7 +234,7 @@ async def test_a_deadline_of_which_nothing_comes_is_tried_ever_more_rarely(servi
     assert 3 <= runtime.turns <= 12  # 2 + 4 + 8 + ... ms apart
 
 
-async def test_a_failure_ends_the_writer_and_tells_all_who_wait(service, runtime):
+async def test_a_failure_ends_the_writer_and_all_waiting_calls(service, runtime):
     runtime.failure = JournalError("the disk is full")
     results = await asyncio.gather(
         service.ask(NodeBeat("a")), service.ask(NodeBeat("b")), return_exceptions=True
@@ -246,7 +246,7 @@ async def test_a_failure_ends_the_writer_and_tells_all_who_wait(service, runtime
         await service.ask(NodeBeat("c"))
 
 
-async def test_stopping_feeds_what_waits_and_wakes_those_who_wait_for_a_change(service, runtime):
+async def test_stopping_handles_pending_inputs_and_ends_waits_for_a_change(service, runtime):
     waiting = asyncio.create_task(service.changed(0, 60.0))
     await asyncio.sleep(0)
     asked = asyncio.create_task(service.ask(NodeBeat("a")))

@@ -43,7 +43,7 @@ def test_without_overrides_the_configuration_counts(tmp_path):
     assert list(fair.allocations.queues) == ["root.a"]
 
 
-def test_every_override_stands_before_the_configuration(tmp_path):
+def test_every_override_takes_precedence_over_the_configuration(tmp_path):
     overrides = Overrides(
         host="localhost",
         port=0,
@@ -79,7 +79,7 @@ def test_the_fair_scheduler_can_take_the_place_of_fifo_with_its_own_file(tmp_pat
     assert list(fair.allocations.queues) == ["root.a"]
 
 
-def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monkeypatch):
+def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
     directory = directory_of(
         tmp_path / "conf",
         "fair.FairScheduler",
@@ -121,7 +121,7 @@ def test_the_engine_is_told_what_the_configuration_says_of_nodes(tmp_path, monke
 
 
 @pytest.mark.parametrize("scheduler", ["fair", "fifo", "pools"])
-def test_who_runs_the_server_is_an_administrator_under_any_scheduler(tmp_path, scheduler):
+def test_the_user_of_the_server_is_an_administrator_under_any_scheduler(tmp_path, scheduler):
     acls = {"yarn.acl.enable": "true", "yarn.admin.acl": "root"}
     directory = directory_of(tmp_path, "fair.FairScheduler", **acls)
     settings = read_settings(directory, Overrides(scheduler=scheduler))

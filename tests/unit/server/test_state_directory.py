@@ -52,7 +52,7 @@ def test_the_secret_is_made_once_and_private(tmp_path):
     assert mode_of(tmp_path / "secret") == 0o600
 
 
-def test_a_damaged_secret_is_told(tmp_path):
+def test_a_damaged_secret_raises_an_error(tmp_path):
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(FairshareError, match="damaged"):
         open_state_directory(tmp_path).secret()
@@ -72,7 +72,7 @@ def test_the_state_of_another_scheduler_or_of_other_types_is_refused_with_both_r
     assert "yarn.io/gpu" in str(caught.value)
 
 
-def test_a_damaged_identity_is_told_with_its_path(tmp_path):
+def test_the_error_of_a_damaged_identity_has_its_path(tmp_path):
     (tmp_path / "cluster.json").write_text("{")
     with pytest.raises(FairshareError, match=r"cluster\.json is damaged"):
         open_state_directory(tmp_path).claim("fair", TYPES, 1)
@@ -88,7 +88,7 @@ def test_the_url_is_there_only_while_it_is_published(tmp_path):
     assert directory.url() is None
 
 
-def test_a_file_that_cannot_be_written_is_told_and_leaves_no_draft(tmp_path):
+def test_a_file_that_cannot_be_written_raises_an_error_and_leaves_no_draft(tmp_path):
     (tmp_path / "taken").mkdir()
     with pytest.raises(FairshareError, match="cannot write"):
         write_file(tmp_path / "taken", b"x")

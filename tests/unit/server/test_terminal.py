@@ -21,7 +21,7 @@ def test_lines_come_in_their_order_and_all_are_there_after_the_end(tmp_path):
     assert found == [str(number) for number in range(100)]
 
 
-def test_a_pipe_that_is_not_read_holds_nobody_up_and_what_is_missing_is_counted():
+def test_a_pipe_that_is_not_read_blocks_no_writer_and_missing_lines_are_counted():
     reads, writes = os.pipe()
     with os.fdopen(reads) as reader, os.fdopen(writes, "w") as stream:
         terminal = Terminal(stream, most_lines=3)

@@ -97,7 +97,7 @@ def test_jains_index_is_1_if_all_have_the_same_part_of_their_share():
     assert run_of(report()).jain is None
 
 
-def test_the_share_error_is_the_part_that_is_in_wrong_hands():
+def test_the_share_error_is_the_part_that_the_wrong_queues_have():
     queues = {
         "root.a": QueueSample({MEMORY: 75}, {MEMORY: 50}),
         "root.b": QueueSample({MEMORY: 25}, {MEMORY: 50}),

@@ -211,7 +211,7 @@ def test_truth_values_may_be_words_of_yaml_1_1_and_texts_may_look_like_them(tmp_
     assert (group.resource, group.relax) == ((512, 0), False)
 
 
-def test_every_problem_is_told_with_its_line(tmp_path):
+def test_every_problem_is_reported_with_its_line(tmp_path):
     text = """\
 nodes:
   - {name: n, resources: {memory-mb: -1}}
@@ -282,7 +282,7 @@ applications:
         (b"applications: []\n\xff\n", "w.yaml:2: error: is not UTF-8 text"),
     ],
 )
-def test_what_cannot_be_read_is_told(tmp_path, text, reported):
+def test_an_unreadable_workload_is_reported(tmp_path, text, reported):
     assert any(problem.startswith(reported) for problem in problems(tmp_path, text)), reported
 
 
@@ -301,13 +301,13 @@ def test_what_cannot_be_read_is_told(tmp_path, text, reported):
         (b"[" * 100_000, "w.jsonl:1: error: values are nested deeper"),
     ],
 )
-def test_a_bad_line_is_told(tmp_path, line, reported):
+def test_a_bad_line_is_reported(tmp_path, line, reported):
     assert any(problem.startswith(reported) for problem in problems(tmp_path, line, "w.jsonl"))
 
 
 @pytest.mark.parametrize("text", [b"[" * 200_000, b"{a: " * 5_000, b"- " * 20_000])
 @pytest.mark.parametrize("name", ["w.json", "w.yaml"])
-def test_a_document_that_is_nested_too_deeply_is_told(tmp_path, text, name):
+def test_a_document_that_is_nested_too_deeply_is_reported(tmp_path, text, name):
     assert problems(tmp_path, text, name) == [
         f"{name}:1: error: values are nested deeper than any file needs [yaml]"
     ]
@@ -319,6 +319,6 @@ def test_an_unknown_suffix_is_refused(tmp_path):
     assert problems(tmp_path, "", "noname")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
         read_workload(tmp_path / "w.yaml", ReaderOptions())

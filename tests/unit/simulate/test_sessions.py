@@ -35,7 +35,7 @@ def test_the_next_application_comes_exactly_a_think_time_after_the_end_of_the_la
     assert report.notes == ("a note",)
 
 
-def test_a_user_who_waits_longer_submits_later():
+def test_a_user_with_longer_waits_submits_later():
     ann = session(0, "ann", 2, 1_000, ("t", 1, 1_000))
     alone = simulator([], "fifo", sessions=(ann,)).run()
     assert instants(alone, "ann") == [0, 2_000]

@@ -124,7 +124,7 @@ def test_a_node_specification_that_says_something_else_is_not_followed(tmp_path,
     assert arrival.submission.tasks == (TaskGroup("tasks", 12, (1, 1)),)
 
 
-def test_every_bad_line_is_told(tmp_path):
+def test_every_bad_line_is_reported(tmp_path):
     text = (
         HEADER + "1 2 3\n" + job() + job(run="soon") + job().strip() + " more\n" + job(c12="1e99")
     )

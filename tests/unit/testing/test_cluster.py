@@ -40,7 +40,7 @@ def cluster(conf):
     return FairshareCluster(conf, nodes={"n1": NODE})
 
 
-def test_shares_follow_the_weights_of_who_wants_something(cluster):
+def test_shares_follow_the_weights_of_the_queues_with_demand(cluster):
     cluster.submit("root.ml", tasks=20)
     cluster.submit("root.web", tasks=20)
     cluster.assert_share("root.ml", memory_mb=6144)
@@ -72,7 +72,7 @@ def test_time_lets_tasks_end_and_others_begin(cluster):
     assert cluster.now_s == 61
 
 
-def test_who_is_below_his_share_takes_from_others_after_the_timeout(cluster):
+def test_a_queue_below_its_share_preempts_others_after_the_timeout(cluster):
     greedy = cluster.submit("root.ml", tasks=8)
     cluster.advance(1)
     starved = cluster.submit("root.web", tasks=8)

@@ -86,7 +86,7 @@ async def test_containers_are_stopped_by_owner_and_administrators(http, engine):
     assert (await http.post(path, json={"user": "ann"})).status_code == 202
 
 
-async def test_who_stands_in_an_applications_own_list_may_change_it(http):
+async def test_users_in_an_applications_own_list_may_change_it(http):
     service = http._transport.app.state.server.service
     details = SubmissionDetails(modify_acl="carl staff")
     for _ in range(2):

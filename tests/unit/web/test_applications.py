@@ -106,7 +106,7 @@ async def test_every_field_of_a_task_reaches_the_manager(page):
     assert (page.server.directory.path / payload.file).read_bytes() == b"hi"
 
 
-async def test_a_refused_application_is_told_why_and_stays_known(page):
+async def test_a_refused_application_has_its_reason_and_stays_known(page):
     answer = await page.post("/applications", json={"queue": "root", "tasks": [TASK]})
     assert answer.status_code == 409
     refusal = answer.json()
@@ -143,7 +143,7 @@ BAD_BODIES = [
 @pytest.mark.parametrize(
     ("body", "reported"), BAD_BODIES, ids=[body[:60] for body, _ in BAD_BODIES]
 )
-async def test_a_bad_body_is_told_and_leaves_no_trace(page, body, reported):
+async def test_a_bad_body_is_refused_and_changes_nothing(page, body, reported):
     version = page.server.service.version
     answer = await page.post("/applications", content=body)
     assert answer.status_code == 400
@@ -152,7 +152,7 @@ async def test_a_bad_body_is_told_and_leaves_no_trace(page, body, reported):
     assert page.server.service.version == version
 
 
-async def test_all_problems_of_a_body_are_told_at_once(page):
+async def test_all_problems_of_a_body_are_reported_together(page):
     tasks = [{"count": 2, "resources": {"gpu": 1}}, {"command": "x", "directory": "y"}]
     message = (await page.post("/applications", json={"tasks": tasks})).json()["message"]
     for reported in ("gpu", "none of them", "absolute path", "two groups"):
@@ -209,7 +209,7 @@ async def test_the_priority_of_an_application_is_carried_to_the_scheduler(page):
 
 
 @pytest.mark.parametrize("name", ["9", "application_1_0001", "nonsense", "application_x_1", "01"])
-async def test_an_unknown_application_is_told(page, name):
+async def test_an_unknown_application_is_not_found(page, name):
     await page.submit(queue="a", tasks=[TASK])
     answer = await page.get(f"/applications/{name}")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-application")

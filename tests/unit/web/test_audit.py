@@ -19,7 +19,7 @@ def lines(server):
     return [json.loads(line) for line in (server.directory.path / FILE).read_text().splitlines()]
 
 
-async def test_a_change_is_told_with_who_did_it_and_what_came_of_it(door):  # noqa: F811
+async def test_the_audit_line_of_a_change_has_its_user_and_its_outcome(door):  # noqa: F811
     async with door.as_user("ann") as ann:
         name = (await submitted(ann))["id"]
         await ann.get(f"/applications/{name}")
@@ -41,7 +41,7 @@ async def test_a_change_is_told_with_who_did_it_and_what_came_of_it(door):  # no
     assert (kill["application"], kill["queue"], kill["user"]) == (name, "root.a", "ann")
 
 
-async def test_a_refusal_is_told_with_its_reason_and_whose_application_it_was(door):  # noqa: F811
+async def test_the_audit_line_of_a_refusal_has_its_reason_and_the_application(door):  # noqa: F811
     async with door.as_user("ann") as ann, door.as_user("bob") as bob, door.client() as nobody:
         name = (await submitted(ann))["id"]
         await bob.get(f"/applications/{name}")
@@ -61,7 +61,7 @@ async def test_a_refusal_is_told_with_its_reason_and_whose_application_it_was(do
     assert (configured["status"], configured["code"]) == (403, "ForbiddenException")
 
 
-async def test_who_acts_for_another_stands_there_with_him(door):  # noqa: F811
+async def test_the_audit_line_of_a_proxy_user_names_both_users(door):  # noqa: F811
     async with door.as_user("root", administrator=True) as root:
         await submitted(root, user="bob")
         await root.post(f"{YARN}/apps/new-application?doAs=bob")
@@ -81,7 +81,7 @@ async def test_looking_without_being_refused_has_no_line(page):
     assert lines(page.server) == []
 
 
-async def test_no_line_has_a_token_wherever_somebody_puts_it(door, caplog):  # noqa: F811
+async def test_no_line_has_a_token_wherever_a_request_contains_it(door, caplog):  # noqa: F811
     token = door.tokens.create("ann", 0)
     secret = token.split("_", 2)[2]
     async with door.client(token) as ann:
@@ -95,7 +95,9 @@ async def test_no_line_has_a_token_wherever_somebody_puts_it(door, caplog):  # n
     assert secret not in (door.server.directory.log).read_text()
 
 
-def test_the_file_is_its_owners_alone_and_begins_anew_when_it_is_large(tmp_path, monkeypatch):
+def test_the_file_is_readable_by_its_owner_alone_and_rotated_when_it_is_large(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("fairshare.server.event_log.MAX_LOG_BYTES", 2_000)
     log = AuditLog(tmp_path)
     for number in range(200):

@@ -88,13 +88,13 @@ async def test_a_wrong_token_opens_nothing(door, token, caplog):
     assert "fst_00000000_x" not in caplog.text
 
 
-async def test_a_token_says_who_submits(door):
+async def test_the_user_of_a_token_is_the_submitter(door):
     async with door.as_user("ann") as ann:
         name = (await submitted(ann))["id"]
         assert (await ann.get(f"/applications/{name}")).json()["user"] == "ann"
 
 
-async def test_nobody_submits_in_the_name_of_another_but_an_administrator(door):
+async def test_only_an_administrator_submits_in_the_name_of_another(door):
     async with door.as_user("ann") as ann:
         answer = await ann.post("/applications", json={"user": "bob", "tasks": [TASK]})
         assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
@@ -128,7 +128,7 @@ async def test_an_administrators_token_may_kill_anothers(door):
         assert (await root.post("/admin/refresh-queues", json={})).status_code != 403
 
 
-async def test_who_is_no_administrator_changes_nothing_of_the_cluster(door):
+async def test_only_administrators_change_the_cluster(door):
     async with door.as_user("ann") as ann:
         labels = {"labels": {"gpu": True}}
         orders = {"/admin/refresh-queues": {}, "/shutdown": {}, "/admin/labels/add": labels}
@@ -206,7 +206,7 @@ def test_of_a_token_only_a_hash_is_kept(tmp_path):
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
-async def test_what_everybody_runs_is_told_to_administrators_alone(door):
+async def test_only_administrators_receive_the_records_of_all_users(door):
     async with door.as_user("ann") as ann, door.as_user("root", administrator=True) as root:
         await submitted(ann)
         async with asyncio.timeout(60):  # what is not refused goes on
@@ -234,7 +234,7 @@ async def test_groups_are_looked_up_and_not_believed(door):
         assert (answer.status_code, answer.json()["code"]) == (403, "access-denied")
 
 
-async def test_in_the_list_nobody_reads_what_anothers_containers_printed(door):
+async def test_the_list_hides_output_of_other_users_containers(door):
     failing = {**TASK, "max_attempts": 1}
     async with door.as_user("ann") as ann, door.as_user("bob") as bob:
         await submitted(ann, tasks=[failing])
@@ -249,9 +249,7 @@ async def test_in_the_list_nobody_reads_what_anothers_containers_printed(door):
     assert "exit code 1" in theirs
 
 
-async def test_damaged_tokens_are_told_to_the_log_once_and_to_callers_without_the_path(
-    door, tmp_path, caplog
-):
+async def test_damaged_tokens_are_logged_once_and_answered_without_the_path(door, tmp_path, caplog):
     async with door.as_user("ann") as ann:
         assert (await ann.get("/cluster")).status_code == 200
         path = door.server.directory.path / FILE

@@ -45,7 +45,7 @@ async def test_nodes_say_which_limits_are_in_force(page):
     assert node["reserved_for"] is None
 
 
-async def test_a_node_kept_free_says_for_whom(page):
+async def test_a_reserved_node_names_its_application(page):
     small, large = {"memory-mb": 1500}, {"memory-mb": 3000}
     await page.submit(tasks=[{"command": "x", "count": 2, "resources": small}], queue="a")
     first, _ = await page.launched(2)
@@ -83,14 +83,14 @@ async def test_changes_answer_with_the_same_version_when_time_is_up(page):
         ("/cluster?verbose=1", "only: at"),
     ],
 )
-async def test_wrong_parameters_are_told(page, path, reported):
+async def test_wrong_parameters_are_refused_with_the_reason(page, path, reported):
     answer = await page.get(path)
     assert answer.status_code == 400
     assert answer.json()["code"] == "bad-request"
     assert reported in answer.json()["message"]
 
 
-async def test_an_unknown_path_and_an_unknown_method_are_told(page):
+async def test_an_unknown_path_and_an_unknown_method_are_refused(page):
     answer = await page.get("/nowhere")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-path")
     answer = await page.http.delete("/cluster")
@@ -113,7 +113,7 @@ async def test_shutdown_answers_and_asks_the_server_to_end(page, body, stops):
     assert page.server.stop_containers is stops
 
 
-async def test_a_defect_of_ours_is_told_without_a_traceback(page, monkeypatch):
+async def test_an_internal_error_is_answered_without_a_traceback(page, monkeypatch):
     def fail(self: object) -> None:
         raise ZeroDivisionError("secret detail")
 
@@ -123,7 +123,7 @@ async def test_a_defect_of_ours_is_told_without_a_traceback(page, monkeypatch):
     assert "secret detail" not in answer.text
 
 
-async def test_who_calls_by_a_wrong_method_is_told_all_that_the_path_takes(page):
+async def test_the_refusal_of_a_method_lists_the_allowed_ones(page):
     answer = await page.http.request("DELETE", "/applications")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
     answer = await page.http.request("OPTIONS", "/cluster")

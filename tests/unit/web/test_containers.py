@@ -66,7 +66,7 @@ async def test_a_link_or_a_pipe_in_the_place_of_a_log_is_not_opened(page, tmp_pa
         assert (await page.get(f"/containers/{name}/logs/{stream}")).content == b""
 
 
-async def test_an_unknown_stream_or_container_is_told(page):
+async def test_an_unknown_stream_or_container_is_not_found(page):
     _, name = await a_container(page)
     answer = await page.get(f"/containers/{name}/logs/stdin")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown-log")
@@ -75,7 +75,7 @@ async def test_an_unknown_stream_or_container_is_told(page):
         assert answer.status_code == 404, unknown
 
 
-async def test_a_result_is_sent_as_it_is_and_a_missing_one_is_told(page):
+async def test_a_result_is_sent_as_it_is_and_a_missing_one_is_not_found(page):
     container, name = await a_container(page)
     answer = await page.get(f"/containers/{name}/result")
     assert (answer.status_code, answer.json()["code"]) == (404, "no-result")

@@ -76,7 +76,7 @@ async def serving(conf, tmp_path, engine, anyio_backend):
         yield found
 
 
-async def test_what_is_in_force_stands_with_file_and_line(serving, conf):
+async def test_the_configuration_in_force_has_files_and_lines(serving, conf):
     found = await serving.document()
     assert (found["kind"], found["file"]) == ("fair", str(conf / "fair-scheduler.xml"))
     assert (found["text"], found["differs"], found["version"]) == (FILE, False, 1)
@@ -137,7 +137,7 @@ async def test_a_draft_that_cannot_be_used_is_refused_with_every_problem(serving
     assert (await serving.document())["version"] == 1
 
 
-async def test_a_file_that_somebody_else_changed_meanwhile_is_not_overwritten(serving, conf):
+async def test_a_file_that_was_changed_meanwhile_is_not_overwritten(serving, conf):
     digest = (await serving.document())["digest"]
     (conf / "fair-scheduler.xml").write_text("<allocations/>")
     answer = await serving.apply(FILE, digest)

@@ -73,7 +73,7 @@ async def test_a_driver_asks_launches_releases_and_finishes(page):
     assert launched in page.engine.stopped
 
 
-async def test_a_driver_hands_tasks_to_the_manager(page):
+async def test_a_driver_submits_tasks_to_the_manager(page):
     driver = await a_driver(page)
     await driver.call("register")
     answer = await driver.call("tasks", tasks=[{"name": "map", "count": 2, "command": "map"}])

@@ -50,7 +50,7 @@ def last(page):
     return lambda seen: bool(seen) and seen[-1][1] == page.server.service.version
 
 
-async def test_all_records_are_told_in_order_with_their_numbers(page):
+async def test_all_records_are_sent_in_order_with_their_numbers(page):
     task = {"command": "secret", "environment": {"A": "hush"}}
     await page.submit(queue="a", name="job", tasks=[task])
     await page.launched()
@@ -140,7 +140,7 @@ async def test_a_slow_reader_is_dropped_with_a_word_and_resumes_by_number(page, 
     assert seen[0][1] == data["last"] + 1
 
 
-async def test_who_hears_nothing_hears_a_sign_of_life(page):
+async def test_a_stream_without_events_sends_a_heartbeat(page):
     stream = events_of(page.server, None, BOTH)
     async with asyncio.timeout(10):
         async for piece in stream:
@@ -150,7 +150,7 @@ async def test_who_hears_nothing_hears_a_sign_of_life(page):
 
 
 @pytest.mark.slow
-async def test_a_thousand_readers_are_all_told_everything(page, monkeypatch):
+async def test_a_thousand_readers_all_receive_every_record(page, monkeypatch):
     """Each in its own task; the writer goes on meanwhile."""
     version = page.server.service.version
     numbers = [[] for _ in range(1_000)]
@@ -182,7 +182,7 @@ async def test_parameters_that_make_no_sense_are_refused(page, query):
     assert (await page.get(f"/events?{query}")).status_code == 400
 
 
-async def test_every_kind_of_event_can_be_told(page):
+async def test_every_kind_of_event_can_be_encoded(page):
     """Whatever the journal holds is JSON: events are built from their types."""
     from hypothesis import given, settings
     from hypothesis import strategies as st
@@ -200,7 +200,7 @@ async def test_every_kind_of_event_can_be_told(page):
     check()
 
 
-async def test_a_reader_who_takes_nothing_is_left_and_frees_its_place(page, monkeypatch):
+async def test_a_stalled_reader_is_disconnected_and_frees_its_place(page, monkeypatch):
     monkeypatch.setattr(events, "STALL_S", 0.05)
     stuck = asyncio.Event()
 

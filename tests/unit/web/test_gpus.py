@@ -53,7 +53,7 @@ async def gpus_of_nodes(page):
     return {node["name"]: node["gpus"] for node in nodes}
 
 
-async def test_nodes_say_how_much_their_gpus_are_used_and_who_has_them(gpu_page):
+async def test_nodes_list_the_use_and_the_container_of_each_gpu(gpu_page):
     container = await one_on_a_gpu(gpu_page)
     name = container_name(gpu_page.server.epoch_ms, container)
     first = {

@@ -166,7 +166,7 @@ def _apps(infos: list[AppInfo]) -> bytes:
 @pytest.mark.anyio
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("scheduler", list(CONFIGURATIONS))
-async def test_lists_are_the_same_as_if_they_were_written_anew(
+async def test_kept_lists_equal_freshly_written_ones(
     scheduler: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "FEW", 1)

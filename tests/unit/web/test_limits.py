@@ -145,7 +145,7 @@ async def test_what_was_recovered_counts(serving, server_settings, engine):
         assert reported(answer) == (429, "too-many-applications")
 
 
-async def test_who_asks_too_often_is_told_when_to_come_again(serving):
+async def test_the_refusal_of_too_many_requests_has_the_time_to_wait(serving):
     tokens = AuthenticationSettings(tokens=True)
     async with serving(tokens, requests_per_second=1) as (server, client):
         kept = UserTokens(server.directory.path)
@@ -161,7 +161,7 @@ async def test_who_asks_too_often_is_told_when_to_come_again(serving):
             assert [a.status_code for a in answers] == [401, 401, 429, 429]
 
 
-async def test_where_nobody_proves_who_he_is_requests_are_not_counted(serving):
+async def test_without_authentication_requests_are_not_counted(serving):
     async with serving() as (_, client), client() as http:
         assert {(await http.get("/nodes")).status_code for _ in range(50)} == {200}
 
@@ -220,7 +220,7 @@ def test_a_stream_that_is_closed_makes_room():
     assert not streams._open
 
 
-def test_who_has_two_applications_and_ends_one_has_one():
+def test_the_count_of_a_user_follows_starts_and_ends():
     census = ActiveCounts()
     with census.on_its_way("ann"), census.on_its_way("ann"):
         assert census.count("ann") == 2

@@ -17,7 +17,7 @@ from fairshare.web.listener import (
 )
 
 
-def test_a_free_port_is_found_and_its_url_told():
+def test_a_free_port_is_found_and_its_url_returned():
     with bind("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         assert url_of(listener) == f"http://127.0.0.1:{port}"
@@ -41,7 +41,7 @@ def test_a_named_port_counts_more_than_that_of_last_time():
         assert listener.getsockname()[1] == wanted
 
 
-def test_a_port_in_use_is_told():
+def test_a_port_in_use_is_reported():
     with bind("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(FairshareError, match=rf"port {port} of 127\.0\.0\.1 is in use"):
@@ -102,7 +102,7 @@ def test_with_tls_or_behind_a_proxy_or_on_loopback_nothing_is_said(server_settin
     assert caplog.text == ""
 
 
-def test_accounts_of_users_need_that_users_prove_who_they_are(server_settings):
+def test_running_under_users_accounts_needs_authentication(server_settings):
     settings = msgspec.structs.replace(server_settings, run_as="user")
     with pytest.raises(ConfigurationError, match=r"needs \[authentication\]"):
         check_exposure(settings)

@@ -155,7 +155,7 @@ async def test_nodes_are_sorted_filtered_and_counted(page):
         ("/pages/nodes/n1", {}),
     ],
 )
-async def test_a_wish_that_makes_no_sense_is_refused_by_name(page, path, wrong):
+async def test_the_refusal_of_a_wrong_parameter_names_it(page, path, wrong):
     answer = await page.get(path, params=wrong)
     assert answer.status_code == 400
     assert next(iter(wrong), "at") in answer.json()["message"]
@@ -177,7 +177,7 @@ async def test_a_line_is_the_same_object_as_long_as_nothing_changed(page):
     assert next(iter(lines.nodes().values())) is not node
 
 
-async def test_a_queue_is_told_what_it_is_owed_and_why(page):
+async def test_the_answer_explains_what_a_queue_is_owed(page):
     await submit(page, "greedy", "a", count=4)
     await page.launched(4)
     waiting = await submit(page, "late", "b", count=9)
@@ -191,7 +191,7 @@ async def test_a_queue_is_told_what_it_is_owed_and_why(page):
     assert (await page.get("/pages/queues/root.c/owed")).status_code == 404
 
 
-async def test_the_names_of_the_queues_are_told_without_their_shares(page):
+async def test_the_names_of_the_queues_are_listed_without_their_shares(page):
     assert (await page.get("/pages/queues")).json()["queues"] == [
         {"name": "root", "parent": "", "leaf": False},
         {"name": "root.a", "parent": "root", "leaf": True},

@@ -21,7 +21,7 @@ async def figures(page):
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-async def test_the_figures_tell_what_happened_and_how_it_stands(page):
+async def test_the_metrics_count_events_and_show_the_present_state(page):
     await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
     (first, *_) = await page.launched(4)
     page.engine.end(first, 3)
@@ -87,7 +87,7 @@ async def test_what_is_shown_of_the_state_is_computed_once_in_a_while(page, monk
     assert (await figures(page))["fairshare_applications_submitted_total"] == 1
 
 
-async def test_names_of_figures_follow_the_rules(page):
+async def test_names_of_metrics_follow_the_rules(page):
     text = (await page.get(f"{ROOT}/metrics")).text
     names = set(re.findall(r"# TYPE (fairshare_\w+) (\w+)", text))
     assert len(names) > 30
@@ -96,7 +96,7 @@ async def test_names_of_figures_follow_the_rules(page):
         assert f"# HELP {name} " in text
 
 
-async def test_health_and_readiness_tell_a_writer_that_has_failed(page, monkeypatch):
+async def test_health_and_readiness_report_a_failed_writer(page, monkeypatch):
     for path in ("/healthz", "/readyz"):
         assert (await page.get(ROOT + path)).status_code == 200
     page.server.background.failing["moments"] = "OverflowError: too large"

@@ -75,7 +75,7 @@ def check(document, method, path, answer):
         jsonschema.Draft202012Validator(whole).validate(answer.json())
 
 
-async def test_answers_have_the_form_that_is_told(page, document):
+async def test_answers_have_the_documented_form(page, document):
     name = await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
     (container, *_) = await page.launched(4)
     page.engine.end(container)

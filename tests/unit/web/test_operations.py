@@ -51,7 +51,7 @@ async def test_of_several_nodes_none_is_drained_if_one_is_unknown(page):
     assert await state_of_node(page) == "RUNNING"
 
 
-async def test_in_safe_mode_submissions_are_told_to_come_later(page):
+async def test_in_safe_mode_submissions_are_refused(page):
     assert (await page.post("/admin/safe-mode", json={"on": True})).json() == {"safe_mode": True}
     answer = await page.post("/applications", json={"tasks": [{"command": "x"}]})
     assert (answer.status_code, answer.json()["code"]) == (503, "safe-mode")

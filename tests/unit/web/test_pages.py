@@ -47,7 +47,7 @@ def test_no_file_names_another_host_or_writes_markup():
         assert not hosts, file
 
 
-async def test_a_queue_stands_beside_its_share(page):
+async def test_a_queue_is_listed_with_its_share(page):
     await page.submit(
         user="ann", queue="a", tasks=[{"command": "x", "resources": {"memory-mb": 1024}}]
     )
@@ -61,7 +61,7 @@ async def test_a_queue_stands_beside_its_share(page):
     assert content["queues"][0]["active_applications"] is None
 
 
-async def test_a_past_moment_is_told_as_it_was(page):
+async def test_a_past_moment_is_shown_as_it_was(page):
     await page.until(lambda: len(page.server.past_views) == 1)
     first = page.server.past_views.at(10**15)
     await page.submit(user="ann", queue="a", tasks=[{"command": "x"}])
@@ -73,13 +73,13 @@ async def test_a_past_moment_is_told_as_it_was(page):
     assert (await page.get(f"/cluster?at={first.at_ms}")).json()["containers"] == 0
 
 
-async def test_what_nobody_remembers_is_not_found(page):
+async def test_a_moment_that_is_not_kept_is_not_found(page):
     for path in ("/queues?at=5", "/cluster?at=5"):
         answer = await page.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-moment")
 
 
-async def test_the_lines_of_a_queue_are_told_and_since_when(page):
+async def test_the_history_of_a_queue_has_its_lines_and_its_beginning(page):
     await page.until(lambda: len(page.server.past_views) == 1)
     content = (await page.get("/history?queue=root.a&points=10")).json()
     assert content["began_ms"] == page.server.started_ms
@@ -99,7 +99,7 @@ async def test_a_wrong_question_about_the_past_is_refused(page, query):
     assert (await page.get(f"/history?{query}")).status_code == 400
 
 
-async def test_the_reader_is_told_who_he_is(page):
+async def test_the_session_describes_the_reader(page):
     session = (await page.get("/session")).json()
     assert session["proven"] is False
     assert session["administrator"] is True

@@ -24,7 +24,7 @@ async def test_reasons_have_numbers_groups_and_words(page):
     assert (group["cause"], group["group"]) == ("groups-ahead", "reduce")
 
 
-async def test_who_waits_for_nothing_has_none(page):
+async def test_an_application_that_waits_for_nothing_has_no_reasons(page):
     name = await page.submit(user="ann", queue="a", tasks=[{**MAP, "count": 1}])
     await page.launched(1)
     assert (await page.get(f"/applications/{name}/reasons")).json()["reasons"] == []

@@ -26,7 +26,7 @@ async def test_a_life_has_phases_containers_with_their_outcome_and_tries(page):
     assert (len(short["containers"]), short["left_out"]) == (1, 2)
 
 
-async def test_efficiency_of_who_was_not_measured_has_no_ratio(page):
+async def test_the_efficiency_of_an_unmeasured_application_has_no_ratio(page):
     name = await page.submit(user="ann", queue="a", tasks=[TASK])
     await page.launched(1)
     found = (await page.get(f"/applications/{name}/efficiency")).json()

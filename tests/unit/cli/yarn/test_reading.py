@@ -168,7 +168,7 @@ def test_a_queue_of_the_capacity_scheduler_is_reported_with_hadoops_numbers(yarn
     ]
 
 
-def test_queues_below_a_queue_stand_in_a_table_with_lines(yarn):
+def test_children_of_a_queue_are_listed_in_a_table_with_lines(yarn):
     assert yarn.lines("queue", "-list", "root.prod")[1:6] == [
         "|                                                  2 queues were found"
         "                                                   |",
@@ -270,7 +270,7 @@ def test_labels_of_the_cluster_are_listed(recorded):
     assert ":exclusivity=" in line
 
 
-def test_top_looks_once_where_nobody_sees_a_terminal(yarn):
+def test_top_prints_once_without_a_terminal(yarn):
     lines = yarn.lines("top", "-users", "bob", "-rows", "1")
     assert lines[1].startswith("NodeManager(s): 4 total, 4 active")
     assert [line.split()[0] for line in lines[8:]] == [f"application_{EPOCH_MS}_0002"]

@@ -73,7 +73,7 @@ def test_a_lifetime_is_set(ours):
     )
 
 
-def test_a_fairshare_server_tells_the_weight_of_a_fair_queue(ours):
+def test_a_fairshare_server_reports_the_weight_of_a_fair_queue(ours):
     assert "\tWeight : 3.00" in ours().lines("queue", "-status", "a")
 
 
@@ -217,7 +217,7 @@ def _node_logs(answers: Recorded, container: str) -> list[str | None]:
     return seen
 
 
-def test_the_address_stands_in_yarn_site_also_with_several_resource_managers(
+def test_the_address_is_read_from_yarn_site_also_with_several_resource_managers(
     recorded, tmp_path, monkeypatch
 ):
     import httpx
@@ -259,7 +259,7 @@ def test_the_states_of_several_managers_are_none_of_one_alone():
     assert "when ResourceManager HA is not enabled" in result.stdout
 
 
-def test_nobody_at_the_address_ends_with_3(monkeypatch):
+def test_an_unreachable_address_ends_with_3(monkeypatch):
     import httpx
 
     def nobody(request: httpx.Request) -> httpx.Response:
@@ -285,7 +285,7 @@ def test_a_kill_is_repeated_until_the_application_has_ended():
     assert statuses == []
 
 
-def test_a_key_that_stands_three_times_keeps_all_its_values():
+def test_a_key_that_is_repeated_keeps_all_its_values():
     from fairshare.cli.yarn.documents import decoded, entries
 
     found = decoded(b'{"entry":{"key":"a","value":1},"entry":{"key":"b","value":2},'

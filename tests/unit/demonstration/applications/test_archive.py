@@ -35,7 +35,7 @@ def test_what_cannot_be_understood_is_as_good_as_not_there(tmp_path: Path, conte
     assert archive.read_archive(path) is None
 
 
-def test_figures_of_another_form_are_not_taken(tmp_path: Path) -> None:
+def test_an_archive_of_another_format_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "demo.json"
     kept = archive.with_run(None, PLAN, figures("fair"), 5.0)
     archive.write_archive(path, msgspec.structs.replace(kept, form=archive.FORM + 1))

@@ -46,7 +46,7 @@ def text_of(render: Render, figures: Figures, other: Run | None = None, **more: 
     return render(report(results(figures, other), **more))
 
 
-def test_a_newcomer_reads_who_had_what_and_who_waited(render: Render) -> None:
+def test_the_summary_lists_the_share_and_the_wait_of_each_team(render: Render) -> None:
     text = text_of(render, FAIR)
     assert "a machine of 12 containers of 256 MB, on 2 processors, for 42.4 s" in flat(text)
     production = next(row for row in text.splitlines() if row.startswith("production"))
@@ -57,7 +57,9 @@ def test_a_newcomer_reads_who_had_what_and_who_waited(render: Render) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_users_with_weights_are_told_what_was_expected_and_what_they_got(render: Render) -> None:
+def test_the_summary_lists_the_expected_and_actual_parts_of_users_with_weights(
+    render: Render,
+) -> None:
     users = (UserFigures("bob", 1, 1 / 3, 0.4), UserFigures("ann", 2, 2 / 3, 0.6))
     capacity = msgspec.structs.replace(FAIR, scheduler="capacity", users=users)
     text = text_of(render, capacity)
@@ -80,7 +82,7 @@ def test_nothing_is_compared_that_was_not_measured(render: Render) -> None:
     assert "what fair-scheduler.xml would promise" in flat(text)
 
 
-def test_both_runs_stand_side_by_side_and_the_other_with_its_date(render: Render) -> None:
+def test_both_runs_are_side_by_side_and_the_other_has_its_date(render: Render) -> None:
     for figures, other in ((FIFO, FAIR), (FAIR, FIFO)):
         text = text_of(render, figures, Run(0.0, other))
         rows = [row.split() for row in text.splitlines()]
@@ -107,7 +109,7 @@ def test_no_advantage_is_claimed_where_there_was_none(render: Render) -> None:
     assert "did not wait longer with FIFO" in flat(text)
 
 
-def test_the_slowest_query_tells_where_half_of_them_met_nobody(render: Render) -> None:
+def test_the_slowest_query_is_compared_where_half_of_them_met_no_load(render: Render) -> None:
     queries = QueryFigures(20, 10, 7_600, 1_100, 8_300)
     text = text_of(render, msgspec.structs.replace(FIFO, queries=queries), Run(0.0, FAIR))
     assert "the slowest query took 5 times as long" in flat(text)

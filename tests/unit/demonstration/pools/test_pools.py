@@ -171,7 +171,7 @@ def test_counts_are_read_of_all_parts(tmp_path: Path) -> None:
     assert results.read_counts(tmp_path) == {b"a": 5, b"b": 1}
 
 
-def test_a_minimum_that_never_came_is_told() -> None:
+def test_a_minimum_that_was_never_reached_fails_the_check() -> None:
     never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
     assert results.check_minimum(figures(PRODUCTION)).passed
     assert not results.check_minimum(figures(never)).passed

@@ -66,7 +66,7 @@ def test_the_launch_file_keeps_the_gpus_and_earlier_files_have_none():
         Launch.decode({**value, "gpus": [0]})
 
 
-def test_each_vendors_programs_are_told_the_gpus_in_their_way():
+def test_each_vendors_programs_get_the_gpus_in_their_own_variables():
     nvidia = variables(("2", "3"), "nvidia")
     assert nvidia["CUDA_VISIBLE_DEVICES"] == nvidia["NVIDIA_VISIBLE_DEVICES"] == "2,3"
     assert nvidia["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"

@@ -96,7 +96,7 @@ def test_a_bad_mapping_is_refused_in_hadoops_words(values: dict[str, object], me
     assert message in only
 
 
-def test_all_bad_mappings_are_told_and_the_others_read() -> None:
+def test_all_bad_mappings_are_reported_and_the_others_read() -> None:
     problems = Problems()
     site = Site.of({MAPPINGS: "u:ann,u:bob:root.b,y:z:q"})
     rules = read_mappings(site, problems, no_file)
@@ -150,7 +150,7 @@ def test_the_other_policies_of_json() -> None:
     assert found[-1].fallback is MappingFallback.REJECT
 
 
-def test_a_star_is_everybody_for_users_and_a_name_for_applications() -> None:
+def test_a_star_means_all_users_but_is_a_name_of_applications() -> None:
     users, application = read_json(rule(), rule(type="application"))
     assert (users.matcher, users.match) == (Matcher.ALL, "")
     assert (application.matcher, application.match) == (Matcher.APPLICATION, "*")
@@ -181,7 +181,7 @@ def test_a_bad_rule_of_json_is_refused_with_its_number(
     assert only.startswith(f"error: mapping rule 2: {message}")
 
 
-def test_an_unknown_key_of_json_is_told_and_passed_over() -> None:
+def test_an_unknown_key_of_json_is_reported_and_ignored() -> None:
     assert json_problems(rule(because="so")) == [
         "warning: 'because' in mapping rule 1 is unknown and has no effect"
     ]

@@ -6,7 +6,7 @@ from fairshare.families.capacity.priorities import read_priority_rules, read_wor
 from fairshare.schedulers.capacity.settings import PriorityRule, WorkflowPriority
 
 
-def test_groups_stand_in_brackets_and_are_sorted_by_their_maximum() -> None:
+def test_groups_are_in_brackets_and_sorted_by_their_maximum() -> None:
     text = "[user=ann,bob group=dev max_priority=7 default_priority=4] [user=cid max_priority=2]"
     rules, lowered = read_priority_rules(text, 10)
     assert rules == (PriorityRule("cid", 2, 0), PriorityRule("ann,bob dev", 7, 4))
@@ -25,13 +25,13 @@ def test_a_group_alone_is_read_as_users() -> None:
     assert rules == (PriorityRule("dev ann", 1, 0),)
 
 
-def test_a_star_stands_for_everybody() -> None:
+def test_a_star_means_all_users() -> None:
     rules, _ = read_priority_rules("[user=ann group=* max_priority=1 default_priority=-3]", 9)
     assert rules == (PriorityRule("*", 1, 0),)
 
 
 @pytest.mark.parametrize("text", ["*", "", "ann", "[]"])
-def test_a_text_without_groups_restricts_nobody(text: str) -> None:
+def test_a_text_without_groups_restricts_no_user(text: str) -> None:
     assert read_priority_rules(text, 9) == ((), False)
 
 

@@ -248,7 +248,7 @@ def test_the_older_template_is_one_of_a_kind() -> None:
     assert own.legacy_maximum_leaves == 5
 
 
-def test_a_bad_value_in_a_template_is_only_told_unless_hadoop_reads_it_at_its_start() -> None:
+def test_a_bad_value_in_a_template_is_refused_only_if_hadoop_reads_it_at_its_start() -> None:
     on: dict[str, object] = {P + "root.a.auto-queue-creation-v2.enabled": True}
     (trap,) = reported(on | {P + "root.a.auto-queue-creation-v2.template.capacity": "much"})
     assert trap.startswith("trap: ")
@@ -266,7 +266,7 @@ def test_a_bad_value_in_a_template_is_only_told_unless_hadoop_reads_it_at_its_st
         "root.a.auto-queue-creation-v2.max-queues",
     ],
 )
-def test_a_bad_value_that_hadoop_does_not_look_at_is_only_told(name: str) -> None:
+def test_a_bad_value_that_hadoop_ignores_is_only_a_trap(name: str) -> None:
     (trap,) = reported({P + name: "x"})
     assert trap.startswith(f"trap: {P}{name}: 'x' is not a")
     (only,) = refused({P + "root.a.user-limit-factor": "x"})
@@ -288,7 +288,7 @@ def test_what_is_written_of_a_queue_that_may_be_made_is_kept() -> None:
     assert settings.queues["root.a.team.ann"] == QueueSettings(capacity=Weight(3.0))
 
 
-def test_a_queue_that_no_list_names_is_told_once() -> None:
+def test_a_queue_in_no_list_is_reported_once() -> None:
     values: dict[str, object] = {
         P + "root.c.capacity": "not looked at",
         P + "root.c.state": "RUNNING",
@@ -309,7 +309,9 @@ def test_a_queue_that_no_list_names_is_told_once() -> None:
         ("preempt.on", None),
     ],
 )
-def test_an_unknown_property_is_told_with_what_may_be_meant(name: str, meant: str | None) -> None:
+def test_the_warning_for_an_unknown_property_suggests_a_similar_one(
+    name: str, meant: str | None
+) -> None:
     hint = f": is {P}{meant} meant?" if meant else ""
     assert reported({P + name: 1}) == [f"warning: {P}{name} is unknown and has no effect{hint}"]
 
@@ -335,7 +337,7 @@ def test_an_unknown_property_is_compared_with_those_that_are_there() -> None:
         ("yarn.scheduler.include-port-in-node-name", True),
     ],
 )
-def test_what_is_not_honoured_is_told_by_name(name: str, value: object) -> None:
+def test_a_property_without_effect_is_reported_by_name(name: str, value: object) -> None:
     (message,) = reported({name: value})
     assert message.startswith(f"warning: {name} ")
 
@@ -358,7 +360,7 @@ def test_an_assignment_limit_below_one_counts_as_one() -> None:
     assert [problem.severity for problem in problems] == ["warning"]
 
 
-def test_all_problems_are_told_at_their_places() -> None:
+def test_all_problems_are_reported_at_their_places() -> None:
     text = f"""<configuration>
 <property><name>{P}root.queues</name><value>a,b,b</value></property>
 <property><name>{P}root.a.capacity</name><value>-3</value></property>

@@ -82,7 +82,7 @@ def test_unknown_stores_and_policies_are_refused_with_those_that_there_are(tmp_p
     assert "there is no policy 'x.Y'" in second
 
 
-def test_settings_of_a_store_that_is_not_here_are_told(tmp_path: Path) -> None:
+def test_settings_of_an_unsupported_store_are_reported(tmp_path: Path) -> None:
     path = "yarn.scheduler.configuration.leveldb-store.path"
     (problem,) = read(tmp_path, **{path: "/var/lib"}).problems
     assert (problem.line, problem.rule) == (3, "unsupported")

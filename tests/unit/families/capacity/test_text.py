@@ -92,7 +92,7 @@ def test_an_absolute_amount_is_a_bare_whole_number(text: str) -> None:
         ("[vcores=2]", (0, 2, 0), "'[vcores=2]' has no memory"),
     ],
 )
-def test_what_hadoop_passes_over_is_told(
+def test_text_that_hadoop_ignores_is_reported(
     text: str, amounts: tuple[int, ...], reported: str
 ) -> None:
     messages: list[str] = []

@@ -144,7 +144,7 @@ def test_the_type_parent_makes_a_queue_without_children_a_parent() -> None:
     assert settings_of('<queue name="q" type="parent"/>').queues["root.q"].parent
 
 
-def test_a_reservation_makes_a_queue_a_parent_and_is_told_to_be_unsupported() -> None:
+def test_a_reservation_makes_a_queue_a_parent_and_is_reported_as_unsupported() -> None:
     settings, problems = read('<queue name="q"><reservation/></queue>')
     assert settings.queues["root.q"] == QueueSettings("root.q", parent=True, reservable=True)
     assert [(p.rule, p.severity) for p in problems] == [("unsupported", "warning")]
@@ -262,7 +262,7 @@ def test_a_file_of_another_kind_is_refused(document: str | bytes, reason: str) -
     assert str(refused.value).startswith(reason)
 
 
-def test_all_errors_of_a_file_are_told_with_the_place_of_the_text() -> None:
+def test_all_errors_of_a_file_are_reported_with_the_place_of_the_text() -> None:
     with pytest.raises(ConfigurationError) as refused:
         read(
             '\n<queue name="a.b">\n  <weight> two</weight>\n  <odd/></queue>\n'
@@ -303,7 +303,7 @@ def test_of_repeated_elements_the_last_counts() -> None:
     assert settings.queues["root.q"].min_share is None
 
 
-def test_a_misspelt_element_is_told_with_the_one_that_is_meant() -> None:
+def test_the_warning_for_a_misspelt_element_suggests_the_right_one() -> None:
     _, problems = read('<queue name="q"><maxresources>5%</maxresources></queue>')
     assert "is <maxResources> meant?" in problems[0].message
     _, problems = read('<user name="u"><maxRunningJobs>5</maxRunningJobs></user>')
@@ -359,7 +359,7 @@ def test_a_negative_timeout_is_always_over() -> None:
     assert settings.queues["root.q"].min_share_timeout_ms == -1000
 
 
-def test_an_old_style_amount_forbids_further_types_and_this_is_told() -> None:
+def test_an_old_style_amount_forbids_further_types_with_a_trap() -> None:
     body = '<queue name="q"><maxResources>1024 mb, 1 vcores</maxResources></queue>'
     settings, problems = read(body, GPU)
     assert settings.queues["root.q"].max_share == Amount(absolute=(1024, 1, 0))

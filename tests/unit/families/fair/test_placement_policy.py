@@ -22,7 +22,7 @@ def rules_of(body: str) -> tuple[RuleSettings, ...]:
     return rules
 
 
-def test_rules_stand_in_the_order_of_the_file() -> None:
+def test_rules_are_in_the_order_of_the_file() -> None:
     assert rules_of('<rule name="specified" create="false"/><RULE name="reject"/>') == (
         RuleSettings("specified", create=False),
         RuleSettings("reject"),
@@ -66,7 +66,7 @@ def test_a_rule_in_a_parent_rule_has_no_effect() -> None:
     assert [p.severity for p in problems] == ["warning"]
 
 
-def test_children_that_are_no_rules_are_told() -> None:
+def test_children_that_are_not_rules_are_reported() -> None:
     _, problems = read('<odd/><rule name="user"><odd/></rule>')
     assert [(p.rule, p.severity) for p in problems] == [("unknown-element", "warning")] * 2
 

@@ -121,14 +121,14 @@ def test_settings_survive_being_written_and_read() -> None:
     assert msgspec.json.decode(msgspec.json.encode(settings), type=FairSettings) == settings
 
 
-def test_unknown_properties_of_the_scheduler_are_told_by_name() -> None:
+def test_unknown_properties_of_the_scheduler_are_reported_by_name() -> None:
     _, problems = read(**{"preemptoin": True, "am.preemption.root.x": False})
     assert [str(problem) for problem in problems] == [
         f"properties: warning: {F}preemptoin is unknown and has no effect [unknown-property]"
     ]
 
 
-def test_properties_of_types_that_are_not_declared_are_told() -> None:
+def test_properties_of_undeclared_types_are_reported() -> None:
     _, problems = read_fair(Site.of({"yarn.resource-types.gpu.minimum-allocation": 1}), None)
     assert [problem.rule for problem in problems] == ["unknown-property"]
 
@@ -141,7 +141,7 @@ def test_properties_of_types_that_are_not_declared_are_told() -> None:
         "yarn.scheduler.include-port-in-node-name",
     ],
 )
-def test_what_is_not_supported_is_told(name: str) -> None:
+def test_an_unsupported_property_is_reported(name: str) -> None:
     _, problems = read_fair(Site.of({name: True}), None)
     assert [(problem.rule, problem.severity) for problem in problems] == [
         ("unsupported", "warning")
@@ -177,7 +177,7 @@ def test_what_stops_hadoop_at_its_start_is_an_error(
     assert reason in problems[0]
 
 
-def test_errors_of_the_properties_and_of_the_file_are_told_together() -> None:
+def test_errors_of_the_properties_and_of_the_file_are_reported_together() -> None:
     problems = refused({F + "max.assign": "all"}, "<allocations><queue/></allocations>")
     assert [problem.split(": error: ")[0] for problem in problems] == [
         "properties",

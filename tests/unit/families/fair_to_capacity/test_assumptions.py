@@ -20,7 +20,7 @@ TIMES = (
 PREEMPTION = "yarn.scheduler.fair.preemption"
 
 
-def test_of_a_file_alone_nobody_knows_whether_preemption_times_had_an_effect() -> None:
+def test_without_yarn_site_the_effect_of_preemption_times_is_unknown() -> None:
     conversion = converted(TIMES)
     for name in ("", "root.a"):
         one = finding(conversion, "preemption-time", name)

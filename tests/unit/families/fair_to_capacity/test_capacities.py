@@ -66,7 +66,7 @@ def test_a_minimum_that_the_weight_covers_is_kept() -> None:
     assert finding(converted(queues), "minimum", "root.a").outcome == "kept"
 
 
-def test_a_minimum_is_lost_when_nobody_says_how_large_the_cluster_is() -> None:
+def test_a_minimum_is_lost_if_the_size_of_the_cluster_is_unknown() -> None:
     reported = finding(converted(MINIMUM, known=False), "minimum", "root.a")
     assert (reported.outcome, "--cluster" in reported.why) == ("lost", True)
 

@@ -87,7 +87,7 @@ def test_what_no_rule_places_is_refused_and_not_put_where_it_was_named() -> None
     assert mappings(policy("<rule name='user'/>"))[-1]["policy"] == "reject"
 
 
-def test_nothing_stands_behind_a_default_queue_since_no_one_comes_there() -> None:
+def test_a_default_queue_is_the_last_mapping() -> None:
     last = mappings(policy("<rule name='default' queue='a'/>"))[-1]
     assert (last["policy"], last["customPlacement"]) == ("custom", "root.a")
 
@@ -109,7 +109,7 @@ def test_a_rule_below_a_leaf_never_placed_and_is_left_out() -> None:
     assert [rule["policy"] for rule in mappings(rules)] == ["reject"]
 
 
-def test_flags_that_differ_in_nested_rules_are_told() -> None:
+def test_flags_that_differ_in_nested_rules_are_reported() -> None:
     rules = policy(NESTED.format("<rule name='primaryGroup' create='false'/>"), SPECIFIED,
                    "<rule name='reject'/>")  # fmt: skip
     reported = [one for one in converted(rules).findings if one.rule == "placement"]
@@ -151,7 +151,9 @@ def test_a_parent_without_queues_stays_a_parent() -> None:
     assert not conversion.settings.queues["root.users"].children
 
 
-def test_who_names_a_parent_is_refused_or_comes_to_the_next_rule_which_is_told() -> None:
+def test_a_submission_to_a_parent_is_refused_or_matched_by_the_next_rule_which_is_reported() -> (
+    None
+):
     refused = policy(SPECIFIED, "<rule name='reject'/>")
     assert placed(refused, "ann", queue="root.users") == "refused"
     assert [one.outcome for one in converted(refused).findings if one.rule == "placement"] == [

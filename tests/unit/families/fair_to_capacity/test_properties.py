@@ -58,7 +58,7 @@ def test_as_many_containers_are_assigned_at_one_visit(
         assert capacity[f"{heartbeat}maximum-offswitch-assignments"] == "4"
 
 
-def test_nobody_waits_for_a_node_unless_a_threshold_says_so(tmp_path: Path) -> None:
+def test_applications_do_not_wait_for_a_node_without_a_threshold(tmp_path: Path) -> None:
     capacity = written(converted_directory(tmp_path, QUEUE, {}))
     assert (capacity["node-locality-delay"], capacity["rack-locality-additional-delay"]) == (
         "-1",

@@ -97,7 +97,7 @@ def test_every_property_is_read() -> None:
         ({"mapred.jobinit.threads": 4}, "mapred.jobinit.threads has no effect"),
     ],
 )
-def test_what_has_no_effect_is_told(values: dict[str, object], words: str) -> None:
+def test_a_value_without_effect_is_reported(values: dict[str, object], words: str) -> None:
     (problem,) = reported(values)
     assert words in problem
 
@@ -106,11 +106,11 @@ def test_what_has_no_effect_is_told(values: dict[str, object], words: str) -> No
     "name",
     ["mapred.acls.enabled", "net.topology.nodegroup.aware", "webinterface.private.actions"],
 )
-def test_a_switch_of_the_master_that_is_off_is_not_told(name: str) -> None:
+def test_a_switch_of_the_master_that_is_off_is_not_reported(name: str) -> None:
     assert reported({name: False}) == []
 
 
-def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> None:
+def test_properties_of_1_2_are_reported_in_older_generations_and_change_nothing() -> None:
     old = PoolSwitches(generation="0.20")
     values: dict[str, object] = {P + "preemption": True, P + "allow.undeclared.pools": False}
     assert len(reported(values, old)) == 2
@@ -125,7 +125,7 @@ def test_what_only_1_2_knows_is_told_in_the_older_ones_and_changes_nothing() -> 
         PoolSwitches(generation="1.2", wait_for_maps=False),
     ],
 )
-def test_a_switch_of_another_generation_is_told(switches: PoolSwitches) -> None:
+def test_a_switch_of_another_generation_is_reported(switches: PoolSwitches) -> None:
     (problem,) = reported({}, switches)
     assert "has no effect in the generation" in problem
 
@@ -174,7 +174,7 @@ def test_a_bad_file_is_refused_with_the_line(inside: str, line: int, words: str)
     assert words in str(refused.value)
 
 
-def test_all_mistakes_of_a_file_are_told_at_once() -> None:
+def test_all_mistakes_of_a_file_are_reported_together() -> None:
     text = "<allocations><pool name='a'><minMaps>x</minMaps><weight>y</weight></pool></allocations>"
     with pytest.raises(ConfigurationError) as refused:
         read_pools_file(text, "f.xml", "1.2")
@@ -190,7 +190,7 @@ def test_all_mistakes_of_a_file_are_told_at_once() -> None:
         ("<pool><minMaps>3</minMaps></pool>", "pool"),
     ],
 )
-def test_what_is_hardly_meant_is_told(inside: str, rule: str) -> None:
+def test_a_likely_mistake_is_reported(inside: str, rule: str) -> None:
     _, problems = read_pools_file(f"<allocations>{inside}</allocations>", "f.xml", "1.2")
     assert [problem.rule for problem in problems] == [rule]
 
@@ -222,7 +222,7 @@ def test_a_directory_of_mapreduce_is_read_with_its_pools_and_slots(tmp_path: Pat
     assert found.shell.engine.resources == {"map-slots": 7, "reduce-slots": 2}
 
 
-def test_the_properties_alone_mean_the_pool_scheduler_which_is_told(tmp_path: Path) -> None:
+def test_the_properties_alone_select_the_pool_scheduler_with_a_trap(tmp_path: Path) -> None:
     (tmp_path / "mapred-site.xml").write_text(
         "<configuration><property><name>mapred.fairscheduler.sizebasedweight</name>"
         "<value>true</value></property></configuration>"

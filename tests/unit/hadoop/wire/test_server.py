@@ -225,7 +225,7 @@ def test_a_client_with_a_token_comes_in_at_a_port_that_needs_none() -> None:
         tokens.Token(b"\xff\xff", b"", tokens.AMRM_TOKEN),
     ],
 )
-def test_who_has_no_valid_token_is_refused(token: tokens.Token | None) -> None:
+def test_a_client_without_a_valid_token_is_refused(token: tokens.Token | None) -> None:
     async def body() -> None:
         handlers = methods_of(MASTERS, {"allocate": allocate})
         async with serving(handlers, LOGINS) as (_, address), client() as ann:

@@ -92,13 +92,13 @@ def test_a_refused_reload_recomputes_limits_and_changes_nothing_else():
 # Users.
 
 
-def test_a_leaf_has_a_record_of_a_user_whom_it_refused_for_a_user_limit():
+def test_a_leaf_has_a_record_of_a_user_that_it_refused_for_a_user_limit():
     found = game(**{"root.a.maximum-applications": "1", "root.a.user-limit-factor": "0.5"})
     assert found.refusal(submit("one", "root.a"))
     assert list(users(found, "root.a")) == ["u"]
 
 
-def test_a_leaf_has_no_record_of_a_user_whom_it_refused_for_its_own_limit():
+def test_a_leaf_has_no_record_of_a_user_that_it_refused_for_its_own_limit():
     found = game(submit("one", "root.a", user="ann"), **{"root.a.maximum-applications": "1"})
     assert found.refusal(submit("two", "root.a"))
     assert list(users(found, "root.a")) == ["ann"]

@@ -230,7 +230,7 @@ def test_a_queue_inherits_the_default_label_if_it_may_use_all_that_its_parent_ma
         ("a", "x&&y", "more than one node label"),
     ],
 )
-def test_an_application_whose_label_cannot_be_is_refused(queue, label, reason):
+def test_an_application_with_an_invalid_label_is_refused(queue, label, reason):
     game = cluster()
     found = game.refusal(submit("app", queue, am=memory(1024), label=label))
     assert reason in (found or "")
@@ -247,7 +247,7 @@ def test_only_asks_are_refused_where_no_master_waits_for_their_label(more):
     assert game.on("app") == {"n1": 3 if more else 2}
 
 
-def test_a_later_ask_whose_label_cannot_be_is_refused_and_nothing_of_it_is_taken_over():
+def test_a_later_ask_with_an_invalid_label_is_refused_as_a_whole():
     game = cluster(submit("app", "b", asks(1)))
     found = game.refusal({"ask": {"app": "app", "asks": [asks(3), asks(2, "x", priority=2)]}})
     assert "permission" in (found or "")

@@ -99,7 +99,7 @@ def test_a_command_is_asked(tmp_path):
     assert lookup.of("ann") == ("staff", "ann")
 
 
-def test_hadoops_fixed_groups_stand_before_everything(tmp_path):
+def test_hadoops_fixed_groups_take_precedence(tmp_path):
     lookup = lookup_of(
         tmp_path,
         '[users]\ngroups_command = ["echo", "staff"]\n'.replace('"staff"', '"staff", "{user}"'),

@@ -25,7 +25,7 @@ def test_the_primary_group_of_a_user_comes_first():
     assert len(set(groups)) == len(groups)
 
 
-def test_a_user_whom_this_machine_does_not_know_has_no_groups():
+def test_a_user_unknown_to_this_machine_has_no_groups():
     for user in ("nobody-of-that-name", "nul\0", "é" * 300):
         assert SystemGroups().groups(user) == ()
 
@@ -72,7 +72,7 @@ def test_a_file_is_read_again_when_it_has_changed_and_a_broken_one_is_not_taken(
     assert f"{path}:1: error:" in line
 
 
-def test_all_mistakes_of_a_file_are_told_with_their_lines(tmp_path):
+def test_all_mistakes_of_a_file_are_reported_with_their_lines(tmp_path):
     path = tmp_path / "groups"
     path.write_text("ann research\n: staff\nbob: a,,b\neve: a\neve: b\n")
     with pytest.raises(ConfigurationError) as caught:
@@ -80,7 +80,7 @@ def test_all_mistakes_of_a_file_are_told_with_their_lines(tmp_path):
     assert [problem.line for problem in caught.value.problems] == [1, 2, 3, 5]
 
 
-def test_a_file_that_is_not_there_is_told_at_the_start(tmp_path):
+def test_a_missing_file_is_reported_at_the_start(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be read"):
         FileGroups(tmp_path / "groups")
 

@@ -184,7 +184,7 @@ async def test_the_log_is_what_the_entrypoint_has_written(ray):
     await ray.finish(order, headers)
 
 
-async def test_where_nobody_proves_who_they_are_a_job_may_name_its_user(ray):
+async def test_without_authentication_a_job_may_name_its_user(ray):
     await ray.submit(submission_id="j", metadata={**QUEUE, "fairshare.user": "ann"})
     await ray.submit(submission_id="k", metadata=QUEUE)
     rows = (await ray.page.get("/applications")).json()["applications"]

@@ -39,7 +39,7 @@ async def as_user(server_settings, engine, anyio_backend):
     await server.close()
 
 
-async def test_nobody_else_is_let_in(as_user):
+async def test_clients_without_a_token_are_refused(as_user):
     refused = await as_user(None).call("GET", "version", 401)
     assert refused["code"] == "wrong-token"
     for method, path in (("POST", "jobs/"), ("PUT", f"packages/gcs/{PACKAGE}")):

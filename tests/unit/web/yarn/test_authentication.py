@@ -132,7 +132,7 @@ async def test_without_a_proof_no_path_answers(cluster):
                 assert answer.status_code == 401, (method, path)
 
 
-async def test_of_anothers_application_everybody_sees_the_public_part_alone(cluster):
+async def test_other_users_see_only_the_public_part_of_an_application(cluster):
     name = await cluster.submitted("ann")
     async with cluster.client("ann") as ann, cluster.client("bob") as bob:
         mine = (await ann.get(f"{BASE}/apps/{name}")).json()["app"]
@@ -159,7 +159,7 @@ async def test_of_anothers_application_everybody_sees_the_public_part_alone(clus
         assert theirs.get(field, 0) in (0, -1)
 
 
-async def test_nobody_changes_what_is_anothers(cluster):
+async def test_users_cannot_change_applications_of_others(cluster):
     name = await cluster.submitted("ann")
     async with cluster.client("bob") as bob:
         bodies = {
@@ -180,7 +180,7 @@ async def test_nobody_changes_what_is_anothers(cluster):
     assert (application.queue, application.expires_ms) == ("root.a", None)
 
 
-async def test_who_is_no_administrator_changes_nothing_of_the_cluster(cluster):
+async def test_only_administrators_change_the_cluster(cluster):
     await cluster.submitted("ann")
     changes = {
         ("PUT", "/scheduler-conf"): {"global-updates": {}},
@@ -234,7 +234,7 @@ async def test_the_lists_of_an_application_open_it_in_the_other_interface_too(cl
         assert (await dora.get(path)).status_code == 403
 
 
-async def test_logs_are_shown_to_who_may_look_into_the_application(cluster):
+async def test_logs_are_shown_only_to_users_that_may_view_the_application(cluster):
     name = await cluster.submitted("ann")
     files = cluster.live.container_files(1 << 40 | 1 << 24 | 1)
     container = next(iter(cluster.live.service.state.applications[1].containers))

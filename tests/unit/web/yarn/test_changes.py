@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_kill_says_who_and_why(yarn):
+async def test_the_diagnostics_of_a_kill_name_the_user_and_the_reason(yarn):
     name = await yarn.submit()
     body = {"state": "KILLED", "diagnostics": "enough"}
     answer = await yarn.call("PUT", f"/apps/{name}/state?user.name=alice", json=body)

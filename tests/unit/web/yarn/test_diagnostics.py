@@ -42,7 +42,7 @@ async def test_the_capacity_scheduler_names_the_refused_application_and_its_queu
     assert await reported(yarn, name) == words.format(name=name)
 
 
-async def test_the_capacity_scheduler_tells_the_limits_for_masters(start):
+async def test_the_capacity_scheduler_reports_the_limits_for_masters(start):
     share = {"yarn.scheduler.capacity.maximum-am-resource-percent": 0.1}
     yarn = await start(**CAPACITY, **share)
     await yarn.submit(queue="root.a", **SMALL)

@@ -89,7 +89,7 @@ async def test_a_page_passes_with_the_named_headers_only(yarn, master):
     assert yarn.server.http._transport.app.state.master_calls.open == 0
 
 
-async def test_the_master_reads_from_a_cookie_who_looks(yarn, master):
+async def test_the_master_gets_the_user_in_a_cookie(yarn, master):
     await open_page(yarn, master, "?user.name=bob")
     assert master.headers["cookie"] == "proxy-user=bob"
 

@@ -7,7 +7,7 @@ from fairshare.model.inputs import ContainerExited
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_reserved_number_is_nobody_elses(yarn):
+async def test_a_reserved_number_is_not_used_again(yarn):
     first, second = await yarn.reserve(), await yarn.reserve()
     assert first != second
     name = await yarn.submit()
@@ -96,7 +96,7 @@ async def test_a_number_of_another_cluster_is_refused(yarn):
     assert "not an application of this cluster" in answer.text
 
 
-async def test_who_runs_has_a_place_to_be_followed_to_and_who_waits_has_none(yarn):
+async def test_only_a_running_application_has_a_tracking_page(yarn):
     name = await yarn.submit()
     waiting = await yarn.app(name)
     assert waiting["trackingUI"] == "UNASSIGNED"

@@ -84,7 +84,7 @@ async def test_a_cookie_carries_any_name_and_nothing_else(yarn, name):
     assert again.json()["requestedUser"] == name
 
 
-async def test_nobody_can_be_shut_out(start):
+async def test_anonymous_access_can_be_disabled(start):
     yarn = await start(**{"hadoop.http.authentication.simple.anonymous.allowed": False})
     assert (await yarn.get("/info")).status_code == 401
     assert (await yarn.get("/info?user.name=alice")).status_code == 200

@@ -80,7 +80,7 @@ def test_a_lone_file_says_nothing_of_what_yarn_site_would_say(tmp_path: Path) ->
     assert "refused" not in rules
 
 
-def test_an_empty_lone_file_is_told_what_is_missing(tmp_path: Path) -> None:
+def test_the_problem_of_an_empty_lone_file_names_what_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "capacity-scheduler.xml"
     file.write_text("<configuration/>")
     (problem,) = lint(file)
@@ -116,7 +116,7 @@ def test_a_wrong_sum_names_the_children_and_what_is_missing(
     assert reported in found[0]
 
 
-def test_a_capacity_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+def test_an_invalid_capacity_is_reported_once(tmp_path: Path) -> None:
     reported = capacities(tmp_path, a_capacity="50%", b_capacity="50")
     assert [one for one in reported if "root.a" in one] == [
         "yarn.scheduler.capacity.root.a.capacity: '50%' is not a number"
