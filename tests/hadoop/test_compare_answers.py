@@ -36,7 +36,7 @@ def test_a_refusal_is_its_class_and_its_message_without_the_stack() -> None:
     }
 
 
-def test_the_order_of_lists_and_unset_numbers_are_no_difference_and_all_else_is_one() -> None:
+def test_only_the_order_of_lists_and_unset_numbers_may_differ() -> None:
     def nodes(*racks: str, containers: int) -> dict[str, object]:
         message = GetClusterNodesResponseProto()
         for rack in racks:

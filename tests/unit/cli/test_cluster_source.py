@@ -93,7 +93,7 @@ def test_what_a_resource_manager_of_hadoop_has_answered_is_read(scheduler):
         (200, "<html>", "there is no node in service"),
     ],
 )
-def test_an_answer_that_is_no_list_of_nodes_is_refused(status, body, words):
+def test_an_answer_that_is_not_a_list_of_nodes_is_refused(status, body, words):
     with resource_manager(status, body) as address, pytest.raises(Failure, match=words):
         read_cluster_from(address, TYPES)
 

@@ -224,7 +224,7 @@ def test_amounts_without_a_cluster_are_refused_with_the_way_out(file: Path) -> N
     assert (result.exit_code, "--cluster" in result.stderr) == (1, True)
 
 
-def test_a_capacity_scheduler_configuration_is_no_source(tmp_path: Path) -> None:
+def test_a_capacity_scheduler_configuration_cannot_be_converted(tmp_path: Path) -> None:
     (tmp_path / "capacity-scheduler.xml").write_text(
         "<configuration><property><name>yarn.scheduler.capacity.root.queues</name>"
         "<value>a</value></property></configuration>"

@@ -43,7 +43,7 @@ def test_remove_names_labels(run, cluster):
     assert cluster.posted()[0][1]["labels"] == ["gpu"]
 
 
-def test_words_that_are_no_labels_are_refused_before_anything_is_sent(run, cluster):
+def test_words_that_are_not_labels_are_refused_before_anything_is_sent(run, cluster):
     assert run("admin", "labels", "add", "gpu(shared)").exit_code == 2
     assert run("admin", "labels", "assign", "n1").exit_code == 2
     assert cluster.posted() == []

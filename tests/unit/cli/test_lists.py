@@ -21,7 +21,7 @@ def test_columns_are_chosen_by_name_in_the_order_that_is_named(run, cluster):
     ]
 
 
-def test_fields_that_are_no_columns_can_be_chosen_too(run, cluster):
+def test_fields_that_are_not_columns_can_be_chosen_too(run, cluster):
     one = application(7, "RUNNING", tags=["nightly", "ml"], priority=4)
     cluster.answers["/applications"] = {"applications": [one]}
     result = run("apps", "--format", "tags,priority,used,submitted", width=None)

@@ -111,7 +111,7 @@ def test_what_was_decided_otherwise_is_shown(state):
     assert f"decided otherwise: record {last.sequence} at" in result.output
 
 
-def test_a_file_that_is_no_journal_is_refused(state):
+def test_a_file_that_is_not_a_journal_is_refused(state):
     result = run("replay", state / "cluster.json")
     assert result.exit_code == 1
     assert "is not a journal" in result.output

@@ -190,7 +190,7 @@ def test_a_gang_that_is_larger_than_the_cluster_never_starts(simulate):
     assert (unfinished["cause"], unfinished["for_ever"]) == ("gang-larger-than-cluster", True)
 
 
-def test_what_only_was_not_done_by_then_is_no_failure(simulate):
+def test_unfinished_work_is_not_a_failure(simulate):
     result = simulate("--until", "5s")
     assert result.exit_code == 0
     assert "it runs" in result.output

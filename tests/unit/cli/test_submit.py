@@ -320,7 +320,7 @@ def test_submit_prints_nothing_when_the_queue_is_the_requested_one(run, cluster,
     assert run("submit", "--queue", wanted, "true").stderr == ""
 
 
-def test_a_short_name_that_the_capacity_scheduler_finds_is_no_difference(run, cluster):
+def test_a_short_name_that_the_capacity_scheduler_finds_is_not_a_difference(run, cluster):
     became(cluster, "root.genomics.align", scheduler="capacity")
     assert run("submit", "--queue", "align", "true").stderr == ""
 

@@ -99,7 +99,7 @@ def test_python_m_fairshare_is_the_same_program():
     assert done.stdout == f"fairshare {__version__}\n"
 
 
-def test_a_terminal_that_does_not_know_a_character_is_no_reason_to_fail(monkeypatch):
+def test_a_character_unknown_to_the_terminal_causes_no_failure(monkeypatch):
     terminal = TextIOWrapper(BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setattr(sys, "argv", ["fairshare", "--version"])
@@ -174,7 +174,7 @@ def test_ctrl_c_ends_a_verb_with_130(run, cluster):
     assert run("queues").exit_code == 130
 
 
-def test_a_file_that_cannot_be_read_is_no_traceback(run, cluster):
+def test_a_file_that_cannot_be_read_causes_no_traceback(run, cluster):
     cluster.answers["/queues"] = PermissionError(13, "Permission denied", "/some/file")
     result = run("queues")
     assert result.exit_code == 1

@@ -97,5 +97,5 @@ def test_the_end_of_one_very_long_line_is_its_end(connection):
     assert len(found) <= logs.TAIL_BYTES
 
 
-def test_bytes_that_are_no_text_are_replaced(connection):
+def test_bytes_that_are_not_text_are_replaced(connection):
     assert connection(b"\xff\xfe\n").converse(logs.last_lines("c1", "stdout", 1)) == "\ufffd\ufffd"

@@ -46,7 +46,7 @@ def test_decimal_numbers_may_have_javas_suffix(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "two", "1,5", "NaN", "Infinity", "1e999", "0.5ff", "."])
-def test_what_is_no_finite_number_is_refused(text: str) -> None:
+def test_a_number_that_is_not_finite_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a number|too large"):
         literals.double(text)
 

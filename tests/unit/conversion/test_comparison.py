@@ -143,7 +143,7 @@ def test_a_made_up_workload_loads_every_leaf_and_is_the_same_for_the_same_seed()
     )
 
 
-def test_a_made_up_container_is_no_larger_than_its_queue_allows() -> None:
+def test_a_generated_container_is_within_the_limits_of_its_queue() -> None:
     queues = (
         "<queue name='a'><maxContainerAllocation>2048 mb, 1 vcores</maxContainerAllocation></queue>"
     )

@@ -131,7 +131,7 @@ def test_a_scheduler_that_there_is_not_is_an_error_with_its_line(tmp_path: Path)
     assert found(tmp_path / "yarn-site.xml") == [("yarn-site.xml", 3, "scheduler")]
 
 
-def test_what_is_no_configuration_file_is_an_error(tmp_path: Path) -> None:
+def test_another_kind_of_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "page.xml"
     file.write_text("<html/>")
     assert found(file) == [("page.xml", 1, "allocations")]

@@ -49,7 +49,7 @@ def test_reading_does_not_hinder_writing(journal, records):
     assert len(list(journal.records())) == 2
 
 
-def test_closing_twice_is_no_error(journal):
+def test_closing_twice_causes_no_error(journal):
     journal.close()
     journal.close()
 

@@ -29,7 +29,7 @@ def test_a_directory_means_its_files_by_name_without_hidden_ones(tree):
     assert (names(found, tree), problems) == (["[a]", "a", "b"], [])
 
 
-def test_what_exists_is_no_pattern(tree):
+def test_the_name_of_an_existing_file_is_not_a_pattern(tree):
     found, problems = find_files([str(tree / "[a]"), str(tree / "[ab]")])
     assert (names(found, tree), problems) == (["[a]", "a", "b"], [])
 

@@ -35,7 +35,7 @@ def test_keys_are_in_their_own_order(kind):
     check()
 
 
-def test_text_that_is_no_utf_8_comes_back():
+def test_text_that_is_not_utf_8_comes_back():
     key = b"\xff\x00\t".decode("utf-8", "surrogateescape")
     assert decoded(encoded(key)) == key
 

@@ -111,7 +111,7 @@ def test_every_event_is_applied(kind):
 
 
 @pytest.mark.parametrize("table", [*STATES.values()], ids=[*STATES])
-def test_no_handler_is_there_for_what_is_no_event(table):
+def test_every_handler_belongs_to_an_event(table):
     assert set(table.handlers) <= set(EVENTS)
     assert all(inspect.ismethod(method) for method in table.handlers.values())
     assert isinstance(table, ClusterState)

@@ -143,7 +143,7 @@ def test_scaled_minimums_share_a_cluster_that_is_too_small() -> None:
         assert found.maps.fair_share == pytest.approx(share, abs=0.01)
 
 
-def test_an_update_that_could_change_nothing_is_no_event() -> None:
+def test_an_update_that_could_change_nothing_emits_no_event() -> None:
     cluster = Cluster(settings("1.2"), (2, 0))
     cluster.submit("p", maps(1))
     assert cluster.tell(UpdateShares(), 500) == ()

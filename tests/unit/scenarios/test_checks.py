@@ -100,7 +100,7 @@ def test_a_misspelt_resource_type_is_not_zero():
     ("expected", "found"),
     [(None, None), (True, "any text"), ("reached", "limit reached"), ("big", "too big: 3 > 2")],
 )
-def test_a_refusal_as_announced_is_no_difference(expected, found):
+def test_an_expected_refusal_is_not_a_difference(expected, found):
     assert check_error(0, 1, expected, found) is None
 
 

@@ -103,7 +103,7 @@ def test_a_file_has_a_limit(conf, monkeypatch):
     assert "it has more than 10 bytes" in refused(conf, "../conf")
 
 
-def test_a_text_that_is_no_file_can_name_none():
+def test_a_text_without_a_file_cannot_include_one():
     text = "scenario: 1\nscheduler: fair\nconfig: ../conf\n"
     with pytest.raises(ConfigurationError, match="a scenario that is not a file has none"):
         read_scenario(text, "s.yaml")

@@ -230,7 +230,7 @@ def test_the_form_has_the_keys_that_the_readers_look_for(monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["{a: b}", "[a]"])
-def test_a_label_that_is_no_text_is_refused(value):
+def test_a_label_that_is_not_text_is_refused(value):
     text = f"scenario: 1\nscheduler: fair\nsteps: [{{submit: {{app: x, label: {value}}}}}]"
     assert "submit.label must be a text" in refused(document(text))
 

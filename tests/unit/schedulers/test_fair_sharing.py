@@ -172,14 +172,14 @@ def test_readers_see_new_steady_shares_before_an_update_and_change_nothing() -> 
     assert scheduler.state.queues["root.a"].steady_fair_share[0] == 10240
 
 
-def test_an_update_that_changes_nothing_is_no_event() -> None:
+def test_an_update_that_changes_nothing_emits_no_event() -> None:
     cluster = Cluster()
     cluster.submit("a", 1)
     assert cluster.feed(UpdateShares()) == (SharesUpdated(),)
     assert cluster.feed(UpdateShares()) == ()
 
 
-def test_a_heartbeat_that_grants_nothing_is_no_event() -> None:
+def test_a_heartbeat_that_grants_nothing_emits_no_event() -> None:
     cluster = Cluster()
     cluster.submit("a", 17)
     cluster.settle()

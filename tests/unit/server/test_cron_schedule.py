@@ -63,7 +63,7 @@ def test_the_last_time_is_found_backwards_and_counts_the_instant_itself():
         ("1," * 200, "at most 200 characters"),
     ],
 )
-def test_a_line_that_is_none_or_never_due_is_refused(line, words):
+def test_a_line_that_is_invalid_or_never_due_is_refused(line, words):
     with pytest.raises(ValueError, match=words):
         parse_line(line)
 

@@ -65,7 +65,7 @@ def test_a_file_that_is_gone_or_has_no_time_is_gone(path):
     assert watch.look(LOADED_MS) is Finding.GONE
 
 
-def test_a_file_that_never_was_is_no_change_until_it_appears(tmp_path):
+def test_a_file_that_appears_later_counts_as_changed(tmp_path):
     path = tmp_path / "later.xml"
     watch = watch_of(path)
     assert watch.look(LOADED_MS) is Finding.SAME

@@ -155,7 +155,7 @@ def test_records_that_change_nothing_in_a_simulation_are_left_out():
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", pack([record(1)])[:-3]])
-def test_bytes_that_are_no_packed_records_are_refused(body):
+def test_bytes_that_are_not_packed_records_are_refused(body):
     with pytest.raises(ValueError, match="not packed records"):
         list(unpack(body))
 

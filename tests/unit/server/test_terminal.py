@@ -39,7 +39,7 @@ def test_a_pipe_that_is_not_read_blocks_no_writer_and_missing_lines_are_counted(
         assert f"({missing} lines are missing here: stderr was not read)\nmore\n" in reader.read()
 
 
-def test_a_reader_that_has_gone_is_no_error():
+def test_a_reader_that_has_gone_causes_no_error():
     class Gone:
         written = 0
 

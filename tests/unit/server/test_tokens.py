@@ -43,7 +43,7 @@ def test_another_secret_makes_other_tokens():
 @pytest.mark.parametrize(
     "token", ["", "x", "fsd_1_", "fsd_99999999999999999999_x", "é", "\0", "A" * 10_000]
 )
-def test_rubbish_is_no_token(token):
+def test_an_invalid_text_is_not_a_token(token):
     assert not DriverTokens(SECRET).accepts(token, 1, 1)
 
 

@@ -58,6 +58,6 @@ async def test_every_answer_forbids_guessing_and_embedding(page):
         assert "access-control-allow-origin" not in headers
 
 
-def test_a_port_is_no_part_of_a_name():
+def test_a_port_is_not_part_of_a_name():
     assert host_name("127.0.0.1:80") == "127.0.0.1"
     assert host_name("evil.example:127.0.0.1") == "evil.example:127.0.0.1"

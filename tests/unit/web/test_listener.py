@@ -63,7 +63,7 @@ def test_this_machine_has_several_addresses(host, address):
 
 
 @pytest.mark.parametrize("host", ["example.org", ""])
-def test_what_is_no_address_is_called_so(host):
+def test_an_invalid_address_is_reported_as_such(host):
     with pytest.raises(ConfigurationError, match="is not an IP address"):
         loopback_address(host)
 

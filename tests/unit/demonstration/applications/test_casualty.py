@@ -70,7 +70,7 @@ def test_another_container_is_chosen_when_one_was_faster_than_the_order_to_stop_
     assert len(cluster.stopped) == 2
 
 
-def test_a_refused_order_is_no_harm() -> None:
+def test_a_refused_order_does_no_harm() -> None:
     cluster = Cluster()
     cluster.refuses = True
     casualty = Casualty(cluster, 0.5)

@@ -69,7 +69,7 @@ def test_where_only_the_device_files_are_seen_they_are_counted(tmp_path):
     ]
 
 
-def test_amds_gpus_are_those_of_the_kernels_topology_that_are_no_processors(tmp_path):
+def test_amds_gpus_are_the_nodes_of_the_kernels_topology_without_processors(tmp_path):
     amd(tmp_path, 0, 0, gpu_id="0")
     amd(tmp_path, 10, 129)
     amd(tmp_path, 2, 128)

@@ -41,7 +41,7 @@ def test_a_percentage_is_0_to_100(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["50%", "", "abc", "[memory=1024", "2w ", "w"])
-def test_what_is_no_capacity_is_refused(text: str) -> None:
+def test_an_invalid_capacity_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a number"):
         read_capacity_text(text, TYPES, nothing_skipped)
 
@@ -127,7 +127,7 @@ def test_a_maximum_may_be_minus_one_for_all() -> None:
 
 
 @pytest.mark.parametrize(("text", "legacy"), [("2w", True), ("2w", False), ("[memory=2w]", False)])
-def test_a_weight_is_no_maximum(text: str, legacy: bool) -> None:
+def test_a_weight_is_not_a_maximum(text: str, legacy: bool) -> None:
     with pytest.raises(ValueError, match="cannot be a maximum"):
         read_maximum_text(text, TYPES, nothing_skipped, legacy=legacy)
 

@@ -192,7 +192,7 @@ class Lottery(FairPolicy):
         Policy.__init__(self, "my.lottery", "lottery", memory_calculator, leaf_only=True)
 
 
-def test_a_registered_policy_can_be_named_and_one_of_leaves_is_no_default(
+def test_a_registered_policy_can_be_named_and_one_for_leaves_cannot_be_the_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     body = '<queue name="q"><schedulingPolicy>My.Lottery</schedulingPolicy></queue>'

@@ -35,7 +35,7 @@ def test_with_yarn_site_xml_it_is_known(tmp_path: Path) -> None:
     assert finding(on, "preemption-time").outcome == "lost"
 
 
-def test_a_directory_without_yarn_site_xml_is_no_better_than_the_file(tmp_path: Path) -> None:
+def test_a_directory_without_yarn_site_xml_is_treated_like_the_file(tmp_path: Path) -> None:
     (tmp_path / "fair-scheduler.xml").write_text(f"<allocations>{TIMES}</allocations>")
     assert assumptions(read_source(tmp_path))[PREEMPTION] == "false"
 

@@ -117,7 +117,7 @@ def test_a_queue_in_which_nothing_can_run_is_stopped(mode: Mode, most: str) -> N
     assert finding(conversion, "maximum", "root.a").outcome == "changed"
 
 
-def test_a_maximum_that_the_cluster_does_not_reach_is_no_maximum() -> None:
+def test_a_maximum_above_the_cluster_has_no_effect() -> None:
     queues = "<queue name='a'><maxResources>204800 mb, 200 vcores</maxResources></queue>"
     conversion = converted(queues)
     assert "root.a.maximum-capacity" not in written(conversion)

@@ -80,7 +80,7 @@ async def test_a_call_that_failed_has_no_result_to_wait_for(results, exit_code):
     assert not results.waits(1)
 
 
-async def test_what_is_no_call_of_ours_is_not_asked_for(results, node):
+async def test_results_of_other_containers_are_not_requested(results, node):
     results.observe(SimpleNamespace(events=[ContainerCompleted(container_id(1, 1, 2), 0)]))
     assert (results.waits(1), node.asked) == (False, [])
 

@@ -161,7 +161,7 @@ def test_of_a_pattern_only_what_matches_is_unpacked(container: Container, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz"])
-def test_archives_of_a_pattern_that_are_no_jars_are_unpacked_as_a_whole(
+def test_archives_of_a_pattern_that_are_not_jars_are_unpacked_as_a_whole(
     container: Container, tmp_path: Path, name: str
 ) -> None:
     make = tarred if ".t" in name else zipped
@@ -171,7 +171,7 @@ def test_archives_of_a_pattern_that_are_no_jars_are_unpacked_as_a_whole(
 
 
 @pytest.mark.parametrize("kind", [1, 3])
-def test_what_is_no_archive_is_copied_as_it_is(
+def test_a_file_that_is_not_an_archive_is_copied_as_it_is(
     container: Container, tmp_path: Path, kind: int
 ) -> None:
     (tmp_path / "a.tar.xz").write_text("content")

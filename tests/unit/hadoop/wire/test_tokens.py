@@ -48,7 +48,7 @@ def test_credentials_are_read_as_they_were_written(credentials: Credentials) -> 
     assert tokens.read_credentials(tokens.write_credentials(credentials)) == credentials
 
 
-def test_no_bytes_are_no_credentials() -> None:
+def test_empty_bytes_are_not_credentials() -> None:
     assert tokens.read_credentials(b"") == Credentials()
 
 

@@ -30,7 +30,7 @@ def test_a_user_unknown_to_this_machine_has_no_groups():
         assert SystemGroups().groups(user) == ()
 
 
-def test_a_directory_that_does_not_answer_is_no_user_without_groups(monkeypatch):
+def test_a_directory_service_that_does_not_answer_raises_an_error(monkeypatch):
     def fail(user: str):
         raise OSError("the directory is away")
 

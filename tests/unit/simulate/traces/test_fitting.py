@@ -116,7 +116,7 @@ def test_nodes_have_room_for_a_container_as_large_as_they_are():
     assert fit(wanted, nodes=odd).nodes[0].total == (5000, 8)
 
 
-def test_the_maximum_is_no_larger_than_given_nodes():
+def test_the_maximum_is_not_larger_than_given_nodes():
     given = (NodeJoined("n", (5000, 8)),)
     workload = whole(job(group(memory_mb=5000)), given=given)
     assert workload.nodes == given

@@ -200,7 +200,7 @@ async def test_no_other_answer_switches_the_protocol(served):
         assert head.startswith("http/1.1 502 ")
 
 
-async def test_what_is_no_request_for_a_websocket_is_answered_as_any_other(served):
+async def test_a_request_that_is_not_for_a_websocket_is_answered_as_any_other(served):
     async with asyncio.timeout(10):
         _, head = await served.follow("Accept: */*")
         assert head.startswith("http/1.1 426 ")

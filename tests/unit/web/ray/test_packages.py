@@ -76,7 +76,7 @@ async def test_zip_files_that_would_do_harm_are_refused(ray, tmp_path, entries, 
 @pytest.mark.parametrize(
     "content", [b"", b"no zip", zipped(a="x")[:-30]], ids=["nothing", "text", "a part"]
 )
-async def test_what_is_no_zip_file_is_refused(ray, content):
+async def test_a_file_that_is_not_a_zip_file_is_refused(ray, content):
     refused = await ray.upload(content, status=400)
     assert "zip file" in refused["message"]
     assert files_of(ray.page) == []

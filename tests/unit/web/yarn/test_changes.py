@@ -20,7 +20,7 @@ async def test_the_diagnostics_of_a_kill_name_the_user_and_the_reason(yarn):
 
 
 @pytest.mark.parametrize("body", [{}, {"app": {"state": "KILLED"}}, {"state": "RUNNING AWAY"}])
-async def test_a_kill_that_is_none_changes_nothing(yarn, body):
+async def test_an_invalid_kill_is_refused_and_changes_nothing(yarn, body):
     name = await yarn.submit()
     answer = await yarn.call("PUT", f"/apps/{name}/state", json=body)
     assert answer.status_code == 400
@@ -40,7 +40,7 @@ async def test_an_end_of_life_may_be_written_in_any_zone(yarn, zoned):
 
 
 @pytest.mark.parametrize("when", ["tomorrow", "2001-01-01T00:00:00.000+0000", "UNLIMITED"])
-async def test_an_end_of_life_that_is_none_is_refused(yarn, when):
+async def test_an_invalid_end_of_life_is_refused(yarn, when):
     name = await yarn.submit()
     body = {"timeout": {"type": "LIFETIME", "expiryTime": when}}
     answer = await yarn.call("PUT", f"/apps/{name}/timeout", json=body)

@@ -54,7 +54,7 @@ async def test_a_body_may_come_packed(yarn):
     "content",
     [b"<!DOCTYPE x [<!ENTITY a 'b'>]><appstate><state>&a;</state></appstate>", b"<a", b""],
 )
-async def test_a_body_that_is_no_plain_xml_is_refused(yarn, content):
+async def test_a_body_that_is_not_plain_xml_is_refused(yarn, content):
     name = await yarn.submit()
     headers = {"Content-Type": "application/xml"}
     answer = await yarn.call("PUT", f"/apps/{name}/state", content=content, headers=headers)
