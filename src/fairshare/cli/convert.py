@@ -23,7 +23,7 @@ from fairshare.cli.plan import show
 from fairshare.cli.recorded_comparison import compare_on, read_recorded
 from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
 from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
-from fairshare.conversion.comparison import Comparison, Figures, compare
+from fairshare.conversion.comparison import Comparison, QueueMetrics, compare
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
 from fairshare.conversion.output import write_directory
@@ -335,20 +335,20 @@ def _comparison_rows(comparison: Comparison) -> list[list[str | Text]]:
     return rows
 
 
-def _cells(figures: Figures | None) -> list[str | Text]:
-    if figures is None:
+def _cells(metrics: QueueMetrics | None) -> list[str | Text]:
+    if metrics is None:
         return [NOTHING] * (len(COMPARISON_COLUMNS) - 2)
-    seconds = figures.resource_seconds
+    seconds = metrics.resource_seconds
     return [
-        str(figures.applications),
-        str(figures.containers),
+        str(metrics.applications),
+        str(metrics.containers),
         str(round(seconds.get("memory-mb", 0) / 1024)),
         str(seconds.get("vcores", 0)),
-        _time(figures.waiting_mean_ms),
-        _time(figures.waiting_p95_ms),
-        NOTHING if figures.slowdown is None else f"{figures.slowdown:.2f}",
-        str(figures.preempted),
-        " ".join(f"{share:.0%}" for share in figures.shares),
+        _time(metrics.waiting_mean_ms),
+        _time(metrics.waiting_p95_ms),
+        NOTHING if metrics.slowdown is None else f"{metrics.slowdown:.2f}",
+        str(metrics.preempted),
+        " ".join(f"{share:.0%}" for share in metrics.shares),
     ]
 
 

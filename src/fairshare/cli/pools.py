@@ -30,8 +30,8 @@ def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
         [
             queue.name.removeprefix("root."),
             str(queue.pool.jobs),
-            *_figures(queue.pool.maps),
-            *_figures(queue.pool.reduces),
+            *_slot_cells(queue.pool.maps),
+            *_slot_cells(queue.pool.reduces),
             queue.policy or NOTHING,
         ]
         for queue in queues
@@ -40,7 +40,7 @@ def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
     return table(console, COLUMNS, rows) if rows else None
 
 
-def _figures(slots: PoolSlots) -> list[str]:
+def _slot_cells(slots: PoolSlots) -> list[str]:
     return [
         str(slots.running),
         str(slots.demand),

@@ -59,7 +59,7 @@ class Column(msgspec.Struct, frozen=True):
     extra: bool = False
 
     @property
-    def figures(self) -> bool:
+    def uncut(self) -> bool:
         """Whether the column's values are never cut."""
         return self.whole or self.right
 
@@ -109,7 +109,7 @@ def table(
         if columns[number].extra and _width(natural, shown) > room:
             shown.remove(number)
     least = [
-        width if column.figures else min(width, max(LEAST_WIDTH, _lines_width(title)))
+        width if column.uncut else min(width, max(LEAST_WIDTH, _lines_width(title)))
         for column, title, width in zip(columns, titles, natural, strict=True)
     ]
     left_out: list[str] = []

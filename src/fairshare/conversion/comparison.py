@@ -34,7 +34,7 @@ FULL: Final = 0.8
 _NOT_OVER: Final = (ApplicationState.PENDING.value, ApplicationState.RUNNING.value)
 
 
-class Figures(msgspec.Struct, frozen=True):
+class QueueMetrics(msgspec.Struct, frozen=True):
     """What the simulator measured of one queue.
 
     Of its applications `refused` were rejected and `unfinished` had not ended. `resource_seconds`
@@ -66,10 +66,10 @@ class QueueComparison(msgspec.Struct, frozen=True):
 
     name: str
     path: str
-    before: Figures | None
-    after: Figures | None
+    before: QueueMetrics | None
+    after: QueueMetrics | None
     elsewhere: int
-    unlimited: Figures | None = None
+    unlimited: QueueMetrics | None = None
     contended: bool = True
 
 
@@ -114,15 +114,15 @@ def compare(
     )
     old_names = {new: old for old, new in conversion.names.items()}
     sides = [
-        _figures(before, first, window_ms, {}),
-        _figures(after, second, window_ms, old_names),
+        _metrics(before, first, window_ms, {}),
+        _metrics(after, second, window_ms, old_names),
     ]
-    unlimited: dict[str, Figures] = {}
-    if any(waits_longer(sides[0].get(name), figures) for name, figures in sides[1].items()):
+    unlimited: dict[str, QueueMetrics] = {}
+    if any(waits_longer(sides[0].get(name), metrics) for name, metrics in sides[1].items()):
         freed, third = run(
             conversion.scheduler, without_master_limits(capacity), arriving, nodes, until_ms
         )
-        unlimited = _figures(freed, third, window_ms, old_names)
+        unlimited = _metrics(freed, third, window_ms, old_names)
     elsewhere = _elsewhere(before, after, old_names)
     names = dict.fromkeys((*conversion.names, *sorted({**sides[0], **sides[1]})))
     used = max(_most_used(before), _most_used(after))
@@ -167,7 +167,7 @@ def run(
     return report, simulator.submitted
 
 
-def waits_longer(before: Figures | None, after: Figures | None) -> bool:
+def waits_longer(before: QueueMetrics | None, after: QueueMetrics | None) -> bool:
     """Whether applications wait so much longer that it is worth a sentence."""
     if before is None or after is None:
         return False
@@ -189,9 +189,9 @@ def _renamed(workload: Workload, names: Mapping[str, str]) -> Workload:
     return workload.changed(renamed)
 
 
-def _figures(
+def _metrics(
     report: Report, arrivals: Sequence[Arrival], window_ms: int, names: Mapping[str, str]
-) -> dict[str, Figures]:
+) -> dict[str, QueueMetrics]:
     """By the queue's name in the Fair Scheduler."""
     members: dict[str, list[tuple[ApplicationReport, Arrival]]] = {}
     for application, arrival in zip(report.applications, arrivals, strict=False):
@@ -204,7 +204,7 @@ def _figures(
         used = queue.used if queue else {}
         waiting = queue.waiting if queue else None
         states = [one.state for one, _ in members.get(path, [])]
-        found[names.get(path, path)] = Figures(
+        found[names.get(path, path)] = QueueMetrics(
             applications=len(states),
             refused=states.count(ApplicationState.REJECTED.value),
             unfinished=sum(state in _NOT_OVER for state in states),

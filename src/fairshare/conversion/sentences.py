@@ -10,8 +10,8 @@ from typing import Final
 from fairshare.conversion.comparison import (
     NOTICEABLE,
     Comparison,
-    Figures,
     QueueComparison,
+    QueueMetrics,
     waits_longer,
 )
 from fairshare.families.fair_to_capacity.finding import Finding
@@ -71,7 +71,9 @@ def verdict(comparison: Comparison) -> str:
     )
 
 
-def _differences(queue: QueueComparison, before: Figures, after: Figures) -> tuple[list[str], int]:
+def _differences(
+    queue: QueueComparison, before: QueueMetrics, after: QueueMetrics
+) -> tuple[list[str], int]:
     """What is different; and whether it is worse for the queue (1), better (-1), or neither."""
     parts: list[str] = []
     direction = 0
@@ -93,7 +95,7 @@ def _differences(queue: QueueComparison, before: Figures, after: Figures) -> tup
     return parts, direction
 
 
-def _waiting(before: Figures, after: Figures) -> tuple[str, int]:
+def _waiting(before: QueueMetrics, after: QueueMetrics) -> tuple[str, int]:
     old, new = before.waiting_mean_ms, after.waiting_mean_ms
     if old is None or new is None or abs(new - old) < _LEAST_MS:
         return "", 0
@@ -107,7 +109,7 @@ def _waiting(before: Figures, after: Figures) -> tuple[str, int]:
     return "", 0
 
 
-def _slower(before: Figures, after: Figures) -> tuple[str, int]:
+def _slower(before: QueueMetrics, after: QueueMetrics) -> tuple[str, int]:
     old, new = before.slowdown, after.slowdown
     if not old or not new:
         return "", 0
@@ -118,7 +120,7 @@ def _slower(before: Figures, after: Figures) -> tuple[str, int]:
     return "", 0
 
 
-def _share(before: Figures, after: Figures) -> tuple[str, int]:
+def _share(before: QueueMetrics, after: QueueMetrics) -> tuple[str, int]:
     """The first part of the time in which the shares differ: what comes later follows from it, and
     by the end all work is done, so that means say little."""
     for part, old, new in zip(_PARTS, before.shares, after.shares, strict=True):
@@ -171,7 +173,7 @@ def _concerns(finding: Finding, queue: str) -> bool:
     return bool(finding.queue) and f"{queue}.".startswith(f"{finding.queue}.")
 
 
-def _alike(after: Figures) -> str:
+def _alike(after: QueueMetrics) -> str:
     waits = "" if after.waiting_mean_ms is None else f"waits {_seconds(after.waiting_mean_ms)}, "
     return f"{waits}uses {after.share:.0%} of the cluster"
 

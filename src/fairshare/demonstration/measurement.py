@@ -37,7 +37,7 @@ class ApplicationSpan(msgspec.Struct, frozen=True):
         return min((c.allocated_ms for c in self.containers), default=self.finished_ms)
 
 
-class TeamFigures(msgspec.Struct, frozen=True):
+class TeamMetrics(msgspec.Struct, frozen=True):
     """One team. `got` is its part of the resource while all three teams were active; `wanted` and
     `owed` are its average demand (at most 1.0) and share then. `begun_ms` and `finished_ms` count
     from its first submission."""
@@ -49,7 +49,7 @@ class TeamFigures(msgspec.Struct, frozen=True):
     finished_ms: int
 
 
-class UserFigures(msgspec.Struct, frozen=True):
+class UserMetrics(msgspec.Struct, frozen=True):
     """One of several users of a queue: the user's part of what they had together while all of them
     wanted more, and the part that corresponds to the user's weight."""
 
@@ -59,7 +59,7 @@ class UserFigures(msgspec.Struct, frozen=True):
     got: float
 
 
-class QueryFigures(msgspec.Struct, frozen=True):
+class QueryMetrics(msgspec.Struct, frozen=True):
     """Short applications: until the first container, and until the end."""
 
     count: int
@@ -69,16 +69,16 @@ class QueryFigures(msgspec.Struct, frozen=True):
     answered_longest_ms: int
 
 
-class Figures(msgspec.Struct, frozen=True):
+class RunMetrics(msgspec.Struct, frozen=True):
     """One run and one resource. `contended_ms`: how long all three teams were active at once."""
 
     scheduler: str
     total_ms: int
     contended_ms: int
     busy: float  # part of the resource that was in use, over the whole run
-    teams: dict[str, TeamFigures]
-    queries: QueryFigures
-    users: tuple[UserFigures, ...] = ()  # of the team research, if it has several
+    teams: dict[str, TeamMetrics]
+    queries: QueryMetrics
+    users: tuple[UserMetrics, ...] = ()  # of the team research, if it has several
 
 
 def span_of(
@@ -98,14 +98,14 @@ def span_of(
     )
 
 
-def figures_of(
+def metrics_of(
     scheduler: str,
     teams: Mapping[str, Sequence[ApplicationSpan]],
     total: int,
     wanted: Mapping[str, float],
     owed: Mapping[str, float],
     weights: Mapping[str, int] | None = None,
-) -> Figures:
+) -> RunMetrics:
     """The measurements of a run in which every team has submitted something.
 
     `total` is the cluster's amount of the resource; `wanted` and `owed` are each team's demand and
@@ -119,29 +119,29 @@ def figures_of(
     for team in (PRODUCTION, ADHOC):
         contended = common(contended, busy_time(teams[team]))
     whole = [(began_ms, ended_ms)]
-    return Figures(
+    return RunMetrics(
         scheduler=scheduler,
         total_ms=ended_ms - began_ms,
         contended_ms=length(contended),
         busy=sum(part_used(teams[team], whole, total) for team in TEAMS),
         teams={
-            team: _team_figures(teams[team], contended, total, wanted[team], owed[team])
+            team: _team_metrics(teams[team], contended, total, wanted[team], owed[team])
             for team in TEAMS
         },
-        queries=query_figures(teams[ADHOC]),
-        users=user_figures(teams[RESEARCH], weights) if weights else (),
+        queries=query_metrics(teams[ADHOC]),
+        users=user_metrics(teams[RESEARCH], weights) if weights else (),
     )
 
 
-def _team_figures(
+def _team_metrics(
     spans: Sequence[ApplicationSpan],
     contended: Sequence[Interval],
     total: int,
     wanted: float,
     owed: float,
-) -> TeamFigures:
+) -> TeamMetrics:
     first_ms = min(span.submitted_ms for span in spans)
-    return TeamFigures(
+    return TeamMetrics(
         wanted=wanted,
         owed=owed,
         got=part_used(spans, contended, total),
@@ -150,9 +150,9 @@ def _team_figures(
     )
 
 
-def user_figures(
+def user_metrics(
     spans: Sequence[ApplicationSpan], weights: Mapping[str, int]
-) -> tuple[UserFigures, ...]:
+) -> tuple[UserMetrics, ...]:
     """How users have divided a queue, from one application of each, in the order of `weights`.
 
     It counts from the instant when all have a container until the first user gets the last one.
@@ -163,16 +163,16 @@ def user_figures(
     whole = [(start, max(start, end))]
     had = [part_used([span], whole, 1) for span in spans]
     return tuple(
-        UserFigures(name, weight, weight / sum(weights.values()), used / (sum(had) or 1.0))
+        UserMetrics(name, weight, weight / sum(weights.values()), used / (sum(had) or 1.0))
         for (name, weight), used in zip(weights.items(), had, strict=True)
     )
 
 
-def query_figures(queries: Sequence[ApplicationSpan]) -> QueryFigures:
+def query_metrics(queries: Sequence[ApplicationSpan]) -> QueryMetrics:
     """How long applications waited and took."""
     begun = [query.begun_ms - query.submitted_ms for query in queries]
     answered = [query.finished_ms - query.submitted_ms for query in queries]
-    return QueryFigures(
+    return QueryMetrics(
         count=len(queries),
         begun_median_ms=round(median(begun)),
         begun_longest_ms=max(begun),

@@ -71,12 +71,12 @@ class _Kept(msgspec.Struct, frozen=True):
     at_ms: int
     total: Resource
     names: tuple[str, ...]
-    figures: bytes
+    numbers: bytes
     whole: bytes
 
     @property
     def size(self) -> int:
-        return len(self.figures) + len(self.whole)
+        return len(self.numbers) + len(self.whole)
 
 
 _decoder = msgspec.json.Decoder(PastView)
@@ -119,7 +119,7 @@ class PastViews:
             moment.at_ms,
             moment.cluster.total,
             names,
-            zlib.compress(_figures(moment.queues), 1),
+            zlib.compress(_numbers(moment.queues), 1),
             zlib.compress(_encoder.encode(moment), 1),
         )
         self.applications.take(moment.at_ms, applications or {})
@@ -218,7 +218,7 @@ def guaranteed(queue: QueueView) -> Resource:
     return queue.min_share if queue.capacity is None else queue.capacity.effective_min
 
 
-def _figures(queues: Sequence[QueueView]) -> bytes:
+def _numbers(queues: Sequence[QueueView]) -> bytes:
     numbers = array("d")
     for queue in queues:
         for line in (
@@ -237,7 +237,7 @@ def _point(kept: _Kept, queue: str) -> Point | None:
         return None
     types = len(kept.total)
     numbers = array("d")
-    numbers.frombytes(zlib.decompress(kept.figures))
+    numbers.frombytes(zlib.decompress(kept.numbers))
     begin = kept.names.index(queue) * _LINES * types
     lines = [
         tuple(int(n) for n in numbers[at : at + types])

@@ -6,8 +6,8 @@ from tests.unit.families.fair_to_capacity.converted import converted
 
 from fairshare.conversion.comparison import (
     Comparison,
-    Figures,
     QueueComparison,
+    QueueMetrics,
     compare,
 )
 from fairshare.conversion.generation import generate
@@ -217,8 +217,8 @@ def test_nodes_are_so_many_that_the_largest_container_still_fits() -> None:
 # Sentences.
 
 
-def figures(waiting_ms: int | None, share: float = 0.5, **more: int) -> Figures:
-    return Figures(
+def metrics(waiting_ms: int | None, share: float = 0.5, **more: int) -> QueueMetrics:
+    return QueueMetrics(
         applications=4,
         refused=0,
         unfinished=more.get("unfinished", 0),
@@ -233,7 +233,7 @@ def figures(waiting_ms: int | None, share: float = 0.5, **more: int) -> Figures:
     )
 
 
-def said(before: Figures | None, after: Figures | None, *findings: Finding) -> str:
+def said(before: QueueMetrics | None, after: QueueMetrics | None, *findings: Finding) -> str:
     return sentence(QueueComparison("root.ml", "root.ml", before, after, 0), findings)
 
 
@@ -242,29 +242,29 @@ def lost(rule: str, value: str, name: str = "root.ml") -> Finding:
 
 
 def test_a_longer_wait_is_said_with_its_factor_and_what_was_lost() -> None:
-    assert said(figures(20_000), figures(42_000), lost("minimum", "40 GB")) == (
+    assert said(metrics(20_000), metrics(42_000), lost("minimum", "40 GB")) == (
         "root.ml waits 2.1 times as long (42 s on average, before 20 s):"
         " its minimum of 40 GB is not guaranteed there."
     )
 
 
 def test_what_was_lost_above_a_queue_counts_and_what_was_lost_beside_it_does_not() -> None:
-    above = said(figures(20_000), figures(42_000), lost("minimum", "40 GB", "root"))
+    above = said(metrics(20_000), metrics(42_000), lost("minimum", "40 GB", "root"))
     assert "in root above it, its minimum of 40 GB" in above
     for name in ("root.ml2", "root.m"):
-        beside = said(figures(20_000), figures(42_000), lost("minimum", "40 GB", name))
+        beside = said(metrics(20_000), metrics(42_000), lost("minimum", "40 GB", name))
         assert "nothing that was lost would explain it" in beside
 
 
 def test_what_another_queue_lost_explains_what_this_one_gains_or_pays() -> None:
-    gained = said(figures(42_000), figures(20_000), lost("minimum", "40 GB", "root.etl"))
+    gained = said(metrics(42_000), metrics(20_000), lost("minimum", "40 GB", "root.etl"))
     assert gained.endswith(": the minimum of root.etl is not guaranteed there (40 GB).")
-    paid = said(figures(20_000), figures(42_000), lost("maximum", "40 GB", "root.etl"))
+    paid = said(metrics(20_000), metrics(42_000), lost("maximum", "40 GB", "root.etl"))
     assert paid.endswith(": the maximum of root.etl does not hold there (40 GB).")
 
 
 def test_a_shorter_wait_is_not_explained_by_a_minimum_that_helped() -> None:
-    reported = said(figures(42_000), figures(20_000), lost("maximum", "10 GB"))
+    reported = said(metrics(42_000), metrics(20_000), lost("maximum", "10 GB"))
     assert reported == (
         "root.ml waits 48% of the time (20 s on average, before 42 s):"
         " its maximum of 10 GB does not hold there."
@@ -272,22 +272,22 @@ def test_a_shorter_wait_is_not_explained_by_a_minimum_that_helped() -> None:
 
 
 def test_a_negligible_difference_is_not_reported() -> None:
-    assert said(figures(20_000), figures(21_000)) == (
+    assert said(metrics(20_000), metrics(21_000)) == (
         "root.ml fares alike: waits 21 s, uses 50% of the cluster."
     )
-    assert "fares alike" in said(figures(10), figures(900))
+    assert "fares alike" in said(metrics(10), metrics(900))
 
 
 def test_unfinished_applications_and_missing_queues_are_reported() -> None:
     assert "leaves 3 of 4 applications unfinished, before 0" in said(
-        figures(10), figures(10, unfinished=3)
+        metrics(10), metrics(10, unfinished=3)
     )
-    assert said(figures(10), None) == "root.ml has no applications any more: 4 applications before."
-    assert said(None, figures(10)) == "root.ml has 4 applications now, and had none."
+    assert said(metrics(10), None) == "root.ml has no applications any more: 4 applications before."
+    assert said(None, metrics(10)) == "root.ml has 4 applications now, and had none."
 
 
 def test_a_share_is_compared_in_the_first_part_of_the_time_where_it_differs() -> None:
-    before, after = figures(10, share=0.5), figures(10, share=0.5)
+    before, after = metrics(10, share=0.5), metrics(10, share=0.5)
     after = msgspec.structs.replace(after, shares=(0.5, 0.3, 0.6, 0.5))
     assert said(before, after).startswith(
         "root.ml uses 30% of the cluster in the second quarter, before 50%"

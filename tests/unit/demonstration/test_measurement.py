@@ -1,4 +1,4 @@
-"""The figures of a run, from records of containers."""
+"""The metrics of a run, from records of containers."""
 
 import pytest
 from hypothesis import given
@@ -45,22 +45,22 @@ def test_the_share_of_each_team_is_measured_while_all_three_want_resources() -> 
         "adhoc": [span(40, 60, (45, 60)), span(80, 100, (90, 100))],
     }
     claims = {"research": 0.5, "production": 0.25, "adhoc": 0.25}
-    figures = measurement.figures_of("fair", teams, 512, claims, claims)
-    assert (figures.total_ms, figures.contended_ms) == (110, 40)
-    assert figures.teams["research"].got == pytest.approx(0.5)
-    assert figures.teams["production"].got == pytest.approx((10 + 20) / 80)
-    assert figures.teams["adhoc"].got == pytest.approx((15 + 10) / 80)
-    assert figures.busy == pytest.approx((100 + 10 + 60 + 15 + 10) / 220)
-    assert figures.teams["production"].begun_ms == 0
-    assert figures.teams["production"].finished_ms == 90
-    assert figures.teams["adhoc"].owed == 0.25
+    metrics = measurement.metrics_of("fair", teams, 512, claims, claims)
+    assert (metrics.total_ms, metrics.contended_ms) == (110, 40)
+    assert metrics.teams["research"].got == pytest.approx(0.5)
+    assert metrics.teams["production"].got == pytest.approx((10 + 20) / 80)
+    assert metrics.teams["adhoc"].got == pytest.approx((15 + 10) / 80)
+    assert metrics.busy == pytest.approx((100 + 10 + 60 + 15 + 10) / 220)
+    assert metrics.teams["production"].begun_ms == 0
+    assert metrics.teams["production"].finished_ms == 90
+    assert metrics.teams["adhoc"].owed == 0.25
 
 
 def test_queries_are_measured_until_their_first_container_and_until_the_answer() -> None:
     queries = [span(0, 50, (5, 50), (9, 20)), span(10, 20, (11, 20)), span(20, 100, (90, 100))]
-    figures = measurement.query_figures(queries)
-    assert (figures.begun_median_ms, figures.begun_longest_ms) == (5, 70)
-    assert (figures.answered_median_ms, figures.answered_longest_ms) == (50, 80)
+    metrics = measurement.query_metrics(queries)
+    assert (metrics.begun_median_ms, metrics.begun_longest_ms) == (5, 70)
+    assert (metrics.answered_median_ms, metrics.answered_longest_ms) == (50, 80)
 
 
 def test_the_part_of_an_empty_period_is_0() -> None:
@@ -71,7 +71,7 @@ def test_users_of_a_queue_are_measured_while_both_wanted_more() -> None:
     # bob alone until 10, then one container each, two of ann's from 20 on; his last one is at 30.
     bob = span(0, 40, (0, 30), (30, 40))
     ann = span(5, 90, (10, 90), (20, 90), (60, 90))
-    users = measurement.user_figures([bob, ann], {"bob": 1, "ann": 2})
+    users = measurement.user_metrics([bob, ann], {"bob": 1, "ann": 2})
     assert [(user.name, user.weight) for user in users] == [("bob", 1), ("ann", 2)]
     assert [user.expected for user in users] == pytest.approx([1 / 3, 2 / 3])
     assert [user.got for user in users] == pytest.approx([20 / 50, 30 / 50])

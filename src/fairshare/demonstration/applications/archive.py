@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.demonstration.applications.plan import Plan
-from fairshare.demonstration.measurement import Figures
+from fairshare.demonstration.measurement import RunMetrics
 from fairshare.demonstration.teams import Pace
 from fairshare.families.registry import family_of
 
@@ -28,7 +28,7 @@ class Run(msgspec.Struct, frozen=True):
     """One demonstration that came to its end. `at_s` are seconds since 1970."""
 
     at_s: float
-    figures: Figures
+    figures: RunMetrics
 
 
 class Archive(msgspec.Struct, frozen=True):
@@ -69,10 +69,10 @@ def read_archive(path: Path) -> Archive | None:
     return found if found.form == FORM else None
 
 
-def with_run(before: Archive | None, plan: Plan, figures: Figures, now_s: float) -> Archive:
+def with_run(before: Archive | None, plan: Plan, metrics: RunMetrics, now_s: float) -> Archive:
     """The archive with one more run; runs of another plan are forgotten."""
     runs = before.runs if before is not None and before.plan == plan else {}
-    return Archive(FORM, plan, {**runs, figures.scheduler: Run(now_s, figures)})
+    return Archive(FORM, plan, {**runs, metrics.scheduler: Run(now_s, metrics)})
 
 
 def write_archive(path: Path, archive: Archive) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 from fairshare.demonstration.applications.archive import Run, date_text
 from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.invocation import PROGRAM, demonstration_of, example
-from fairshare.demonstration.measurement import Figures, QueryFigures
+from fairshare.demonstration.measurement import QueryMetrics, RunMetrics
 from fairshare.demonstration.picture import STYLES
 from fairshare.demonstration.summary import Advice, head, seconds, table, wrapped
 from fairshare.demonstration.teams import (
@@ -38,33 +38,33 @@ def frequent(words: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 
 def happened(
-    figures: Figures, plan: Plan, places: int, other: Run | None
+    metrics: RunMetrics, plan: Plan, places: int, other: Run | None
 ) -> Iterator[RenderableType]:
     """What happened; `other` is a run of the same work with another scheduler."""
-    name = SETTINGS[figures.scheduler].name
+    name = SETTINGS[metrics.scheduler].name
     yield wrapped(
         f"{name[0].upper()}{name[1:]} divided a machine of {places} containers of 256 MB,"
         f" on {plan.processors} processor{'s' * (plan.processors > 1)}, for"
-        f" {seconds(figures.total_ms)}; {figures.busy:.0%} of it was in use."
+        f" {seconds(metrics.total_ms)}; {metrics.busy:.0%} of it was in use."
     )
     yield Text()
-    yield _team_table(figures)
-    yield wrapped(_explanation(figures), style="dim")
+    yield _team_table(metrics)
+    yield wrapped(_explanation(metrics), style="dim")
     yield Text()
-    if figures.users:
-        yield from _user_parts(figures)
+    if metrics.users:
+        yield from _user_parts(metrics)
         yield Text()
-    yield _query_text(figures.queries)
+    yield _query_text(metrics.queries)
     if other is not None:
         yield Text()
         yield head("The same work with both schedulers")
-        yield _comparison(figures, other)
-        yield wrapped(_verdict(figures, other.figures))
+        yield _comparison(metrics, other)
+        yield wrapped(_verdict(metrics, other.figures))
 
 
-def _team_table(figures: Figures) -> Table:
-    owed = "due*" if figures.scheduler == FIFO.scheduler else "owed"
-    parts = {team: figures.teams[team] for team in TEAMS}
+def _team_table(metrics: RunMetrics) -> Table:
+    owed = "due*" if metrics.scheduler == FIFO.scheduler else "owed"
+    parts = {team: metrics.teams[team] for team in TEAMS}
     return table(
         ("", "wanted", owed, "got", "first container after", "all done after"),
         [
@@ -78,25 +78,25 @@ def _team_table(figures: Figures) -> Table:
     )
 
 
-def _explanation(figures: Figures) -> str:
+def _explanation(metrics: RunMetrics) -> str:
     words = (
-        f"Parts of the memory, over the {seconds(figures.contended_ms)} in which all three wanted"
+        f"Parts of the memory, over the {seconds(metrics.contended_ms)} in which all three wanted"
         " something (at most 100%)."
     )
-    if figures.scheduler == FIFO.scheduler:
+    if metrics.scheduler == FIFO.scheduler:
         return (
             f"{words} *due: what fair-scheduler.xml would promise; FIFO owes nothing to any team."
         )
     return f"{words} Who wants less than he is owed leaves the rest to the others."
 
 
-def _user_parts(figures: Figures) -> Iterator[RenderableType]:
+def _user_parts(metrics: RunMetrics) -> Iterator[RenderableType]:
     """How the users of one queue divided it."""
     found = table(
         (f"users of {RESEARCH}", "weight", "expected", "got"),
         [
             (user.name, str(user.weight), f"{user.expected:.0%}", f"{user.got:.0%}")
-            for user in sorted(figures.users, key=lambda user: -user.weight)
+            for user in sorted(metrics.users, key=lambda user: -user.weight)
         ],
     )
     found.columns[0].style = STYLES[RESEARCH]
@@ -108,7 +108,7 @@ def _user_parts(figures: Figures) -> Iterator[RenderableType]:
     )
 
 
-def _query_text(queries: QueryFigures) -> Text:
+def _query_text(queries: QueryMetrics) -> Text:
     return wrapped(
         f"{queries.count} short queries beside the big jobs: half of them began within"
         f" {seconds(queries.begun_median_ms)} and were answered within"
@@ -118,9 +118,9 @@ def _query_text(queries: QueryFigures) -> Text:
     )
 
 
-def _comparison(figures: Figures, other: Run) -> Table:
+def _comparison(metrics: RunMetrics, other: Run) -> Table:
     runs = {
-        figures.scheduler: ("now", figures),
+        metrics.scheduler: ("now", metrics),
         other.figures.scheduler: (date_text(other.at_s), other.figures),
     }
     order = [name for name in SETTINGS if name in runs]
@@ -138,8 +138,8 @@ def _comparison(figures: Figures, other: Run) -> Table:
     )
 
 
-def _verdict(figures: Figures, other: Figures) -> str:
-    by_name = {figures.scheduler: figures.queries, other.scheduler: other.queries}
+def _verdict(metrics: RunMetrics, other: RunMetrics) -> str:
+    by_name = {metrics.scheduler: metrics.queries, other.scheduler: other.queries}
     fifo = by_name.pop(FIFO.scheduler, None)
     if fifo is None:
         return "Both let a short query begin soon, whatever came before it."
@@ -159,13 +159,13 @@ def _verdict(figures: Figures, other: Figures) -> str:
     return "This time the queries did not wait longer with FIFO."
 
 
-def advice(figures: Figures, other: Run | None) -> Iterator[Advice]:
+def advice(metrics: RunMetrics, other: Run | None) -> Iterator[Advice]:
     """What to try next."""
-    setting = SETTINGS[figures.scheduler]
+    setting = SETTINGS[metrics.scheduler]
     compared = FAIR if setting is FIFO else FIFO
     both = "" if other else ", and both compared"
     yield f"The same work with {compared.name}{both}:", [COMMANDS[compared.scheduler]]
-    if not figures.users:
+    if not metrics.users:
         yield "Two users with weights in one queue:", [WEIGHTED]
     yield (
         "This cluster for yourself, and how to use it from another terminal:",

@@ -17,7 +17,7 @@ from fairshare.demonstration.applications.submissions import arrivals
 from fairshare.demonstration.applications.summary import advice, frequent, happened
 from fairshare.demonstration.course import Course, Found
 from fairshare.demonstration.entitlement import read_entitlements
-from fairshare.demonstration.measurement import Figures, figures_of, span_of
+from fairshare.demonstration.measurement import RunMetrics, metrics_of, span_of
 from fairshare.demonstration.observation import places_of
 from fairshare.demonstration.summary import Results
 from fairshare.demonstration.teams import ADHOC, MEMORY, PRODUCTION, RESEARCH, TEAMS
@@ -69,7 +69,7 @@ class Applications(Workload):
         """Each result is also found in another way."""
         prepared, plan = self._prepared, self._prepared.plan
         cluster, applications = client.cluster(), self._course.applications
-        figures = self._figures(client, cluster.total[MEMORY])
+        metrics = self._metrics(client, cluster.total[MEMORY])
         parts = results.read_reduced(self._folder / "exchange", plan.reduces)
         ranges = [
             msgspec.json.decode(output, type=results.RangeResult)
@@ -93,16 +93,16 @@ class Applications(Workload):
         )
         other = None
         if all(check.passed for check in checks) and not self._course.crashed:
-            other = self._remember(figures)
+            other = self._remember(metrics)
         places = places_of(cluster, self.setting.container)
         return Results(
-            list(happened(figures, plan, places, other)),
+            list(happened(metrics, plan, places, other)),
             checks,
             frequent(results.most_frequent(parts)),
-            list(advice(figures, other)),
+            list(advice(metrics, other)),
         )
 
-    def _figures(self, client: Client, memory_mb: int) -> Figures:
+    def _metrics(self, client: Client, memory_mb: int) -> RunMetrics:
         owed = read_entitlements(self.configuration, TEAMS, memory_mb)
         # The server's own reports take precedence over the configuration.
         reported = self._course.owed.items()
@@ -113,12 +113,12 @@ class Applications(Workload):
             for team, names in self._course.applications.items()
         }
         setting = self.setting
-        return figures_of(setting.scheduler, spans, memory_mb, wanted, owed, setting.researchers)
+        return metrics_of(setting.scheduler, spans, memory_mb, wanted, owed, setting.researchers)
 
-    def _remember(self, figures: Figures) -> archive.Run | None:
+    def _remember(self, metrics: RunMetrics) -> archive.Run | None:
         """Keep the measurements for the next time; returns the run of the same work with another
         scheduler."""
-        updated = archive.with_run(self._archive, self._prepared.plan, figures, time.time())
+        updated = archive.with_run(self._archive, self._prepared.plan, metrics, time.time())
         try:
             archive.write_archive(self._path, updated)
         except OSError as error:

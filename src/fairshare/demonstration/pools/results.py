@@ -13,10 +13,10 @@ import msgspec
 from fairshare.client.answers import Application, Container
 from fairshare.demonstration.measurement import (
     ApplicationSpan,
-    Figures,
-    QueryFigures,
-    figures_of,
-    query_figures,
+    QueryMetrics,
+    RunMetrics,
+    metrics_of,
+    query_metrics,
     span_of,
 )
 from fairshare.demonstration.pools.texts import Text
@@ -39,7 +39,7 @@ Job = tuple[Application, Sequence[Container]]
 """A job that is over, and all its containers."""
 
 
-class JobFigures(msgspec.Struct, frozen=True):
+class JobMetrics(msgspec.Struct, frozen=True):
     """One run. `waits`: each pool's jobs until their first task and until their end.
 
     `slots`: map and reduce slots of the cluster; `most`: those that were taken at once. `minimum`
@@ -47,9 +47,9 @@ class JobFigures(msgspec.Struct, frozen=True):
     if it never had. `preempted`: killed tasks; `alone_ms`: the time of a small job by itself.
     """
 
-    maps: Figures
-    reduces: Figures
-    waits: dict[str, QueryFigures]
+    maps: RunMetrics
+    reduces: RunMetrics
+    waits: dict[str, QueryMetrics]
     slots: tuple[int, int]
     most: tuple[int, int]
     minimum: int
@@ -58,28 +58,28 @@ class JobFigures(msgspec.Struct, frozen=True):
     alone_ms: int
 
 
-def job_figures(
+def job_metrics(
     jobs: Mapping[str, Sequence[Job]],
     owed: Mapping[str, Mapping[str, Sequence[float]]],
     slots: tuple[int, int],
     minimum: int,
     alone_ms: int,
-) -> JobFigures:
+) -> JobMetrics:
     """The measurements of a run in which each pool has had a job; `owed` as a course collects."""
-    spans, figures = [], []
+    spans, metrics = [], []
     for kind, total in zip(POOLS.resources, slots, strict=True):
         found = {pool: [span_of(*job, kind) for job in jobs[pool]] for pool in TEAMS}
         shares = {pool: mean(owed[pool][kind] or [0.0]) for pool in TEAMS}
-        figures.append(figures_of(POOLS.scheduler, found, total, shares, shares))
+        metrics.append(metrics_of(POOLS.scheduler, found, total, shares, shares))
         spans.append(found)
     maps, reduces = spans
     first_ms = min(job.submitted_ms for job in maps[PRODUCTION])
     reached_ms = reached_at(maps[PRODUCTION], minimum)
     every = [one for pool in TEAMS for _, containers in jobs[pool] for one in containers]
-    return JobFigures(
-        maps=figures[0],
-        reduces=figures[1],
-        waits={pool: query_figures(maps[pool]) for pool in TEAMS},
+    return JobMetrics(
+        maps=metrics[0],
+        reduces=metrics[1],
+        waits={pool: query_metrics(maps[pool]) for pool in TEAMS},
         slots=slots,
         most=(most_at_once(chain(*maps.values())), most_at_once(chain(*reduces.values()))),
         minimum=minimum,
@@ -137,9 +137,9 @@ def check_found(answers: Sequence[tuple[str, int]], text: Text) -> Check:
     return check_answers(right, "small jobs gave the right number")
 
 
-def check_slots(figures: JobFigures) -> Check:
+def check_slots(metrics: JobMetrics) -> Check:
     """There were never more tasks than slots."""
-    (maps, reduces), (map_slots, reduce_slots) = figures.most, figures.slots
+    (maps, reduces), (map_slots, reduce_slots) = metrics.most, metrics.slots
     words = (
         f"slots: at most {maps} of {map_slots} map slots and {reduces} of {reduce_slots} reduce"
         " slots were taken at once"
@@ -147,9 +147,9 @@ def check_slots(figures: JobFigures) -> Check:
     return Check(maps <= map_slots and reduces <= reduce_slots, words)
 
 
-def check_minimum(figures: JobFigures) -> Check:
+def check_minimum(metrics: JobMetrics) -> Check:
     """The pool with a minimum has had it."""
-    words = f"{PRODUCTION}: its minimum of {figures.minimum} map slots"
-    if figures.minimum_ms is None:
+    words = f"{PRODUCTION}: its minimum of {metrics.minimum} map slots"
+    if metrics.minimum_ms is None:
         return Check(False, f"{words} was never there")
-    return Check(True, f"{words} was there after {figures.minimum_ms / 1000:.1f} s")
+    return Check(True, f"{words} was there after {metrics.minimum_ms / 1000:.1f} s")

@@ -25,7 +25,7 @@ from fairshare.demonstration.pools.results import (
     check_minimum,
     check_slots,
     check_words,
-    job_figures,
+    job_metrics,
     read_counts,
 )
 from fairshare.demonstration.pools.summary import ADVICE, happened
@@ -120,7 +120,7 @@ class Jobs(Workload):
         }
         slots = total[MAP_SLOTS], total[REDUCE_SLOTS]
         minimum = (queues[f"root.{PRODUCTION}"].min_share or {}).get(MAP_SLOTS, 0)
-        figures = job_figures(jobs, self._course.owed, slots, minimum, self._alone_ms)
+        metrics = job_metrics(jobs, self._course.owed, slots, minimum, self._alone_ms)
         found = [(one, read_counts(one.work.layout.output)) for one in self._arrivals]
         large = {one.team: (one, counts) for one, counts in found if not one.word}
         answers = [(a.word, counts.get(a.word.encode(), 0)) for a, counts in found if a.word]
@@ -129,12 +129,12 @@ class Jobs(Workload):
             *(check_words(counts, self._texts[pool], a) for pool, (a, counts) in large.items()),
             check_found(answers, self._texts[ADHOC]),
             check_tasks(all_tasks(client, applications), expected),
-            check_slots(figures),
-            check_minimum(figures),
+            check_slots(metrics),
+            check_minimum(metrics),
         )
         words = Counter(large[RESEARCH][1]).most_common(MOST_FREQUENT)
         return Results(
-            list(happened(figures, self._plan, self._timeout_ms)),
+            list(happened(metrics, self._plan, self._timeout_ms)),
             checks,
             ": " + ", ".join(word.decode() for word, _ in words),
             ADVICE,

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from fairshare.demonstration.applications.archive import Run
 from fairshare.demonstration.applications.plan import Plan
 from fairshare.demonstration.applications.summary import advice, frequent, happened
-from fairshare.demonstration.measurement import Figures, QueryFigures, TeamFigures, UserFigures
+from fairshare.demonstration.measurement import QueryMetrics, RunMetrics, TeamMetrics, UserMetrics
 from fairshare.demonstration.summary import Results, report
 from fairshare.demonstration.teams import WHOLE
 from fairshare.demonstration.verification import Check
@@ -16,34 +16,34 @@ from fairshare.demonstration.verification import Check
 Render = Callable[[RenderableType], str]
 
 PLAN = Plan(WHOLE, 2, 127, 600_000, 80, 6, 60_000_000, 4_000, 5_000_000)
-FAIR = Figures(
+FAIR = RunMetrics(
     scheduler="fair",
     total_ms=42_400,
     contended_ms=21_100,
     busy=0.974,
     teams={
-        "research": TeamFigures(1.0, 1 / 3, 0.374, 0, 39_600),
-        "production": TeamFigures(1.0, 0.5, 0.505, 76, 29_900),
-        "adhoc": TeamFigures(0.15, 1 / 6, 0.121, 395, 25_400),
+        "research": TeamMetrics(1.0, 1 / 3, 0.374, 0, 39_600),
+        "production": TeamMetrics(1.0, 0.5, 0.505, 76, 29_900),
+        "adhoc": TeamMetrics(0.15, 1 / 6, 0.121, 395, 25_400),
     },
-    queries=QueryFigures(20, 100, 800, 1_100, 1_800),
+    queries=QueryMetrics(20, 100, 800, 1_100, 1_800),
 )
 FIFO = msgspec.structs.replace(
-    FAIR, scheduler="fifo", queries=QueryFigures(20, 19_800, 29_900, 20_900, 30_800)
+    FAIR, scheduler="fifo", queries=QueryMetrics(20, 19_800, 29_900, 20_900, 30_800)
 )
 CHECKS = (Check(True, "research: all is well"), Check(True, "adhoc: all is well"))
 FREQUENT = (("code", ["self", "if"]), ("comment", []))
 
 
-def results(figures: Figures, other: Run | None = None) -> Results:
+def results(metrics: RunMetrics, other: Run | None = None) -> Results:
     words = frequent(FREQUENT)
     return Results(
-        list(happened(figures, PLAN, 12, other)), CHECKS, words, list(advice(figures, other))
+        list(happened(metrics, PLAN, 12, other)), CHECKS, words, list(advice(metrics, other))
     )
 
 
-def text_of(render: Render, figures: Figures, other: Run | None = None, **more: bool) -> str:
-    return render(report(results(figures, other), **more))
+def text_of(render: Render, metrics: RunMetrics, other: Run | None = None, **more: bool) -> str:
+    return render(report(results(metrics, other), **more))
 
 
 def test_the_summary_lists_the_share_and_the_wait_of_each_team(render: Render) -> None:
@@ -60,7 +60,7 @@ def test_the_summary_lists_the_share_and_the_wait_of_each_team(render: Render) -
 def test_the_summary_lists_the_expected_and_actual_parts_of_users_with_weights(
     render: Render,
 ) -> None:
-    users = (UserFigures("bob", 1, 1 / 3, 0.4), UserFigures("ann", 2, 2 / 3, 0.6))
+    users = (UserMetrics("bob", 1, 1 / 3, 0.4), UserMetrics("ann", 2, 2 / 3, 0.6))
     capacity = msgspec.structs.replace(FAIR, scheduler="capacity", users=users)
     text = text_of(render, capacity)
     rows = [row.split() for row in text.splitlines()]
@@ -83,8 +83,8 @@ def test_nothing_is_compared_that_was_not_measured(render: Render) -> None:
 
 
 def test_both_runs_are_side_by_side_and_the_other_has_its_date(render: Render) -> None:
-    for figures, other in ((FIFO, FAIR), (FAIR, FIFO)):
-        text = text_of(render, figures, Run(0.0, other))
+    for metrics, other in ((FIFO, FAIR), (FAIR, FIFO)):
+        text = text_of(render, metrics, Run(0.0, other))
         rows = [row.split() for row in text.splitlines()]
         assert [
             "half",
@@ -99,7 +99,7 @@ def test_both_runs_are_side_by_side_and_the_other_has_its_date(render: Render) -
             "s",
         ] in rows
         assert f"{other.scheduler}, 19" in text  # 1970, or 1969 in the west
-        assert f"{figures.scheduler}, now" in text
+        assert f"{metrics.scheduler}, now" in text
         assert "19 times as long" in flat(text)
 
 
@@ -110,7 +110,7 @@ def test_no_advantage_is_claimed_where_there_was_none(render: Render) -> None:
 
 
 def test_the_slowest_query_is_compared_where_half_of_them_met_no_load(render: Render) -> None:
-    queries = QueryFigures(20, 10, 7_600, 1_100, 8_300)
+    queries = QueryMetrics(20, 10, 7_600, 1_100, 8_300)
     text = text_of(render, msgspec.structs.replace(FIFO, queries=queries), Run(0.0, FAIR))
     assert "the slowest query took 5 times as long" in flat(text)
 

@@ -1,4 +1,4 @@
-"""The demonstration of MapReduce: its configuration, amounts, texts, figures, checks and words."""
+"""The demonstration of MapReduce: its configuration, amounts, texts, metrics, checks and words."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from fairshare.demonstration.pools import functions, results
 from fairshare.demonstration.pools.jobs import arrivals, plan_of
 from fairshare.demonstration.pools.results import (
     Job,
-    JobFigures,
-    job_figures,
+    JobMetrics,
+    job_metrics,
     most_at_once,
     reached_at,
 )
@@ -61,7 +61,7 @@ def job(submitted_ms: int, finished_ms: int, *containers: Container) -> Job:
     return found, containers
 
 
-def figures(production: Job) -> JobFigures:
+def metrics(production: Job) -> JobMetrics:
     """A run on four map slots and two reduce slots, in which production has a minimum of two."""
     jobs = {
         "research": [
@@ -74,7 +74,7 @@ def figures(production: Job) -> JobFigures:
         ],
     }
     owed = {pool: {"map-slots": [0.25, 0.75], "reduce-slots": [0.5, 0.5]} for pool in TEAMS}
-    return job_figures(jobs, owed, (4, 2), 2, alone_ms=7)
+    return job_metrics(jobs, owed, (4, 2), 2, alone_ms=7)
 
 
 PRODUCTION = job(40, 90, container("map", 40, 70), container("map", 50, 70))
@@ -122,7 +122,7 @@ def test_jobs_come_in_the_order_of_time_and_each_in_the_pool_of_its_user(tmp_pat
 
 
 def test_what_a_pool_had_is_measured_while_jobs_of_all_were_there() -> None:
-    found = figures(PRODUCTION)  # all three pools have jobs from 50 to 90
+    found = metrics(PRODUCTION)  # all three pools have jobs from 50 to 90
     assert found.maps.contended_ms == 40
     assert [found.maps.teams[pool].got for pool in TEAMS] == pytest.approx(
         [40 / 160, 40 / 160, 18 / 160]
@@ -133,15 +133,15 @@ def test_what_a_pool_had_is_measured_while_jobs_of_all_were_there() -> None:
 
 
 def test_a_job_waits_until_its_first_task_and_takes_until_its_end() -> None:
-    adhoc = figures(PRODUCTION).waits["adhoc"]
+    adhoc = metrics(PRODUCTION).waits["adhoc"]
     assert (adhoc.begun_median_ms, adhoc.begun_longest_ms) == (11, 20)
     assert (adhoc.answered_median_ms, adhoc.answered_longest_ms) == (25, 30)
 
 
 def test_a_minimum_is_reached_when_so_many_slots_are_held_at_once() -> None:
-    assert figures(PRODUCTION).minimum_ms == 10
+    assert metrics(PRODUCTION).minimum_ms == 10
     never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
-    assert figures(never).minimum_ms is None
+    assert metrics(never).minimum_ms is None
     assert reached_at([span_of(*never, "map-slots")], 1) == 40
 
 
@@ -149,12 +149,12 @@ def test_slots_are_counted_when_they_are_taken_at_once() -> None:
     one = job(0, 9, container("map", 0, 5), container("map", 5, 9), container("commit", 8, 9))
     assert most_at_once([span_of(*one, "map-slots")]) == 2
     assert not results.check_slots(
-        figures(job(0, 9, *[container("map", 1, 2)] * 5))
+        metrics(job(0, 9, *[container("map", 1, 2)] * 5))
     ).passed  # of four
 
 
 def test_tasks_that_were_killed_for_others_are_counted() -> None:
-    assert figures(PRODUCTION).preempted == 1
+    assert metrics(PRODUCTION).preempted == 1
 
 
 def test_an_answer_is_right_when_a_direct_search_finds_as_many(tmp_path: Path) -> None:
@@ -173,8 +173,8 @@ def test_counts_are_read_of_all_parts(tmp_path: Path) -> None:
 
 def test_a_minimum_that_was_never_reached_fails_the_check() -> None:
     never = job(40, 90, container("map", 40, 50), container("map", 50, 70))
-    assert results.check_minimum(figures(PRODUCTION)).passed
-    assert not results.check_minimum(figures(never)).passed
+    assert results.check_minimum(metrics(PRODUCTION)).passed
+    assert not results.check_minimum(metrics(never)).passed
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
@@ -183,7 +183,7 @@ def test_the_words_at_the_end_have_shares_waits_and_what_was_expected(
 ) -> None:
     checks = [Check(True, "all is well"), Check(False, "all is bad")]
     plan = plan_of(WHOLE, 12_000_000, 2_000)
-    said = list(happened(figures(PRODUCTION), plan, 2_000))
+    said = list(happened(metrics(PRODUCTION), plan, 2_000))
     made = report(Results(said, checks, ": self, the", ADVICE), ascii_only=ascii_only)
     found = " ".join(render(made).split())
     assert "production 1 50% 25% 50% 0%" in found
