@@ -1,7 +1,7 @@
 """A server may crash at every commit point; the next one goes on from there."""
 
 from fairshare.engines.protocol import NodeOffer
-from fairshare.engines.simulated import Fate, SimulatedEngine
+from fairshare.engines.simulated import Outcome, SimulatedEngine
 from fairshare.journal.memory import MemoryJournal
 from fairshare.model.invariants import check
 from fairshare.runtime.recovery import recover
@@ -44,7 +44,7 @@ def test_the_next_server_brings_everything_to_its_end(simulation, make_manager):
             NodeOffer(name, node.rack, {"memory-mb": 8192, "vcores": 8}, {})
             for name, node in simulation.manager.state.nodes.items()
         )
-        engine = SimulatedEngine(agenda, lambda order: Fate(500), offers=offers)
+        engine = SimulatedEngine(agenda, lambda order: Outcome(500), offers=offers)
         engine.start(lambda given, agenda=agenda: agenda.after(0, given))
         runtime = Runtime(manager, kept, engine)
         now_ms = runtime.recover().now_ms

@@ -18,7 +18,7 @@ TIME_LIMIT_EXIT = 143
 """128 + SIGTERM: the exit code of a container that exceeded its time limit."""
 
 
-class Fate(msgspec.Struct, frozen=True, gc=False):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """The duration and the exit code of a container."""
 
     duration_ms: int
@@ -38,19 +38,19 @@ class Timers(Protocol):
 class SimulatedEngine:
     """Answers each launch with ContainerStarted at once, and ContainerExited after its duration.
 
-    `fate` is called once per launch. `start_delay_ms` is the duration of a start.
+    `outcome` is called once per launch. `start_delay_ms` is the duration of a start.
     """
 
     def __init__(
         self,
         timers: Timers,
-        fate: Callable[[TaskLaunch], Fate],
+        outcome: Callable[[TaskLaunch], Outcome],
         *,
         offers: tuple[NodeOffer, ...] = (),
         start_delay_ms: int = 0,
     ) -> None:
         self._timers = timers
-        self._fate = fate
+        self._outcome = outcome
         self._offers = offers
         self._start_delay_ms = start_delay_ms
         self._report: Callable[[Input], None] = self._not_started
@@ -69,12 +69,12 @@ class SimulatedEngine:
         self.pretend(TaskLaunch(order.container, time_limit_ms=order.time_limit_ms))
 
     def pretend(self, launch: TaskLaunch) -> None:
-        """Obtain the container's fate, and set its timers."""
+        """Obtain the container's outcome, and set its timers."""
         container = launch.container
         if container in self._exits:
             return
-        fate = self._fate(launch)
-        duration_ms, exited = fate.duration_ms, ContainerExited(container, fate.exit_code)
+        outcome = self._outcome(launch)
+        duration_ms, exited = outcome.duration_ms, ContainerExited(container, outcome.exit_code)
         limit_ms = launch.time_limit_ms
         if limit_ms is not None and duration_ms > limit_ms:
             duration_ms = limit_ms

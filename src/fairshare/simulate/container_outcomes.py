@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from fairshare.engines.protocol import TaskLaunch
-from fairshare.engines.simulated import Fate
+from fairshare.engines.simulated import Outcome
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationEnded,
@@ -22,7 +22,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival
 
-_AT_ONCE = Fate(0)
+_AT_ONCE = Outcome(0)
 _ENDS = frozenset((ApplicationEnded,))
 
 
@@ -61,8 +61,8 @@ class ContainerOutcomes:
                     self._localities[event.application] = {}
                 return
 
-    def __call__(self, launch: TaskLaunch) -> Fate:
-        """The fate of one container, by its task and its attempt; 0 ms without a plan."""
+    def __call__(self, launch: TaskLaunch) -> Outcome:
+        """The outcome of one container, by its task and its attempt; 0 ms without a plan."""
         number = application_of(launch.container)
         arrival = self._arrivals.get(number)
         if arrival is None or not 0 <= launch.group < len(arrival.plans):
@@ -72,4 +72,4 @@ class ContainerOutcomes:
         if self._localities:
             locality = self._localities.get(number, {}).pop(launch.container, locality)
         fails = plan.fails(launch.task, launch.attempt)
-        return Fate(plan.duration_ms(launch.task, locality), 1 if fails else 0)
+        return Outcome(plan.duration_ms(launch.task, locality), 1 if fails else 0)

@@ -20,7 +20,7 @@ import msgspec
 
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.engines.protocol import TaskLaunch
-from fairshare.engines.simulated import Fate
+from fairshare.engines.simulated import Outcome
 from fairshare.journal.record import Record
 from fairshare.model.identifiers import application_name, application_of
 from fairshare.model.inputs import NodeJoined, NodeLost
@@ -117,16 +117,18 @@ class Faults:
             self._agenda.at(back_ms, self._joined[given.node])
             self.back_ms = max(self.back_ms, back_ms)
 
-    def of_tasks(self, fates: Callable[[TaskLaunch], Fate]) -> Callable[[TaskLaunch], Fate]:
-        """The same fates of containers, of which some fail instead, after a part of their time."""
+    def of_tasks(
+        self, outcomes: Callable[[TaskLaunch], Outcome]
+    ) -> Callable[[TaskLaunch], Outcome]:
+        """The same outcomes, of which some are failures instead, after a part of their time."""
         probability = self.settings.tasks
         if not probability:
-            return fates
+            return outcomes
 
-        def changed(launch: TaskLaunch) -> Fate:
-            fate = fates(launch)
+        def changed(launch: TaskLaunch) -> Outcome:
+            outcome = outcomes(launch)
             if launch.group < 0:
-                return fate
+                return outcome
             key = "/".join(
                 (
                     str(self.seed),
@@ -138,9 +140,9 @@ class Faults:
             )
             drawn = hashlib.blake2b(key.encode(), digest_size=16).digest()
             if int.from_bytes(drawn[:8]) >= probability * _WHOLE:
-                return fate
+                return outcome
             self.failed += 1
-            return Fate(fate.duration_ms * int.from_bytes(drawn[8:]) // _WHOLE, 1)
+            return Outcome(outcome.duration_ms * int.from_bytes(drawn[8:]) // _WHOLE, 1)
 
         return changed
 

@@ -73,14 +73,14 @@ class Simulator:
         self.clock = VirtualClock()
         self.manager = manager
         self._workload = workload
-        self._fates = ContainerOutcomes()
+        self._outcomes = ContainerOutcomes()
         self._collection = Collection(manager.scheduler)
         self._faults = faults
         self._sessions = Sessions(workload.sessions, seed) if workload.sessions else None
         if self._sessions is not None:
             observers = (self._sessions.observe, *observers)
-        fates = self._fates if faults is None else faults.of_tasks(self._fates)
-        self.engine = SimulatedEngine(self.agenda, fates)
+        outcomes = self._outcomes if faults is None else faults.of_tasks(self._outcomes)
+        self.engine = SimulatedEngine(self.agenda, outcomes)
         if faults is not None:
             faults.attach(self.agenda)
             observers = (faults.observe, *observers)
@@ -90,7 +90,7 @@ class Simulator:
             manager,
             journal,
             self.engine,
-            observers=(self._fates.observe, self._collection.observe, *observers),
+            observers=(self._outcomes.observe, self._collection.observe, *observers),
             beat_interval_ms=beat_interval_ms,
         )
         self.agenda.at(0, LoadConfiguration(settings, EPOCH_MS))
@@ -162,7 +162,7 @@ class Simulator:
         """Submit an application that is not in the workload at the current instant; returns the
         events. Only valid when no arrival of the workload is left."""
         assert not self._arrivals_left
-        self._fates.expect(arrival)
+        self._outcomes.expect(arrival)
         return self.handle(arrival.submission)
 
     def handle(self, given: Input) -> tuple[Event, ...]:
@@ -206,7 +206,7 @@ class Simulator:
             if type(given) is ContainerExited:
                 self.engine.ended(given.container)
         for arrival in self._arriving(now_ms):
-            self._fates.expect(arrival)
+            self._outcomes.expect(arrival)
             inputs.append(arrival.submission)
         self._reported = []
         while True:

@@ -7,7 +7,7 @@ from tests.engine_orders import CHECKS
 from tests.manual_engine import ManualEngine
 
 from fairshare.engines.protocol import Engine, LaunchOrder
-from fairshare.engines.simulated import Fate, SimulatedEngine
+from fairshare.engines.simulated import Outcome, SimulatedEngine
 from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.work import Command
 
@@ -41,7 +41,7 @@ class Simulated(Subject):
     """Its own timers: they expire when a test lets them."""
 
     def __init__(self) -> None:
-        self.engine = self.simulated = SimulatedEngine(self, lambda order: Fate(1_000, 3))
+        self.engine = self.simulated = SimulatedEngine(self, lambda order: Outcome(1_000, 3))
         self.timers: dict[int, Input] = {}
         super().__init__()
 

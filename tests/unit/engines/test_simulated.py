@@ -3,7 +3,7 @@
 import pytest
 
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.engines.simulated import TIME_LIMIT_EXIT, Fate, SimulatedEngine
+from fairshare.engines.simulated import TIME_LIMIT_EXIT, Outcome, SimulatedEngine
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 from fairshare.model.work import Command
 
@@ -32,15 +32,15 @@ def order(container=1, time_limit_ms=None):
     )
 
 
-def engine(timers, fate, **options):
-    made = SimulatedEngine(timers, lambda order: fate, **options)
+def engine(timers, outcome, **options):
+    made = SimulatedEngine(timers, lambda order: outcome, **options)
     reported = []
     made.start(reported.append)
     return made, reported
 
 
 def test_a_container_starts_at_once_and_exits_when_its_time_is_over(timers):
-    one, reported = engine(timers, Fate(700, 3))
+    one, reported = engine(timers, Outcome(700, 3))
     one.launch(order())
     assert reported == [ContainerStarted(1)]
     assert list(timers.entries.values()) == [(700, ContainerExited(1, 3))]
@@ -50,14 +50,14 @@ def test_a_container_starts_at_once_and_exits_when_its_time_is_over(timers):
 
 
 def test_the_same_order_twice_is_done_once(timers):
-    one, reported = engine(timers, Fate(700))
+    one, reported = engine(timers, Outcome(700))
     one.launch(order())
     one.launch(order())
     assert len(reported) == len(timers.entries) == 1
 
 
 def test_a_start_may_take_its_time(timers):
-    one, reported = engine(timers, Fate(700), start_delay_ms=50)
+    one, reported = engine(timers, Outcome(700), start_delay_ms=50)
     one.launch(order())
     assert reported == []
     assert list(timers.entries.values()) == [
@@ -67,7 +67,7 @@ def test_a_start_may_take_its_time(timers):
 
 
 def test_a_container_that_is_stopped_does_not_exit(timers):
-    one, _ = engine(timers, Fate(700))
+    one, _ = engine(timers, Outcome(700))
     one.launch(order())
     one.stop(1)
     one.stop(1)
@@ -77,7 +77,7 @@ def test_a_container_that_is_stopped_does_not_exit(timers):
 
 
 def test_a_container_is_ended_at_its_time_limit(timers):
-    one, _ = engine(timers, Fate(700))
+    one, _ = engine(timers, Outcome(700))
     one.launch(order(time_limit_ms=500))
     one.launch(order(2, time_limit_ms=700))
     (delay_ms, limited), (_, in_time) = timers.entries.values()
@@ -87,7 +87,7 @@ def test_a_container_is_ended_at_its_time_limit(timers):
 
 
 def test_closing_stops_containers_only_when_asked(timers):
-    one, _ = engine(timers, Fate(700), offers=(NodeOffer("n1", "/r", {}, {}),))
+    one, _ = engine(timers, Outcome(700), offers=(NodeOffer("n1", "/r", {}, {}),))
     one.launch(order())
     one.close(stop_containers=False)
     assert one.running() == {1}

@@ -238,7 +238,7 @@ def test_a_history_of_a_server_that_was_held_up_between_two_turns_is_reproduced(
         group = TaskGroup("g", 6, (1024, 1))
         arrival = Arrival(0, SubmitApplication("ann", queue, tasks=(group,)), (GroupPlan(3_000),))
         simulator._move(at_ms)
-        simulator._fates.expect(arrival)
+        simulator._outcomes.expect(arrival)
         started, simulator._reported = simulator._reported, []
         simulator.runtime.turn(at_ms, [*started, arrival.submission], enough)
     simulator.run()
