@@ -189,7 +189,7 @@ def check_move(attempt: CapacityAttempt, target: CapacityQueue) -> None:
     )
 
 
-class LabelDoors:
+class PartitionMethods:
     """The methods of the scheduler that the manager calls for partitions."""
 
     _state: CapacityCluster

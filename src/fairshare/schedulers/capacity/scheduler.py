@@ -57,7 +57,7 @@ from fairshare.schedulers.steps import Steps, at_once
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class CapacityScheduler(labels.LabelDoors):
+class CapacityScheduler(labels.PartitionMethods):
     """YARN's Capacity Scheduler (Hadoop: CapacityScheduler)."""
 
     name = "capacity"
