@@ -395,7 +395,7 @@ def test_workers_end_when_no_call_comes_and_come_back(pool, server):
 
 
 def test_containers_that_find_no_socket_run_a_call_each(server, monkeypatch):
-    monkeypatch.setattr(executor_links.Door, "path", "/nowhere/socket", raising=False)
+    monkeypatch.setattr(executor_links.WorkerSocket, "path", "/nowhere/socket", raising=False)
     with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
         assert [pool.submit(abs, -n).result(PATIENCE_S) for n in range(2)] == [0, 1]
 

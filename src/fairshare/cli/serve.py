@@ -19,7 +19,7 @@ from fairshare.families.registry import all_families
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer
-    from fairshare.web.listener import Door
+    from fairshare.web.listener import AttachedServer
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -173,11 +173,11 @@ def _start_in_background(context: click.Context, standby: bool) -> None:
     start_server(options_of(context, "background"))
 
 
-async def _run(make: "Callable[[], tuple[LiveServer, Sequence[Door]]]") -> None:
+async def _run(make: "Callable[[], tuple[LiveServer, Sequence[AttachedServer]]]") -> None:
     from fairshare.web.listener import serve
 
-    server, doors = make()
-    await serve(server, _report_ready, doors)
+    server, attached = make()
+    await serve(server, _report_ready, attached)
     if any(server.left_running):
         from fairshare.cli.shutdown import what_runs_on  # it loads rich, which takes its time
 

@@ -72,7 +72,7 @@ class Link:
             self._connection.close()
 
 
-class Door:
+class WorkerSocket:
     """Accepts the workers of one executor at `path`: `serve` gets each of them in a thread of its
     own."""
 

@@ -21,7 +21,7 @@ from fairshare.client.executor_durations import (
     lives_wanted,
     workers_wanted,
 )
-from fairshare.client.executor_links import Door, Link
+from fairshare.client.executor_links import Link, WorkerSocket
 from fairshare.client.executor_sending import Sender
 from fairshare.client.executor_state import State
 from fairshare.client.remote_calls import value_or_error
@@ -65,7 +65,7 @@ class Workers:
         self.durations = Durations()
         self._state = state
         self._sender = sender
-        self._door: Door | None = None
+        self._worker_socket: WorkerSocket | None = None
         self._teams: dict[str, Team] = {}
         self._begun_s: dict[str, float] = {}  # of the calls that run in workers, by name
         self._busy = 0
@@ -117,9 +117,9 @@ class Workers:
     def send(self, count: int, patience: Patience) -> None:
         """Submit an application of workers. What goes wrong is the error of all waiting calls."""
         try:
-            if self._door is None:
-                self._door = Door(self._serve)
-            run = worker_callable(self._door.path, self._door.token)
+            if self._worker_socket is None:
+                self._worker_socket = WorkerSocket(self._serve)
+            run = worker_callable(self._worker_socket.path, self._worker_socket.token)
             application = self._sender.submit(run, count, patience, keep_going=True)
         except BaseException as error:
             self._fail_waiting(error)
@@ -310,5 +310,5 @@ class Workers:
 
     def close(self) -> None:
         """Accept no more workers."""
-        if self._door is not None:
-            self._door.close()
+        if self._worker_socket is not None:
+            self._worker_socket.close()

@@ -12,8 +12,8 @@ class EngineKind(msgspec.Struct, frozen=True):
     """One engine. `where` says in words where its containers run.
 
     `setup` is the module whose `prepared(settings)` raises ConfigurationError for settings that the
-    engine cannot honour, and else returns a function that makes the server and the doors that are
-    open with it (`web.listener.Door`). `nodes` is what the machines are called whose sizes and GPUs
+    engine cannot honour, and else returns a function that makes the server and what is attached to
+    it (`web.listener.AttachedServer`). `nodes` is the word for the machines whose sizes and GPUs
     the engine learns from them; it is empty where containers run on the server's own machine.
     `signals` is whether a container can be warned by a signal before it ends.
     """

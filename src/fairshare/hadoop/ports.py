@@ -44,7 +44,7 @@ from fairshare.wording import cause
 _log = logging.getLogger("fairshare.hadoop")
 
 
-class HadoopDoors:
+class PortSetup:
     """The ports for Hadoop's clients and nodes, as the configuration wants them.
 
     `optional`: a port that is in use is logged, and the server goes on without all four. Raises

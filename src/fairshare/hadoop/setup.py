@@ -13,23 +13,23 @@ from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 
 if TYPE_CHECKING:
-    from fairshare.hadoop.doors import HadoopDoors, Ports
+    from fairshare.hadoop.ports import Ports, PortSetup
 
 
 def prepared(settings: LiveSettings) -> "Callable[[], tuple[LiveServer, tuple[Ports, ...]]]":
     """As `config.engines.EngineKind.setup` says."""
-    doors = wanted_doors(settings)
+    ports = wanted_ports(settings)
 
     def make() -> "tuple[LiveServer, tuple[Ports, ...]]":
-        if doors is None:
+        if ports is None:
             return LiveServer(settings), ()
-        server = LiveServer(settings, doors.make_engine)
-        return server, (doors.attached_to(server),)
+        server = LiveServer(settings, ports.make_engine)
+        return server, (ports.attached_to(server),)
 
     return make
 
 
-def wanted_doors(settings: LiveSettings) -> "HadoopDoors | None":
+def wanted_ports(settings: LiveSettings) -> "PortSetup | None":
     """The ports for Hadoop's clients and nodes, if they are wanted. Raises ConfigurationError."""
     wanted = settings.hadoop.enabled
     if settings.engine == "nodemanagers":
@@ -45,6 +45,6 @@ def wanted_doors(settings: LiveSettings) -> "HadoopDoors | None":
         raise ConfigurationError(
             ["Hadoop's clients and nodes need an extra: pip install 'fairshare[hadoop]'"]
         )
-    from fairshare.hadoop.doors import HadoopDoors
+    from fairshare.hadoop.ports import PortSetup
 
-    return HadoopDoors(settings, optional=wanted == "auto")
+    return PortSetup(settings, optional=wanted == "auto")

@@ -210,7 +210,7 @@ def port_of(url: str | None) -> int | None:
         return None
 
 
-class Door(Protocol):
+class AttachedServer(Protocol):
     """A further interface of a server, on sockets of its own."""
 
     async def start(self) -> None:
@@ -221,11 +221,11 @@ class Door(Protocol):
 
 
 async def serve(
-    server: LiveServer, ready: Callable[[str], None], doors: Sequence[Door] = ()
+    server: LiveServer, ready: Callable[[str], None], attached: Sequence[AttachedServer] = ()
 ) -> None:
     """Bind, start the server, call `ready` with the URL when it answers, and serve until its end.
 
-    `doors` are open as long as the web server answers.
+    `attached` are started and stopped with it: they are open as long as the web server answers.
 
     Raises FairshareError, also when the service failed.
     """
@@ -241,9 +241,9 @@ async def serve(
             warn_of_exposure(settings)
             with _stop_on_signals(server):
                 async with contextlib.AsyncExitStack() as opened:
-                    for door in doors:
-                        await door.start()
-                        opened.push_async_callback(door.stop)
+                    for one in attached:
+                        await one.start()
+                        opened.push_async_callback(one.stop)
                     await _serve_until_stopped(server, listener, local, ready, opened.aclose)
     finally:
         await server.close()
@@ -270,7 +270,7 @@ async def _serve_until_stopped(
     listener: socket.socket,
     local: socket.socket | None,
     ready: Callable[[str], None],
-    close_doors: Callable[[], Awaitable[None]],
+    close_attached: Callable[[], Awaitable[None]],
 ) -> None:
     limits = server.settings.limits
     crowd = Crowd(limits, server.authentication.proxies, most_connections(limits.connections))
@@ -307,7 +307,7 @@ async def _serve_until_stopped(
         task.cancel()
     try:
         # The listener closes last: clients see the server as alive as long as it answers.
-        await close_doors()
+        await close_attached()
         await server.end()
     finally:
         web.should_exit = True

@@ -11,7 +11,7 @@ import pytest
 
 from fairshare.client import executor_links
 from fairshare.client.executor_calls import Call
-from fairshare.client.executor_links import Door, Link
+from fairshare.client.executor_links import Link, WorkerSocket
 from fairshare.client.remote_calls import value_or_error
 from fairshare.client.remote_worker import SERVED, UNREACHABLE, frame, worker_callable
 
@@ -32,7 +32,7 @@ def door(met):
         met.set_result(link)
         served.wait(PATIENCE_S)  # its connection closes when this returns
 
-    found = Door(serve)
+    found = WorkerSocket(serve)
     yield found
     served.set()
     found.close()
@@ -140,7 +140,7 @@ def test_a_worker_that_dies_is_noticed(door, met):
 
 def test_a_long_directory_for_temporary_files_is_passed_over(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere/" + "long" * 30)
-    door = Door(lambda link: None)
+    door = WorkerSocket(lambda link: None)
     try:
         assert len(door.path) <= executor_links.MOST_PATH_BYTES
         assert Path(door.path).is_socket()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.hadoop.doors import warning_of
+from fairshare.hadoop.ports import warning_of
 
 
 @pytest.mark.parametrize(

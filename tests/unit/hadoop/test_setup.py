@@ -1,10 +1,10 @@
-"""Which doors a server opens."""
+"""Which ports a server opens."""
 
 import msgspec
 import pytest
 
 from fairshare.config.shell import AuthenticationSettings, HadoopSettings
-from fairshare.hadoop.setup import wanted_doors
+from fairshare.hadoop.setup import wanted_ports
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
 
 pytest.importorskip("google.protobuf", reason="Hadoop's ports need the extra fairshare[hadoop]")
@@ -17,8 +17,8 @@ def settings(tmp_path) -> LiveSettings:
 
 
 def test_hadoops_ports_open_by_themselves_only_where_callers_need_no_proof(settings):
-    assert wanted_doors(settings) is not None
+    assert wanted_ports(settings) is not None
     tokens = msgspec.structs.replace(settings, authentication=AuthenticationSettings(tokens=True))
-    assert wanted_doors(tokens) is None
+    assert wanted_ports(tokens) is None
     named = msgspec.structs.replace(tokens, hadoop=HadoopSettings(enabled="yes"))
-    assert wanted_doors(named) is not None
+    assert wanted_ports(named) is not None
