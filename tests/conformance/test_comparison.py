@@ -60,7 +60,7 @@ def test_an_amount_that_is_not_named_is_zero() -> None:
     assert compare(record(step()), ours).identical
 
 
-def test_keys_that_the_oracle_does_not_tell_are_not_compared() -> None:
+def test_keys_that_the_oracle_does_not_record_are_not_compared() -> None:
     assert compare(record(step()), record(step(demand={"memory-mb": 1}))).identical
     assert not compare(record(step(demand={"memory-mb": 1})), record(step())).identical
 

@@ -140,7 +140,7 @@ def test_one_that_waits_is_served_though_its_last_container_has_ended_some_steps
     assert after(released, rests, rests) is None  # the move came after the end
 
 
-def test_who_waits_where_it_is_served_on_both_sides_is_compared() -> None:
+def test_a_wait_with_grants_on_both_sides_is_compared() -> None:
     served = step(app("PENDING"), (0, 1, 1), events=[GRANT])
     other = step(app("PENDING"), (0, 1, 1), events=[GRANT, {**GRANT, "app": "y"}])
     assert judged(WAITS, served, other, MOVE) is None

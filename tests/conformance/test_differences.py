@@ -129,7 +129,7 @@ def comes_back(state: str, *, error: str | None = None) -> dict[str, Any]:
     return {"steps": [first, {"step": 1, "kind": "heartbeat", "state": {"apps": apps}}]}
 
 
-def test_who_comes_back_into_a_queue_that_is_gone_is_left_out_where_hadoop_kills_it() -> None:
+def test_a_recovered_application_of_a_removed_queue_is_left_out_where_hadoop_kills_it() -> None:
     document = {"steps": [{"submit": {"app": "x", "recovering": True}}, {"heartbeat": "all"}]}
     refused = comes_back("REJECTED", error="unknown queue: b")
     left, right, found = without_known(document, comes_back("KILLED"), refused)
@@ -152,7 +152,7 @@ def test_a_run_ends_where_a_file_is_refused_with_which_hadoop_would_not_start_ag
     assert known(both, ours) == (2, [])
 
 
-def test_a_run_ends_where_hadoop_moves_nobody_out_of_what_is_no_leaf_any_longer() -> None:
+def test_a_run_ends_where_hadoop_refuses_a_move_out_of_a_former_leaf() -> None:
     document = {"steps": [{"heartbeat": "all"}, {"move": {"app": "a", "queue": "root.b"}}]}
 
     def moved(error: str | None) -> dict[str, Any]:

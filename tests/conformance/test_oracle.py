@@ -31,7 +31,9 @@ def test_all_scenarios_are_run_in_one_call(folder: Path) -> None:
     assert records == {"a": {"steps": []}, "b": {"steps": []}}
 
 
-def test_a_scenario_on_which_hadoop_never_ends_is_told_and_the_others_are_run(folder: Path) -> None:
+def test_a_scenario_on_which_hadoop_never_ends_is_reported_and_the_others_are_run(
+    folder: Path,
+) -> None:
     documents = {"a": {}, "b": {"endless": True}, "c": {}}
     records = Oracle(folder, patience_s=1.0).record(documents)
     assert "steps" in records["a"]

@@ -39,7 +39,7 @@ def test_what_hadoop_decides_the_same_each_time_differs() -> None:
     assert settled(record("a", "b", "-"), same, same, same) == (2, None)
 
 
-def test_runs_of_hadoop_that_part_earlier_or_later_are_no_excuse() -> None:
+def test_runs_of_hadoop_that_diverge_at_another_step_excuse_no_difference() -> None:
     ours = record("a", "c", "a")
     assert settled(ours, record("b", "b", "a"), record("a", "b", "a")) == (1, None)
     assert settled(ours, record("a", "b", "a"), record("a", "b", "b")) == (1, None)
