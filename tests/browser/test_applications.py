@@ -97,7 +97,7 @@ def test_the_scheme_of_the_reader_is_taken(visit, fair, theme):
     assert page.evaluate("document.documentElement.dataset.theme") == theme
 
 
-def test_filters_stand_in_the_address_and_come_back_with_it(visit, fair):
+def test_filters_are_kept_in_the_address(visit, fair):
     page = open_list(visit, fair)
     assert set(names(page)) == {"serve", "load", "load again", "train"}
     page.get_by_role("button", name="waiting 1").click()
@@ -129,7 +129,7 @@ def test_a_row_opens_its_application_by_the_mouse_and_by_keys(visit, fair):
     page.get_by_role("heading", name="load again").wait_for()
 
 
-def test_who_is_held_back_reads_why_with_numbers_and_a_remedy(visit, fair):
+def test_the_page_of_a_held_application_has_the_reason_and_a_remedy(visit, fair):
     page = open_one(visit, fair, "load again")
     page.locator(".verdict", has_text="Held back for").wait_for()
     first = page.locator(".reasons > .first")
@@ -141,7 +141,7 @@ def test_who_is_held_back_reads_why_with_numbers_and_a_remedy(visit, fair):
     page.locator(".phase.held").wait_for()
 
 
-def test_who_runs_and_waits_reads_what_keeps_the_rest(visit, fair):
+def test_the_page_of_a_running_application_has_the_reason_for_its_waiting_tasks(visit, fair):
     page = open_one(visit, fair, "train")
     page.locator(".verdict", has_text="Runs in 24 containers").wait_for()
     page.locator(".verdict", has_text="16 more wait:").wait_for()

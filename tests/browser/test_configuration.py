@@ -109,7 +109,7 @@ def test_two_changes_made_at_once_are_both_staged(visit, fair):
         page.locator(".form tr.changed", has_text=name).wait_for()
 
 
-def test_an_error_stands_at_its_queue_and_keeps_it_from_being_applied(visit, fair):
+def test_an_error_is_shown_at_its_queue_and_disables_applying(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.ml"))
     stage(page, "weight", "heavy")
     page.locator(".problems.here .error", has_text="heavy").wait_for()
@@ -146,7 +146,7 @@ def test_queues_are_added_and_taken_out(visit, fair):
     page.locator(".queue-list .vt-row", has_text="eval").wait_for(state="detached")
 
 
-def test_somebody_elses_change_is_told_and_not_overwritten(visit, tmp_path):
+def test_a_change_by_another_user_is_shown_and_not_overwritten(visit, tmp_path):
     visit.forgiven += ["ERR_"]
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state") as cluster:

@@ -32,7 +32,7 @@ def test_a_node_says_how_full_it_is_and_what_runs_there(visit, fair):
     page.get_by_text("There is no such thing").wait_for()
 
 
-def test_a_node_shows_its_gpus_how_busy_they_are_and_who_has_them(visit, tmp_path):
+def test_a_node_shows_the_use_and_the_application_of_each_gpu(visit, tmp_path):
     visit.forgiven += ["ERR_"]
     uses = (
         GpuUse("node-0000", "0", "NVIDIA A100-SXM4-80GB", 81920, 61440, 97),

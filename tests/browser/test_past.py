@@ -48,7 +48,7 @@ def at(visit, lived, path: str, **more):
     return page
 
 
-def test_the_list_of_applications_shows_who_was_there_and_how(visit, lived):
+def test_the_list_of_applications_shows_the_past_states(visit, lived):
     page = at(visit, lived, "/cluster/apps")
     page.locator(".list-table .vt-body .vt-row", has_text="old work").get_by_text("runs").wait_for()
     page.get_by_text("1 ran, 0 waited · 5 containers.").wait_for()
@@ -75,7 +75,7 @@ def test_one_application_shows_its_life_and_containers_up_to_then_and_no_action(
     page.locator(".facts", has_text="not kept of past moments").wait_for()
 
 
-def test_who_was_not_there_yet_is_said_to_have_been_absent(visit, lived):
+def test_the_page_of_an_application_says_if_it_was_submitted_later(visit, lived):
     cluster, _, then = lived
     rows = cluster.http.get("/applications").json()["applications"]
     new = next(row["id"] for row in rows if row["name"] == "new work")

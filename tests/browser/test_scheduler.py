@@ -129,7 +129,7 @@ def test_a_user_with_several_applications_has_one_row_which_adds_them_up(visit, 
         assert "5 GiB, 5 vcores" in ann.inner_text().replace("\n", " ")
 
 
-def test_max_resource_of_who_is_inactive_may_exceed_the_cluster_and_active_ones_are_right(
+def test_max_resource_of_inactive_users_may_exceed_the_cluster_and_active_ones_are_right(
     visit, tmp_path
 ):
     default = "root.default"
@@ -233,7 +233,7 @@ def test_a_queue_is_found_by_a_part_of_its_name(visit, fair):
     page.wait_for_url("**queue=root.ml.tuning**")
 
 
-def test_queues_that_become_known_while_somebody_types_are_found(visit, fair):
+def test_queues_that_become_known_during_typing_are_found(visit, fair):
     page = ready(visit(fair.url + PAGE))
     held = []
     page.route("**/api/v1/pages/queues", lambda route: held.append(route), times=1)
@@ -398,7 +398,7 @@ def sign_in(page, token: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_who_is_nobody_is_asked_for_a_token_and_sees_nothing_before(visit, tmp_path):
+def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
     visit.forgiven += ["401", "403"]
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
@@ -428,7 +428,7 @@ def test_what_is_anothers_is_shown_without_a_way_to_change_it(visit, tmp_path):
             assert page.get_by_label("Priority of mine").count() == may
 
 
-def test_what_is_owed_is_told_with_its_causes_and_who_waits(visit, tmp_path):
+def test_the_owed_resources_are_shown_with_causes_and_waiting_applications(visit, tmp_path):
     visit.forgiven += ["ERR_"]
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state") as cluster:

@@ -32,7 +32,7 @@ def test_without_authentication_a_server_refuses_to_listen_to_the_network(conf, 
     assert not (tmp_path / "state").exists()
 
 
-def test_with_tokens_everybody_is_who_he_is_and_has_what_is_his(conf, tmp_path):
+def test_with_tokens_each_user_changes_only_their_own_applications(conf, tmp_path):
     (conf / "fairshare.toml").write_text("[authentication]\ntokens = true\n")
     state = tmp_path / "state"
     tokens = {

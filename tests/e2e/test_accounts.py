@@ -159,7 +159,7 @@ def test_a_user_sees_not_into_the_processes_of_another(cluster):
         cluster.ended(daemon, name)
 
 
-def test_who_has_no_account_or_is_root_submits_nothing(cluster):
+def test_root_and_users_without_an_account_cannot_submit(cluster):
     for user, reported in (
         ("who-is-this", "there is no account 'who-is-this'"),
         ("root", "is root"),

@@ -74,7 +74,7 @@ def test_an_exception_comes_home_with_its_traceback_and_no_second_try(pool, tmp_
     assert tries.read_text() == "x"
 
 
-def test_what_cannot_be_pickled_is_told_on_either_way(pool):
+def test_calls_and_results_that_cannot_be_pickled_raise_errors(pool):
     import threading
 
     with pytest.raises(NotPicklable, match="the function acquire cannot be sent"):
@@ -173,7 +173,7 @@ def test_no_more_calls_run_at_once_than_there_are_workers(server, tmp_path):
         fairshare.Executor("root.a", url=server.url, max_workers=0)
 
 
-def test_progress_is_told_until_all_is_done(server):
+def test_progress_is_reported_until_all_is_done(server):
     seen = []
     options = {"url": server.url, "resources": SMALL, "progress": seen.append}
     with fairshare.Executor("root.a", **options) as pool:
@@ -195,7 +195,7 @@ def test_calls_outlive_a_restart_of_the_server(pool, server):
     assert late.result(PATIENCE_S) == 25
 
 
-def test_an_application_that_somebody_kills_fails_its_calls(pool, server):
+def test_killing_the_application_fails_its_calls(pool, server):
     future = pool.submit(time.sleep, 600)
     until(future.running)
     with Client(server.url) as client:

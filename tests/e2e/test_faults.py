@@ -138,7 +138,7 @@ def test_some_hundred_clients_at_once_are_all_answered(serve):
     assert len({one["id"] for one in listed}) == 600
 
 
-def test_readers_that_do_not_read_hold_nobody_up(serve):
+def test_readers_that_do_not_read_block_no_client(serve):
     """Fifty streams whose readers take nothing; who asks is answered meanwhile."""
     url = serve().url
     address = urlsplit(url)

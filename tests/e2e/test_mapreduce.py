@@ -199,7 +199,9 @@ def test_empty_input_gives_empty_parts(client, job, tmp_path):
     assert [path.read_bytes() for path in result.parts] == [b"", b""]
 
 
-def test_a_job_whose_mapper_fails_tells_its_last_words_and_leaves_nothing(client, job, tmp_path):
+def test_the_error_of_a_failed_mapper_has_its_last_lines_and_no_output_is_left(
+    client, job, tmp_path
+):
     (tmp_path / "in").write_text("a\n")
     failing = job(mapper="echo try >> tries; echo no such luck >&2; exit 3", max_attempts=2)
     with pytest.raises(ApplicationFailed) as failure:

@@ -107,7 +107,7 @@ def test_it_works_with_xdist(project):
     assert (code, "2 passed" in output) == (0, True), output
 
 
-def test_who_does_not_use_it_pays_nothing(project):
+def test_the_unused_plugin_imports_no_further_modules(project):
     (project / "test_nothing.py").write_text(
         """
 import sys

@@ -60,7 +60,7 @@ def serving(conf, tmp_path):  # noqa: F811
     server.end()
 
 
-def test_tokens_stand_nowhere_but_where_they_belong(serving):
+def test_tokens_are_only_in_their_files_and_environments(serving):
     server, state, token = serving
     secret = token.split("_", 2)[2]
     reported = []

@@ -286,7 +286,7 @@ def test_a_container_that_is_kept_runs_on_when_its_driver_is_lost(serve, tmp_pat
     assert server.log(worker) == "on\n"
 
 
-def test_a_second_server_on_the_same_state_is_told_who_is_there(serve, conf):
+def test_the_refusal_of_a_second_server_on_the_same_state_names_the_first(serve, conf):
     server = serve()
     second = refused(conf, server.state, "--port", "0")
     assert second.returncode == 1
@@ -294,7 +294,7 @@ def test_a_second_server_on_the_same_state_is_told_who_is_there(serve, conf):
     assert "Traceback" not in second.stderr
 
 
-def test_a_port_in_use_is_told_with_what_to_do(conf, tmp_path):
+def test_the_error_of_a_port_in_use_has_a_remedy(conf, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         refusal = refused(conf, tmp_path / "state", "--port", str(port))
@@ -311,7 +311,7 @@ def test_an_address_of_the_network_is_refused(conf, tmp_path):
     assert not (tmp_path / "state").exists()
 
 
-def test_all_problems_of_a_configuration_are_told_with_their_lines(conf, tmp_path):
+def test_all_problems_of_a_configuration_are_reported_with_their_lines(conf, tmp_path):
     (conf / "fair-scheduler.xml").write_text(
         '<allocations>\n<queue name="a">\n<weight>-1</weight>\n</queue>\n'
         '<queue name="b">\n<maxRunningApps>many</maxRunningApps>\n</queue>\n</allocations>\n'

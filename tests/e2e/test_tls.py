@@ -116,7 +116,7 @@ def plain_text_ends_in_order(url):
         ({"certificate": "server.key"}, 5, "not a certificate and its key"),
     ],
 )
-def test_what_is_no_certificate_with_its_key_is_told_with_its_place(
+def test_a_certificate_without_its_key_is_reported_with_its_place(
     conf,  # noqa: F811
     certificates,
     tmp_path,
@@ -132,7 +132,7 @@ def test_what_is_no_certificate_with_its_key_is_told_with_its_place(
     assert not (tmp_path / "state").exists()
 
 
-def test_a_key_with_a_password_is_told_and_nobody_is_asked_for_it(conf, certificates, tmp_path):  # noqa: F811
+def test_a_key_with_a_password_is_refused_without_a_prompt(conf, certificates, tmp_path):  # noqa: F811
     locked = tmp_path / "locked"
     locked.mkdir()
     shutil.copy(certificates / "server.pem", locked)

@@ -94,7 +94,7 @@ def test_local_clients_use_the_socket_and_loopback_is_closed(server, folder):
     assert application["id"] in listed.stdout
 
 
-def test_the_socket_is_open_to_all_accounts_and_is_no_file(folder, server):
+def test_the_socket_is_open_to_all_accounts_and_is_not_a_file(folder, server):
     found = (folder / "run" / "socket").stat()
     assert stat.S_ISSOCK(found.st_mode)
     assert stat.S_IMODE(found.st_mode) == 0o666
@@ -119,7 +119,7 @@ def test_an_account_is_its_own_user_whatever_it_says(folder, server):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another account")
-def test_an_account_without_a_number_here_is_no_user(folder, server):
+def test_an_account_without_a_number_here_is_not_a_user(folder, server):
     """The kernel says `nobody` of accounts of other user namespaces."""
     overflow = pwd.getpwuid(int(Path("/proc/sys/kernel/overflowuid").read_text())).pw_name
     status, answer = as_account(folder, overflow, "GET", "/applications")

@@ -155,7 +155,7 @@ def test_an_application_that_runs_is_looked_into_and_killed(client):
     assert app(client, name)["diagnostics"] == f"Application {name} was killed by user alice"
 
 
-def test_what_is_wrong_is_told(client):
+def test_refusals_raise_errors_with_the_reason(client):
     with pytest.raises(APIError, match="not found"):
         client.cluster_application("application_1_0001")
     with pytest.raises(APIError, match="Reservation is not enabled"):

@@ -20,7 +20,7 @@ def journal_away(server: Server) -> None:
         path.unlink()
 
 
-def test_after_the_loss_of_the_journal_nobody_gets_what_another_one_ran(serve):
+def test_after_the_loss_of_the_journal_no_user_gets_output_of_another(serve):
     server = serve()
     anns = server.run("echo the secret of ann")
     server.finished(anns)

@@ -14,7 +14,7 @@ def memory_kb(attacked):
     return int(status.split("VmRSS:")[1].split()[0])
 
 
-def test_silent_connections_shut_nobody_out_and_are_cut(attacked):
+def test_silent_connections_block_no_client_and_are_cut(attacked):
     with attacked.sockets(120) as silent:
         for address in ("127.0.0.1", PROXY, "127.0.0.3"):
             with attacked.client(address=address) as http:
@@ -84,7 +84,7 @@ def test_when_all_connections_are_in_use_health_and_administrators_get_through(a
             assert http.get("/api/v1/cluster").status_code == 401
 
 
-def test_a_length_that_is_told_in_two_ways_is_refused_and_nothing_follows(attacked):
+def test_a_request_with_two_lengths_is_refused_and_nothing_follows(attacked):
     with attacked.sockets(1) as (one,):
         smuggled = attacked.head("/healthz")
         one.sendall(
@@ -101,7 +101,7 @@ def test_a_length_that_is_told_in_two_ways_is_refused_and_nothing_follows(attack
     assert found.count(b"HTTP/1.1") == 1
 
 
-def test_who_does_not_read_his_answer_loses_it_and_the_server_its_memory_of_it(attacked):
+def test_an_unread_answer_is_dropped_and_its_memory_freed(attacked):
     with attacked.client("ann") as http:
         task = {"command": "head -c 16777216 /dev/zero", "resources": {"memory-mb": 64}}
         body = {"queue": "a", "tasks": [task]}

@@ -6,7 +6,7 @@ from .conftest import PROXY
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.3"])
-def test_nobody_becomes_a_proxy_by_saying_so(attacked, address):
+def test_forwarded_headers_of_unlisted_addresses_are_ignored(attacked, address):
     reported = {
         "X-Forwarded-For": PROXY,
         "X-Forwarded-User": "postgres",
@@ -28,7 +28,7 @@ def test_a_named_proxy_that_reports_addresses_is_believed_and_they_are_in_the_au
     assert (line["address"], line["proof"]) == ("192.0.2.7", f"proxy {PROXY}")
 
 
-def test_a_user_who_is_named_twice_is_refused(attacked):
+def test_a_request_that_names_its_user_twice_is_refused(attacked):
     with attacked.client(address=PROXY) as http:
         headers = [("X-Forwarded-User", "root"), ("X-Forwarded-User", "ann")]
         answer = http.get("/api/v1/session", headers=headers)

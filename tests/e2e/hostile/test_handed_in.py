@@ -19,7 +19,7 @@ def groups(megabytes, per_group=0.2):
     return [task(per_group, name=f"g{one}") for one in range(number)]
 
 
-def test_who_has_handed_in_too_much_is_refused_and_what_is_over_makes_room(attacked):
+def test_submissions_above_the_limit_are_refused_and_finished_ones_make_room(attacked):
     with attacked.client("greedy") as http, attacked.client("ann") as other:
         names = []
         for _ in range(3):

@@ -3,7 +3,7 @@
 from .conftest import read_to_end
 
 
-def test_who_has_no_token_cannot_fill_the_logs(attacked):
+def test_clients_without_a_token_cannot_fill_the_logs(attacked):
     files = [attacked.state / "audit.log", attacked.state / "server.log"]
     with attacked.client(address="127.0.0.9") as http:
         http.get("/api/v1/first")

@@ -25,7 +25,7 @@ def processor_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_a_list_of_many_tasks_holds_nobody_up_and_has_pages(attacked):
+def test_a_list_of_many_tasks_blocks_no_client_and_has_pages(attacked):
     with attacked.client("ann") as http, attacked.client() as other:
         group = {"command": "sleep 99", "count": 200_000, "resources": SMALL}
         body = {"queue": "b", "tasks": [group, {**group, "name": "more", "count": 5}]}

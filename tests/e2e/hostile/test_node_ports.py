@@ -160,7 +160,7 @@ def test_a_node_that_is_there_twice_takes_the_place_of_the_other(target):
     target.run(body())
 
 
-def test_containers_that_nobody_granted_are_stopped_whichever_cluster_they_are_of(target):
+def test_containers_that_were_not_granted_are_stopped_whichever_cluster_they_are_of(target):
     async def body() -> None:
         answer = await target.register(port=2)
         ours = answer.rm_identifier

@@ -20,7 +20,7 @@ def container_of(attacked, http, command):
     return container["id"]
 
 
-def test_a_result_that_is_too_large_is_not_handed_out(attacked):
+def test_a_result_that_is_too_large_is_not_sent(attacked):
     with attacked.client("ann") as http:
         container = container_of(attacked, http, "truncate -s 1G ../result.pickle")
         before_kb = highest_memory_kb(attacked)
@@ -33,7 +33,7 @@ def test_a_result_that_is_too_large_is_not_handed_out(attacked):
     assert highest_memory_kb(attacked) - before_kb < 10_000
 
 
-def test_paths_that_lead_nowhere_add_no_figures(attacked):
+def test_unknown_paths_add_no_metrics(attacked):
     with attacked.client("root", "127.0.0.1", "--admin") as http:
         for path in ("/static/{}%0A", "/ws/v1/cluster/apps/{}%0A", "/api/v1/applications/{}%0A"):
             http.get(path.format("first"))

@@ -138,7 +138,7 @@ compiled.Starter.start = fail
     assert reports.exited(container_id(1, 1, 1)).exit_code == 143
 
 
-def test_a_program_that_does_not_say_that_it_is_ready_is_no_starter(start, tmp_path, monkeypatch):
+def test_a_starter_that_does_not_report_that_it_is_ready_is_refused(start, tmp_path, monkeypatch):
     other = tmp_path / "of-another-release"
     other.write_text("#!/bin/sh\nexit 0\n")
     other.chmod(0o755)

@@ -40,7 +40,7 @@ def test_what_a_finished_command_leaves_behind_is_ended_too(engine):
     assert not any(map(alive, pids))
 
 
-def test_who_ignores_the_polite_signal_is_killed(engine):
+def test_a_container_that_ignores_the_polite_signal_is_killed(engine):
     local, reports = engine
     wanted = shell(1, "trap '' TERM; touch ready; while :; do sleep 0.1; done")
     local.launch(wanted)
