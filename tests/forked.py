@@ -3,9 +3,11 @@ loaded what they need.
 
 Starting an interpreter and loading a server takes most of the processor time that a server of a
 test uses, and the suite starts many. `Forked` has what tests use of `subprocess.Popen`; the program
-gets arguments, environment, directory and streams of its own, and ends as Python does. Only /proc
-shows a difference: the command line and environment there are those of the process that forked. A
-test of these, of the start itself or of memory starts an interpreter instead.
+gets arguments, environment, directory and streams of its own, and ends as Python does. In /proc the
+command line and environment are those of the process that forked. What Python reads at its start is
+that process's, too: the seed of hashes, the encoding of the locale, the variables `PYTHON*`, of
+which a program with others refuses to start. A test of these, of the start itself or of memory
+starts an interpreter instead.
 
 This file is also the program of the process that forks: it has no threads, and reports each start
 and end through a pipe that comes with the request.
@@ -18,6 +20,7 @@ import importlib
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -52,6 +55,10 @@ _LOADED = (
     *(f"fairshare.schedulers.{name}.scheduler" for name in ("fair", "capacity")),
 )
 """What programs of tests use. Whatever else one needs, it loads itself."""
+
+
+class ForkingEnded(RuntimeError):
+    """The process that forks is gone, and with it the reports of what it has forked."""
 
 
 class Forked:
@@ -122,7 +129,8 @@ class Forked:
                 assert timeout is not None
                 raise subprocess.TimeoutExpired(self.args, timeout)
             status = self._report()
-            assert status is not None, "the process that forks has ended"
+            if status is None:
+                raise ForkingEnded
             os.close(self._reports)
             self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
@@ -148,8 +156,11 @@ class Forked:
         return tuple(s if s is None else read.get(s, "") for s in (self.stdout, self.stderr))
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless it is known to have ended."""
-        if self.poll() is None:
+        """Send a signal, unless it has ended: that is known a moment after its number is free."""
+        with contextlib.suppress(ForkingEnded):
+            if self.poll() is not None:
+                return
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     def terminate(self) -> None:
@@ -263,8 +274,14 @@ def _fork_on_request(requests: socket.socket) -> Callable[[], None] | None:
             waiting.register(pidfd, select.POLLIN)
 
 
+def _read_by_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+
+
 def _prepare(request: dict, streams: Sequence[int]) -> None:
     """Give this process what a started interpreter would have."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ours, wanted = _read_by_python(os.environ), _read_by_python(request["environment"])
     os.environ.clear()
     os.environ.update(request["environment"])
     time.tzset()
@@ -278,16 +295,17 @@ def _prepare(request: dict, streams: Sequence[int]) -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    if wanted != ours:
+        raise SystemExit(f"a test with {wanted} starts an interpreter: here it is {ours}")
 
 
 def main() -> None:
     """The program of the process that forks, and afterwards that of the forked ones."""
+    # Ctrl-C ends the suite, whose fixtures then end what was forked, by means of this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = socket.socket(fileno=int(sys.argv[1]))
     _load()
-    try:
-        prepare = _fork_on_request(requests)
-    except KeyboardInterrupt:  # of the whole suite
-        return
+    prepare = _fork_on_request(requests)
     if prepare is not None:
         prepare()
         from fairshare.cli import main as program

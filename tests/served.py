@@ -38,7 +38,8 @@ class Served:
 
     `conf` is the configuration directory, into which `files` are written; `state` is beside it
     unless given. Without `--port` among the options the port is any free one. An `interpreter` of
-    its own reads what Python reads at its start.
+    its own reads what Python reads at its start. A server that begins again has one: what it finds
+    was written with another seed of hashes.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Served:
                 )
             else:
                 self.process = Forked(*words, stderr=stderr)
+        self._interpreter = True
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):

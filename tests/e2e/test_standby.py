@@ -32,6 +32,7 @@ def started(conf, tmp_path):
     yield start
     for process in processes:
         process.terminate()
+    for process in processes:
         process.communicate(timeout=PATIENCE_S)
 
 
