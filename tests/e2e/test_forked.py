@@ -15,4 +15,4 @@ def test_a_program_that_ends_before_its_end_is_reported_can_be_killed():
 def test_a_program_with_other_variables_of_python_is_refused():
     done = fairshare("--help", env={**os.environ, "PYTHONHASHSEED": "1"})
     assert done.returncode == 1
-    assert "starts an interpreter" in done.stderr
+    assert "PYTHONHASHSEED=1 needs an interpreter" in done.stderr
