@@ -8,8 +8,8 @@ pack, unpack = _SINGLE.pack, _SINGLE.unpack
 
 SPLIT = float(2**29 + 1)
 """For the hottest code: with `high = value * SPLIT`, `high - (high - value)` is `single(value)` for
-0 and for magnitudes from 2**-126 up to 2**127, in a third of the time (Veltkamp's splitting of 53
-bits into 29 and 24; ties go to even)."""
+0 and for magnitudes from 2**-126 up to 2**127, without a call (Veltkamp's splitting of 53 bits into
+29 and 24; ties go to even)."""
 
 
 def single(value: float) -> float:

@@ -1,7 +1,7 @@
 """Owns the Capacity Scheduler's data of an attempt. Decides nothing (Hadoop: FiCaSchedulerApp)."""
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairshare.model.applications import Application
 from fairshare.model.attempts import Attempt
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from fairshare.schedulers.capacity.queues import CapacityQueue
     from fairshare.schedulers.capacity.users import User, Users
 
-Entry = tuple[float, ...]
+Entry = tuple[Any, ...]
+"""Numbers to sort by, and last the number of an application or the rank of a queue."""
 
 
 class Stage(enum.IntEnum):

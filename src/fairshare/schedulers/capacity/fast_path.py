@@ -62,7 +62,7 @@ def grant(beat: "Heartbeat", most: int) -> int:
         first = order[0]
         if leaf.resting and leaf.resting[0] < first and not _rests_plainly(state, leaf, first):
             break
-        attempt = state.attempts[first[-1]]  # type: ignore[index]
+        attempt = state.attempts[first[-1]]
         record = users.users.get(attempt.user)
         if record is None or record.pending_applications < 0:
             break
@@ -131,7 +131,7 @@ def _descend_by_memory(
             return None
         if share.stale and len(order) > 1:  # `in_order`, written out
             move_stale(share, "")
-        queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]
+        queue = queue.ranked[order[0][-1]]
         share = queue.share
         memory += share.used[0] - used
         memory -= memory % step
@@ -168,7 +168,7 @@ def _descend_by_shares(
             return None
         if share.stale and len(order) > 1:  # `in_order`, written out
             move_stale(share, "")
-        queue = queue.ranked[order[0][-1]]  # type: ignore[call-overload]
+        queue = queue.ranked[order[0][-1]]
         share = queue.share
         own_memory, own_vcores = share.used
         memory += own_memory - used_memory
@@ -201,6 +201,6 @@ def _rests_plainly(state: CapacityState, leaf: CapacityQueue, first: Entry) -> b
     effect."""
     if leaf.fresh and leaf.fresh[0] < first:
         return False
-    resting = state.attempts[leaf.resting[0][-1]]  # type: ignore[index]
+    resting = state.attempts[leaf.resting[0][-1]]
     record = leaf.users.users.get(resting.user)
     return record is not None and record.pending_applications >= 0 and not resting.reservations

@@ -49,9 +49,9 @@ def test_runs_with_the_same_plan_stay_together_and_others_are_forgotten() -> Non
     other = both.other_run("fifo")
     assert other is not None
     assert (other.at_s, other.figures.scheduler) == (5.0, "fair")
-    anew = archive.with_run(both, OTHER_PLAN, metrics("fifo"), 7.0)
-    assert anew.runs.keys() == {"fifo"}
-    assert anew.other_run("fifo") is None
+    new = archive.with_run(both, OTHER_PLAN, metrics("fifo"), 7.0)
+    assert new.runs.keys() == {"fifo"}
+    assert new.other_run("fifo") is None
 
 
 def test_the_work_of_the_other_scheduler_is_repeated_for_a_day() -> None:
