@@ -4,7 +4,7 @@ container requests that are due.
 Emits no events itself; `resource_manager.py` and `journal_epochs.py` do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fairshare.documents.bounds import GANG_RESTARTS
 from fairshare.documents.indexes import ranges_text
@@ -76,14 +76,12 @@ def _check_pace(group: TaskGroup) -> None:
 
 def asks_anywhere(
     tasks: Sequence[TaskGroup], normalise: Callable[[Resource], Resource]
-) -> list[ResourceRequest]:
-    """One request per group, for all of its tasks at once and without a preferred place."""
-    return [
-        ResourceRequest(
-            group.priority, GROUP_REQUESTS, ANYWHERE, group.count, normalise(group.resource)
-        )
-        for group in tasks
-    ]
+) -> Iterator[ResourceRequest]:
+    """One request per group, for all of its tasks at once and without a preferred place; made when
+    they are read, since most queues grant any."""
+    for group in tasks:
+        size = normalise(group.resource)
+        yield ResourceRequest(group.priority, GROUP_REQUESTS, ANYWHERE, group.count, size)
 
 
 def _check_circles(new: Sequence[TaskGroup]) -> None:

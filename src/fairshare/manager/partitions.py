@@ -43,12 +43,13 @@ class Partitions:
         """Raise Refusal for a partition if the scheduler does not support partitions."""
         if self._partitioned is not None:
             return  # it checks each request when the queue is known
-        labels = [submission.wanted_label(master=True), submission.wanted_label(master=False)]
-        labels += [request.label for request in submission.requests]
-        labels += [group.label for group in submission.tasks]
-        for label in labels:
-            if label:
-                raise self._unknown(label)
+        label = submission.wanted_label(master=True) or submission.wanted_label(master=False)
+        if label:
+            raise self._unknown(label)
+        for asking in (submission.requests, submission.tasks):
+            for one in asking:
+                if one.label:
+                    raise self._unknown(one.label)
 
     def check_tasks(self, application: Application, tasks: Sequence[TaskGroup]) -> None:
         """Raise Refusal for groups in a partition that the application's queue has no access to."""

@@ -103,18 +103,16 @@ class HeartbeatRounds:
         granted = False
         other = not _QUIET.issuperset(map(type, events))
         effects = self._effects
-        candidates = self._candidates
         for event in events:
             if type(event) is ContainerAllocated:
                 granted = True
                 other = other or event.reserved
                 self._node_of[event.container] = event.node
+                candidates = self._candidates
                 candidates.stale_nodes[event.node] = None
                 candidates.stale_applications[event.application] = None
-                continue
-            effect = effects.get(type(event))
-            if effect is not None:
-                effect(event)
+            elif type(event) in effects:
+                effects[type(event)](event)
         if other:
             self._fruitless.clear()  # nodes that beat without effect may be useful again
         return other, granted
@@ -158,8 +156,10 @@ class HeartbeatRounds:
 
     def _attempt_ended(self, event: AttemptEnded) -> None:
         # Its reservations are gone without an event of their own.
-        self._candidates.stale_applications[event.application] = None
-        self._candidates.nodes_apart_changed()
+        candidates = self._candidates
+        candidates.stale_applications[event.application] = None
+        if candidates.rooms.reserved or candidates.rooms.promised:
+            candidates.nodes_apart_changed()
 
     def _forgotten(self, event: ApplicationsForgotten) -> None:
         for number in event.applications:

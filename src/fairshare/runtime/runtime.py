@@ -188,6 +188,11 @@ class Runtime:
             return self._now_ms
         return self._find_deadline_ms() if self._eventful else self._deadline_ms
 
+    def is_due(self, now_ms: int) -> bool:
+        """Whether `settle` has something to do at an instant."""
+        deadline_ms = self.next_deadline_ms()
+        return deadline_ms is not None and deadline_ms <= now_ms
+
     # How.
 
     def _decide(self, given: Input, following: Input | None = None) -> tuple[Event, ...]:

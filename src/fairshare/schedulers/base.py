@@ -6,6 +6,7 @@ what happens when a node is ready (`beat`). `protocol.Scheduler` documents each 
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -59,6 +60,8 @@ class BaseSettings(msgspec.Struct, frozen=True):
 
 
 AttemptType = TypeVar("AttemptType", bound=Attempt)
+
+_smallest = lru_cache(maxsize=64)(smallest)  # each submission compares the same two
 
 
 class BaseState(ClusterState[Queue[AttemptType], AttemptType], Generic[AttemptType]):
@@ -211,11 +214,11 @@ class BaseScheduler:
         maximum: Resource = state.settings.maximum_allocation
         up_ms = now_ms - (state.started_ms or 0)
         if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
-            maximum = smallest(maximum, state.largest_node())
+            maximum = _smallest(maximum, state.largest_node())
         return maximum
 
     def check_asks(
-        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
     ) -> None:
         """Accepts every ask: the one queue has no maximum."""
 

@@ -4,7 +4,7 @@ The manager handles life cycles (submissions, attempts, tasks); the scheduler ha
 (queues, shares, limits, nodes). Both change the state only by `step.emit(event)`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from fairshare.model.applications import Application
@@ -164,9 +164,9 @@ class Scheduler(Protocol):
         """Remove an attempt, whose containers have completed, and let other applications start."""
 
     def check_asks(
-        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
     ) -> None:
-        """Raise Refusal if the queue can never grant one of these asks."""
+        """Raise Refusal if the queue can never grant one of these asks, to be read once."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Raise Refusal if the queue never grants a container of one of these sizes."""

@@ -214,6 +214,8 @@ class Simulator:
             if not self._reported or (self._hurries is not None and self._hurries()):
                 break
             inputs = self._take_reported()
+            if not inputs and not self.runtime.is_due(now_ms):
+                break
         if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:
             self._forget()
 

@@ -1,7 +1,7 @@
 """Owns the Capacity Scheduler's interface to the resource manager; the other modules have the
 rules."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -312,7 +312,7 @@ class CapacityScheduler(labels.PartitionMethods):
     # Sizes of containers.
 
     def check_asks(
-        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
     ) -> None:
         """Accepts every ask: one beyond its queue's maximum capacity waits forever
         (Hadoop: RMServerUtils.normalizeAndValidateRequests)."""

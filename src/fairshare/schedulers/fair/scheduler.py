@@ -1,6 +1,6 @@
 """Owns the Fair Scheduler's interface to the resource manager; the other modules have the rules."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -290,7 +290,7 @@ class FairScheduler:
         self._check_sizes(resources, self.maximum_allocation(step.now_ms, queue), queue)
 
     def check_asks(
-        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
     ) -> None:
         """Refuse asks for a type of which the queue's maximum is 0."""
         state = self._state

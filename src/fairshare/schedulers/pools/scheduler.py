@@ -5,7 +5,7 @@ release of Hadoop that decides: the deficit schedulers 0.19 and 0.20, or 1.2 wit
 delay scheduling (Hadoop: org.apache.hadoop.mapred.FairScheduler).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -173,7 +173,7 @@ class PoolsScheduler:
     # Sizes of tasks.
 
     def check_asks(
-        self, application: ApplicationId, queue: str, requests: Sequence[ResourceRequest]
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
     ) -> None:
         """Accepts every ask: a pool may have slots of both kinds."""
 
