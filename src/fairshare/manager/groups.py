@@ -45,13 +45,15 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             raise Refusal("invalid-tasks", f"group {group.name} has a gang timeout below 1 ms")
         _check_pace(group)
         names.add(group.name)
+    waits = False
     for group in new:
         for name in group.after:
+            waits = True
             if name not in names:
                 raise Refusal(
                     "invalid-tasks", f"group {group.name} waits for {name}, which does not exist"
                 )
-    if any(group.after for group in new):
+    if waits:
         _check_circles(new)
 
 

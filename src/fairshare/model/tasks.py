@@ -134,15 +134,17 @@ class TaskBoard:
         self.groups: list[GroupProgress] = []
         self.assigned: dict[ContainerId, Assignment] = {}
         self._by_name: dict[str, GroupProgress] = {}
-        self.derive()
+        # Whether what waits may have to wait for what runs: in a gang, or for `at_once`.
+        self.depends_on_running = False
+        self._waiting = 0  # tasks
+        self._failing: Set[int] = NO_TASKS  # the groups of which a task has failed
 
     def derive(self) -> None:
         """What follows from the groups: an application may have hundreds, and each end of a task
         asks for it."""
-        # Whether what waits may have to wait for what runs: in a gang, or for `at_once`.
         self.depends_on_running = any(map(_depends_on_running, self.groups))
-        self._waiting = sum(len(progress.waiting) for progress in self.groups)  # tasks
-        self._failing: Set[int] = NO_TASKS  # the groups of which a task has failed
+        self._waiting = sum(len(progress.waiting) for progress in self.groups)
+        self._failing = NO_TASKS
         for number, progress in enumerate(self.groups):
             if progress.failed:
                 self._failing |= {number}

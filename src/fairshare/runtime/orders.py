@@ -76,16 +76,16 @@ class OrderBook:
         orders: list[Order] = []
         if _CAUSES.isdisjoint(map(type, record.events)):
             return orders
-        given = record.input
-        reported = given.container if type(given) is ContainerExited else None
         order: Order | None
         for event in record.events:
             if type(event) is ContainerLaunched:
                 order = self._pretend(event) if self._pretended else self._launch(event)
                 if order is not None:
                     orders.append(order)
-            elif type(event) is ContainerCompleted and event.container != reported:
-                orders.append(StopOrder(event.container))
+            elif type(event) is ContainerCompleted:
+                given = record.input
+                if type(given) is not ContainerExited or given.container != event.container:
+                    orders.append(StopOrder(event.container))
         return orders
 
     def _pretend(self, event: ContainerLaunched) -> TaskLaunch | None:

@@ -6,7 +6,7 @@ were granted that run longer far from their hosts. Knows no time.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Outcome
@@ -23,11 +23,10 @@ from fairshare.model.inputs import SubmitApplication
 from fairshare.simulate.workload import Arrival
 
 _AT_ONCE = Outcome(0)
-_ENDS = frozenset((ApplicationEnded,))
 
 
 class ContainerOutcomes:
-    """The plans of live applications."""
+    """The plans of the applications that are not forgotten."""
 
     def __init__(self) -> None:
         self._expected: deque[Arrival] = deque()
@@ -40,18 +39,21 @@ class ContainerOutcomes:
         self._expected.append(arrival)
 
     def observe(self, record: Record) -> None:
-        """Assign a new application's plans to its number, or drop those of an ended one."""
+        """Assign a new application's plans to its number."""
         if type(record.input) is SubmitApplication and self._expected:
             self._submitted(self._expected.popleft(), record.events)
-        if not self._localities and _ENDS.isdisjoint(map(type, record.events)):
+        if not self._localities:
             return
         for event in record.events:
-            if type(event) is ContainerAllocated:
-                if event.application in self._localities:
-                    self._localities[event.application][event.container] = event.locality
+            if type(event) is ContainerAllocated and event.application in self._localities:
+                self._localities[event.application][event.container] = event.locality
             elif type(event) is ApplicationEnded:
-                self._arrivals.pop(event.application, None)
                 self._localities.pop(event.application, None)
+
+    def forget(self, applications: Iterable[ApplicationId]) -> None:
+        """Drop the plans of applications that are over."""
+        for number in applications:
+            self._arrivals.pop(number, None)
 
     def _submitted(self, arrival: Arrival, events: Sequence[Event]) -> None:
         for event in events:

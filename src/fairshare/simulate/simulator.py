@@ -234,6 +234,7 @@ class Simulator:
 
     def _forget(self) -> None:
         settled = self._collection.settle(FINISHED_KEPT)
+        self._outcomes.forget(settled)
         chosen = self._unforgotten + settled
         self.handle(ForgetApplications(chosen))
         # Nodes may still keep room for some.
