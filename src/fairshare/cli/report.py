@@ -39,11 +39,20 @@ class _Report(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; what are none of this verb, with files among them, are those of
         `compare`. The value of an option may be the name of a file, too."""
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, list(args))
+            left = super().parse_args(ctx, list(args))
         except click.UsageError:
             if not any(Path(one).is_file() for one in args):
                 raise
+        else:
+            if not left:
+                return left
+            if not any(Path(one).is_file() for one in left):
+                words = (
+                    f"there is no file {left[0]}: RUN is one that `fairshare simulate --json` wrote"
+                )
+                raise click.UsageError(words, ctx)
         ctx.meta[self._RUNS] = args
         return []
 

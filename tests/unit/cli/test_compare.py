@@ -58,6 +58,12 @@ def test_an_option_of_the_verb_report_may_have_the_name_of_a_file(tmp_path, monk
     assert "http://127.0.0.1:1" in result.stderr
 
 
+def test_a_report_of_a_file_that_does_not_exist_names_it():
+    result = call("report", "--by", "user", "run.json")
+    assert result.exit_code == 2
+    assert "there is no file run.json: RUN is one that `fairshare simulate --json`" in result.output
+
+
 def test_a_run_beside_itself_changes_nothing(runs):
     found = json.loads(call("compare", runs[0], runs[0], "--json").stdout)
     (pairing,) = found["pairings"]
