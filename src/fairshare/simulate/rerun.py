@@ -23,6 +23,7 @@ from fairshare.model.inputs import (
     Input,
     LoadConfiguration,
     MasterRegistered,
+    ReleaseContainers,
     UpdateShares,
 )
 from fairshare.runtime.pace import FED
@@ -230,20 +231,13 @@ class Rerun:
         return self._journal.granted - self._granted_before
 
     def _go(self) -> None:
-        """Handle one instant."""
-        turns = self._due()
-        if not turns:
-            self._decide((), 0)
-            return
-        while turns:
-            for turn, inputs in turns:
-                for given in inputs:
-                    if type(given) is ContainerExited:
-                        self.engine.ended(given.container)
-                    elif type(given) is ContainerStarted:
-                        self._happened((STARTED, given.container))
+        """Handle one instant, turn by turn: what one grants may be what the next one launches."""
+        turn, inputs = self._due()
+        self._decide(inputs, turn)
+        while inputs:
+            turn, inputs = self._due()
+            if inputs:
                 self._decide(inputs, turn)
-            turns = self._due()
 
     def _decide(self, inputs: Sequence[Input], turn: int) -> None:
         """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
@@ -266,18 +260,33 @@ class Rerun:
         else:
             self.runtime.feed(self.now_ms, inputs)
 
-    def _due(self) -> list[tuple[int, list[Input]]]:
-        """The inputs that are due, divided into turns, with the number of each."""
-        turns: list[tuple[int, list[Input]]] = []
-        last: int | None = None
+    def _due(self) -> tuple[int, list[Input]]:
+        """The number and the inputs of the next turn that is due; none if no input is."""
+        turn = 0
+        inputs: list[Input] = []
         while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
-            _, number, _, turn, given = heappop(self._heap)
-            if turns and turn == last and number != _NO_NUMBER:
-                turns[-1][1].append(given)
-            else:
-                turns.append((turn, [given]))
-            last = turn
-        return turns
+            _, number, _, of_turn, given = self._heap[0]
+            if inputs and (of_turn != turn or number == _NO_NUMBER):
+                break
+            heappop(self._heap)
+            turn = of_turn
+            inputs.append(given)
+            self._comes(given)
+        return turn, inputs
+
+    def _comes(self, given: Input) -> None:
+        """An input is about to be decided. What follows it in its own turn becomes due now, and not
+        when observers see its record: other inputs of the turn come after that."""
+        if type(given) is ContainerStarted:
+            self._happened((STARTED, given.container))
+        elif type(given) is ContainerExited:
+            self.engine.ended(given.container)
+            self._happened((ENDED, given.container))
+        elif type(given) is MasterRegistered:
+            self._happened((REGISTERED, given.application))
+        elif type(given) is ReleaseContainers:
+            for container in given.containers:
+                self._happened((ENDED, container))
 
     def _next_entry_ms(self) -> int | None:
         heap, cancelled = self._heap, self._cancelled

@@ -9,6 +9,7 @@ import sqlite3
 import msgspec
 import pytest
 from click.testing import CliRunner
+from tests.manual_engine import ManualEngine
 
 from fairshare.cli.recorded_history import read_world
 from fairshare.cli.simulation_watch import Watch
@@ -16,13 +17,28 @@ from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import MoveApplication, NodeJoined, NodeLost, SubmitApplication
+from fairshare.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
+    KillApplication,
+    LaunchContainer,
+    LoadConfiguration,
+    MasterRegistered,
+    MoveApplication,
+    NodeJoined,
+    NodeLost,
+    ReleaseContainers,
+    RequestContainers,
+    SubmitApplication,
+    UnregisterMaster,
+)
 from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
+from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.plan.conditions import parse_condition
 from fairshare.plan.outcomes import Outcome, sums
 from fairshare.plan.planning import MOST_TRIES, NEAR_MS, Proof, changes, proof_of, reproduced
 from fairshare.runtime.recovery import recover
+from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import freeze
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.server.long_history import Bounds, LongHistory
@@ -247,6 +263,36 @@ def test_a_history_of_a_server_that_was_held_up_between_two_turns_is_reproduced(
     found = reproduced(world, 1_000, None)
     assert sum(grant.at_ms == 500 for grant in world.grants) == beats
     assert proof_of(world, found) == Proof(12, 12, 0)
+
+
+def test_a_master_that_registers_in_a_turn_with_other_inputs_is_reproduced(tmp_path):
+    """A busy server decides the start of a master, what that asks for, the end of its container and
+    another submission in one turn: none of them waits until the others are decided."""
+    state, journal = state_directory(tmp_path)
+    manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+    runtime = Runtime(manager, journal, ManualEngine(tmp_path))
+    queues = {"root.a": QueueSettings("root.a")}
+    settings = FairSettings(allocations=AllocationSettings(queues=queues, from_file=True))
+    loaded = LoadConfiguration(msgspec.json.encode(settings), EPOCH_MS)
+    drive = Command(("drive",))
+    driven = SubmitApplication("dan", "root.a", master=(1024, 1), driver=drive)
+    tasks = SubmitApplication("ann", "root.a", tasks=(TaskGroup("g", 9, (1024, 1)),))
+    runtime.turn(0, [loaded, NodeJoined("n1", (4096, 4)), driven])
+    (master,) = manager.state.applications[1].containers
+    asked = RequestContainers(1, (ContainerRequest(2, (1024, 1)),))
+    registered = MasterRegistered(1)
+    runtime.turn(1_010, [ContainerStarted(master), registered, asked, tasks])
+    own = next(one for one in manager.state.applications[1].containers if one != master)
+    runtime.turn(2_020, [LaunchContainer(1, own, drive)])
+    ends = [ReleaseContainers(1, (own,)), UnregisterMaster(1), ContainerExited(master, 0)]
+    runtime.turn(3_030, [*ends, msgspec.structs.replace(tasks, user="bob")])
+    runtime.turn(4_040, [KillApplication(2), KillApplication(3)])
+    known = [(one.now_ms, one.input, one.events) for one in journal.records()]
+    journal.close()
+    made = []
+    again = ResourceManager(family_of("fair").create(ResourceTypes()))
+    Rerun(read_world(state), again, paced=True, observers=(made.append,)).run(4_040)
+    assert [(one.now_ms, one.input, one.events) for one in made] == known
 
 
 def test_a_simulation_that_is_left_at_an_instant_goes_on_as_if_it_was_not(history):
