@@ -108,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("traces", nargs="?", type=Path, default=TRACES)
     parser.add_argument("--limit", type=int, default=100)
-    parser.add_argument("--timeout", type=float, default=120.0)
+    parser.add_argument("--timeout", type=float, default=3_600.0, help="of a run, in seconds")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     if not given.traces.is_dir():
