@@ -6,7 +6,11 @@ const colourOf = (run) => colour(`run${run % 8}`);
 const ink = colour("ink-2");
 const grid = { stroke: colour("line"), width: 1 };
 const axis = { stroke: ink, grid, ticks: grid };
-const percents = (_, values) => values.map((value) => (value === null ? "" : `${Math.round(value * 100)} %`));
+const percents = (_, values) => {
+  const step = values.length > 1 ? (values[1] - values[0]) * 100 : 1;
+  const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  return values.map((value) => (value === null ? "" : `${(value * 100).toFixed(digits)} %`));
+};
 const percent = (_, value) => (value === null ? "" : `${(value * 100).toFixed(1)} %`);
 
 // How each kind of line is drawn, and whether it is at first: what was used, and what was due.
