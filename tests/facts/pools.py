@@ -5,7 +5,7 @@ from typing import Any
 
 from fairshare.errors import ConfigurationError
 from fairshare.families.pools.file import read_pools_file
-from fairshare.families.pools.gate import ReloadGate
+from fairshare.families.pools.jobs import ReloadGate
 from fairshare.model.events import Locality
 from fairshare.model.inputs import SubmitApplication
 from fairshare.schedulers.pools.counting import maps_suffice

@@ -132,7 +132,7 @@ def test_no_setting_of_a_queue_is_left_out() -> None:
 
 @given(st.floats(0, 2.0**100, width=32))
 def test_a_number_is_written_with_as_few_digits_as_it_needs(value: float) -> None:
-    from fairshare.families.fair.element_texts import number
+    from fairshare.families.fair.element_values import number
 
     assert literals.single(number(value)) == value
     assert len(number(value).replace(".", "").partition("e")[0].lstrip("0")) <= 9

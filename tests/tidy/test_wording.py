@@ -40,7 +40,7 @@ NUMBERS = re.compile(rf"(?:.*_)?(?:{NOUNS}|count|held|number|preempted|total|wan
 HADOOP_SAYS = (
     "schedulers/capacity/submission.py",
     "schedulers/capacity/wording.py",
-    "families/fair/yarn_diagnostics.py",
+    "families/fair/yarn.py",
     "families/capacity/yarn_diagnostics.py",
     "web/yarn/diagnostics.py",
     "cli/yarn/",

@@ -30,12 +30,10 @@ from fairshare.conversion.output import write_directory
 from fairshare.conversion.rules import Rules, read_rules
 from fairshare.conversion.sentences import sentence, verdict
 from fairshare.families.cluster_size import UnknownResourceType
-from fairshare.families.fair_to_capacity.assumptions import assumptions
-from fairshare.families.fair_to_capacity.converting import Conversion, convert
-from fairshare.families.fair_to_capacity.files import YARN_SITE, as_text
-from fairshare.families.fair_to_capacity.finding import Finding, tally
-from fairshare.families.fair_to_capacity.options import Calculator, Mode, Options
+from fairshare.families.fair_to_capacity.converting import Conversion, assumptions, convert
+from fairshare.families.fair_to_capacity.draft import Calculator, Finding, Mode, Options, tally
 from fairshare.families.fair_to_capacity.source import Source, read_source
+from fairshare.families.fair_to_capacity.texts import YARN_SITE, as_text
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions

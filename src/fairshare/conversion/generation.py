@@ -11,8 +11,8 @@ import math
 import random
 from typing import Final
 
+from fairshare.families.fair_to_capacity.capacities import entitlements
 from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.entitlement import entitlements
 from fairshare.families.fair_to_capacity.placement import DEFAULT_QUEUE
 from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.tree import Queue, Tree

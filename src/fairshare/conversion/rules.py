@@ -14,7 +14,7 @@ import msgspec
 
 from fairshare.config.problems import Place, Problems
 from fairshare.errors import FairshareError
-from fairshare.families.fair_to_capacity.finding import Finding
+from fairshare.families.fair_to_capacity.draft import Finding
 from fairshare.wording import counted
 
 LIMIT: Final = "maxChildQueue.limit"

@@ -14,7 +14,7 @@ from fairshare.conversion.comparison import (
     QueueMetrics,
     waits_longer,
 )
-from fairshare.families.fair_to_capacity.finding import Finding
+from fairshare.families.fair_to_capacity.draft import Finding
 from fairshare.wording import counted
 
 _LEAST_MS: Final = 1_000

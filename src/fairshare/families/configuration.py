@@ -1,8 +1,12 @@
-"""Owns `Configuration`: everything that a configuration directory says, and `Refreshed`, what a
-refresh of it found. Reads no file."""
+"""Owns `Configuration`: everything that a configuration directory says, where its properties are
+kept and who can change them while a server runs; and `Refreshed`, what a refresh of it found.
 
+Knows no property by name. Reads no file, and keeps nothing itself.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,8 +17,39 @@ from fairshare.config.site import Site
 from fairshare.config.user_groups import GroupSettings
 from fairshare.config.web import WebSettings
 from fairshare.documents.gpus import GpuSetting
-from fairshare.families.store import ConfigurationStore
 from fairshare.model.resources import ResourceTypes
+
+Entry = tuple[str, str]
+"""Name and value of a property."""
+
+
+class ConfigurationStore(msgspec.Struct, frozen=True):
+    """How a configuration may be changed by document.
+
+    `file`: not at all, the file alone holds. `memory`: until the server ends. `persistent`: what
+    was changed holds after a restart, too, and capacity-scheduler.xml counts at the first start
+    only. `written` are the properties of capacity-scheduler.xml, as they stand there; `base` is
+    everything else. `queue_administrators`: who administers a queue may change it; else it is for
+    administrators of the cluster.
+    """
+
+    kind: Literal["file", "memory", "persistent"] = "file"
+    queue_administrators: bool = False
+    written: tuple[Entry, ...] = ()
+    base: Site = Site({})
+
+    @property
+    def mutable(self) -> bool:
+        """Whether documents can change anything."""
+        return self.kind != "file"
+
+    def with_properties(self, properties: Mapping[str, str]) -> Site:
+        """The whole configuration, if these stood in the place of capacity-scheduler.xml."""
+        return self.base.with_values(properties, STORED)
+
+
+STORED: Final = "scheduler-conf"
+"""The name of the file in places of problems with properties that no file has."""
 
 
 class Configuration(msgspec.Struct, frozen=True):

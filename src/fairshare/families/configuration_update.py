@@ -15,7 +15,7 @@ from fairshare.config import literals
 from fairshare.config.problems import Problems
 from fairshare.config.xml import parse, plain
 from fairshare.errors import InputError
-from fairshare.families.store import Entry
+from fairshare.families.configuration import Entry
 
 WRAPPER: Final = "sched-conf"
 _REMOVE, _ADD, _UPDATE, _GLOBAL = "remove-queue", "add-queue", "update-queue", "global-updates"

@@ -16,12 +16,11 @@ from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.errors import InputError
-from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.configuration import Configuration, ConfigurationStore, Refreshed
 from fairshare.families.configuration_update import Update
 from fairshare.families.draft import DraftForm
 from fairshare.families.jobs import Jobs
 from fairshare.families.maximum import with_maximum
-from fairshare.families.store import ConfigurationStore
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.events import Event

@@ -9,12 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from fairshare.families.capacity import (
-    mappings,
-    monitor,
-    scheduler_settings,
-    store,
-)
+from fairshare.families.capacity import mappings, monitor, scheduler_settings, store
 from fairshare.families.capacity import queue_settings as capacity_queues
 from fairshare.families.fair import file_settings, queue_settings, site_settings
 from fairshare.families.pools import pool_settings

@@ -5,7 +5,7 @@ record made it test. Derived from records alone; decides nothing.
 """
 
 from fairshare.families.registry import family_of
-from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.context import MasterLimit
 from fairshare.journal.record import Record
 from fairshare.model.resources import Resource
 from fairshare.projections.projection import Projection

@@ -3,7 +3,7 @@
 Importing it registers them.
 """
 
-from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.context import MasterLimit
 from fairshare.projections.activities import Activities, Activity, Update
 from fairshare.projections.application_versions import ApplicationVersions
 from fairshare.projections.attempt_history import ApplicationAttempts, Attempt, AttemptHistory

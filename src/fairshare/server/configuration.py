@@ -21,11 +21,10 @@ from fairshare.api.configuration import ConfigurationFailure
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.configuration import Configuration, ConfigurationStore, Refreshed
 from fairshare.families.family import AnyFamily, Watched
 from fairshare.families.registry import family_of
 from fairshare.families.reload import refresh
-from fairshare.families.store import ConfigurationStore
 from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.projections.loaded_versions import LoadedSettings
 from fairshare.server.file_watch import FileWatch, Finding, Stamp, stamp_of

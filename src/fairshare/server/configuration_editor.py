@@ -19,8 +19,8 @@ from fairshare.config.site_files import read_site
 from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.families.configuration import Configuration
 from fairshare.families.draft import DraftForm, Edit, Field, properties_text
-from fairshare.families.drafts import judge_draft
 from fairshare.families.family import AnyFamily
+from fairshare.families.linting import judge_draft
 from fairshare.families.registry import family_of
 from fairshare.projections.loaded_versions import LoadedVersion
 from fairshare.schedulers.protocol import State

@@ -14,10 +14,10 @@ from fairshare.api.configuration import Change
 from fairshare.config.problems import Problem
 from fairshare.config.site_files import file_reader
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.configuration import Entry
 from fairshare.families.configuration_update import Update
-from fairshare.families.drafts import judge_change
+from fairshare.families.linting import judge_change
 from fairshare.families.registry import family_of
-from fairshare.families.store import Entry
 from fairshare.model.queues import parent_name
 
 if TYPE_CHECKING:

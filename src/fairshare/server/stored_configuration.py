@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from fairshare.families.store import Entry
+from fairshare.families.configuration import Entry
 from fairshare.server.json_files import read_json_file
 from fairshare.server.state_directory import write_file
 

@@ -13,11 +13,9 @@ from fairshare.conversion.comparison import (
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for, total_of
 from fairshare.conversion.sentences import sentence, verdict
+from fairshare.families.fair_to_capacity.capacities import entitlements
 from fairshare.families.fair_to_capacity.converting import convert
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.entitlement import entitlements
-from fairshare.families.fair_to_capacity.finding import Finding
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Draft, Finding, Options
 from fairshare.families.fair_to_capacity.source import Source, read_fair_text
 from fairshare.families.fair_to_capacity.tree import Tree
 from fairshare.model.inputs import NodeJoined, SubmitApplication

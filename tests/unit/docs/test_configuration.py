@@ -9,7 +9,7 @@ import pytest
 from fairshare.config import shell
 from fairshare.config.problems import Problems
 from fairshare.config.shell import ShellSettings
-from fairshare.families.pools.switches import PoolSwitches
+from fairshare.families.pools.names import PoolSwitches
 from fairshare.families.registry import section_types
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()

@@ -9,7 +9,7 @@ import pytest
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.directory import read_directory
 from fairshare.families.draft import properties_text
-from fairshare.families.drafts import judge_draft
+from fairshare.families.linting import judge_draft
 from fairshare.families.registry import family_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

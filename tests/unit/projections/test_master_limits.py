@@ -1,6 +1,6 @@
 """The limits for masters as of their last test."""
 
-from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.context import MasterLimit
 from fairshare.projections.master_limits import MasterLimits
 from fairshare.runtime.graph import Reader, Writer
 from fairshare.runtime.stored import STORED

@@ -5,7 +5,7 @@ from tests.unit.simulate.test_simulator import arrival, simulator
 
 from fairshare.conversion.comparison import compare
 from fairshare.families.fair_to_capacity.converting import convert
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Options
 from fairshare.families.fair_to_capacity.source import read_source
 from fairshare.model.inputs import NodeJoined
 from fairshare.simulate.comparison import pairing

@@ -15,7 +15,7 @@ from fairshare.config.site_files import FileReader, file_reader
 from fairshare.errors import ConfigurationError
 from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
 from fairshare.families.cluster_size import cluster_of
-from fairshare.families.configuration import Configuration, Refreshed
+from fairshare.families.configuration import STORED, Configuration, ConfigurationStore, Refreshed
 from fairshare.families.configuration_update import Update
 from fairshare.families.draft import DraftForm
 from fairshare.families.family import (
@@ -29,7 +29,6 @@ from fairshare.families.family import (
 )
 from fairshare.families.maximum import with_maximum
 from fairshare.families.parts import part
-from fairshare.families.store import STORED, ConfigurationStore
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
@@ -115,8 +114,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> tuple[Site, ConfigurationStore]:
         """As `SchedulerFamily.read_properties`: those of capacity-scheduler.xml come last."""
-        from fairshare.families.capacity.site_file import read_capacity_site, written_properties
-        from fairshare.families.capacity.store import read_store
+        from fairshare.families.capacity.store import (
+            read_capacity_site,
+            read_store,
+            written_properties,
+        )
 
         if stored is None:
             merged = read_capacity_site(directory, documents, problems, os.environ)
@@ -134,7 +136,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
         """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""
-        from fairshare.families.capacity.site_file import written_properties
+        from fairshare.families.capacity.store import written_properties
 
         return written_properties(directory)
 
@@ -188,7 +190,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     ) -> CapacitySettings:
         """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
         from fairshare.families.capacity.reload import refreshed_capacity
-        from fairshare.families.capacity.site_file import MISSING_FILE
+        from fairshare.families.capacity.store import MISSING_FILE
 
         missing = [one for one in now.problems if one.rule == MISSING_FILE]
         if missing and not any(one.rule == MISSING_FILE for one in started.problems):

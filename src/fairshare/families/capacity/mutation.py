@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from fairshare.config import literals
 from fairshare.errors import InputError
 from fairshare.families.capacity.names import PREFIX
+from fairshare.families.configuration import Entry
 from fairshare.families.configuration_update import BAD_UPDATE, QueueChange, Update
-from fairshare.families.store import Entry
 from fairshare.model.queues import ROOT, parent_name
 
 

@@ -1,6 +1,6 @@
 """Owns the settings of one queue of capacity-scheduler.xml: one row for each.
 
-`queue.py` reads by these tables; known names, the form of the configuration page, lint of settings
+`tree.py` reads by these tables; known names, the form of the configuration page, lint of settings
 of leaf and parent queues and docs/reference/capacity-scheduler.md come from them. To add a setting,
 add its field to `QueueSettings` and a row here.
 """

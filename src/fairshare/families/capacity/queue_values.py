@@ -11,11 +11,11 @@ from fairshare.config import literals
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import Scope
-from fairshare.families.capacity.priorities import read_priority_rules
 from fairshare.families.capacity.text import (
     read_capacity_text,
     read_largest_container,
     read_maximum_text,
+    read_priority_rules,
 )
 from fairshare.model.queues import LONGEST_NAME, ROOT
 from fairshare.model.resources import ResourceTypes

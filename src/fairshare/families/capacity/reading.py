@@ -1,5 +1,7 @@
-"""Owns the Capacity Scheduler's properties: those of the whole system, and all of them together.
+"""Owns the Capacity Scheduler's properties: those of the whole system, all of them together, and
+the places of those that have no effect here or that the scheduler itself refuses.
 
+The scheduler knows queues and properties but no files; here each fault gets its file and line.
 Knows neither where files are nor when they are read again (Hadoop: CapacitySchedulerConfiguration).
 """
 
@@ -9,17 +11,21 @@ import msgspec
 
 from fairshare.config import literals
 from fairshare.config.manager import ManagerSettings, read_manager
-from fairshare.config.problems import Problem, Problems
+from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.families.capacity.known_names import HINTS, advice_on
-from fairshare.families.capacity.mappings import read_mappings
+from fairshare.families.capacity.mappings import (
+    APPLICATION_MAPPINGS,
+    JSON,
+    JSON_FILE,
+    MAPPINGS,
+    read_mappings,
+)
 from fairshare.families.capacity.monitor import PREEMPTION, read_monitor
 from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
-from fairshare.families.capacity.queue import QueueReader
 from fairshare.families.capacity.queue_values import QueueValues
-from fairshare.families.capacity.refusals import report_refusals
 from fairshare.families.capacity.scheduler_settings import (
     CALCULATOR,
     CALCULATORS,
@@ -27,11 +33,95 @@ from fairshare.families.capacity.scheduler_settings import (
     DOMINANT,
     SETTINGS,
 )
-from fairshare.families.capacity.tree import read_tree
-from fairshare.families.capacity.unsupported import report_unsupported
+from fairshare.families.capacity.tree import QueueReader, read_tree
 from fairshare.families.setting import read_fields
+from fairshare.model.queues import parent_name
 from fairshare.model.resources import MEMORY, VCORES
+from fairshare.schedulers.capacity.checks import Fault, refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings
+
+_SAME: Final = {
+    "maximum-allocation": ("maximum-allocation-mb", "maximum-allocation-vcores"),
+    "capacity": ("maximum-capacity", "queues"),
+    "queues": ("capacity",),
+    "state": ("queues",),
+}
+"""Where to look when the property of a fault is not in the files."""
+
+
+def report_refusals(settings: CapacitySettings, site: Site, file: str, problems: Problems) -> None:
+    """Add everything for which the scheduler would not load the settings."""
+    for fault in refusals(settings):
+        problems.error(_place(fault, site, file), "refused", fault.message, "does not start")
+
+
+def _place(fault: Fault, site: Site, file: str) -> Place:
+    if fault.suffix == "queue-mappings":
+        names = [MAPPINGS, APPLICATION_MAPPINGS, JSON, JSON_FILE]
+        # The message quotes the rule: the list that has it is shown.
+        for name in (MAPPINGS, APPLICATION_MAPPINGS):
+            if any(repr(entry) in fault.message for entry in site.strings(name, Problems())):
+                names.insert(0, name)
+    else:
+        names = list(_candidates(fault))
+    found = [name for name in names if name in site]
+    return site.place(found[0]) if found else Place(file, 1, 1)
+
+
+def _candidates(fault: Fault) -> list[str]:
+    """The properties that a fault may come from: the queue's own, then those that it inherits."""
+    suffixes = (fault.suffix, *_SAME.get(fault.suffix, ()))
+    names = [f"{PREFIX}{fault.queue}.{suffix}" for suffix in suffixes]
+    above = parent_name(fault.queue)
+    while above:
+        names += [f"{PREFIX}{above}.{suffix}" for suffix in suffixes]
+        above = parent_name(above)
+    return names
+
+
+_SWITCHES: Final = {
+    "schedule-asynchronously.enable": "containers are assigned when a node reports, one at a time",
+    "multi-node-placement-enabled": "containers are assigned on the node that reports",
+    "skip-allocate-on-nodes-with-reserved-containers": (
+        "it belongs to the placement on several nodes, which is not here"
+    ),
+    "user-metrics.enable": "there are no metrics of single users beside those of their queues",
+    "application.fail-fast": (
+        "an application whose queue is gone after a restart is refused, and the server goes on"
+    ),
+}
+"""What has no effect when it is on; off is what happens here."""
+
+_DETAILS: Final = (
+    "schedule-asynchronously.maximum-threads",
+    "schedule-asynchronously.maximum-pending-backlogs",
+    "schedule-asynchronously.scheduling-interval-ms",
+)
+"""What has no effect whatever it says."""
+
+_MULTI_NODE: Final = "multi-node-sorting.policy"
+_PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
+
+
+def report_unsupported(site: Site, problems: Problems) -> None:
+    """Report properties that have no effect here."""
+    for suffix, why in _SWITCHES.items():
+        name = PREFIX + suffix
+        if site.boolean(name, False, problems):
+            _report(site, problems, name, why)
+    details = [PREFIX + suffix for suffix in _DETAILS]
+    details += site.names(PREFIX + _MULTI_NODE)
+    for name in details:
+        if site.text(name, problems) is not None:
+            _report(site, problems, name, "what it sets is not here")
+    if site.boolean(_PORT_IN_NODE_NAME, False, problems):
+        _report(site, problems, _PORT_IN_NODE_NAME, "a node is known by its name alone")
+
+
+def _report(site: Site, problems: Problems, name: str, why: str) -> None:
+    message = f"{name} has no effect: {why}"
+    problems.warning(site.place(name), "unsupported", message, "honours it")
+
 
 SHIPPED: Final = {
     PREFIX + "root.queues": "default",

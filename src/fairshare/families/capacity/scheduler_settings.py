@@ -11,7 +11,7 @@ from fairshare.config import node_labels
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.priorities import read_workflow_priorities
+from fairshare.families.capacity.text import read_workflow_priorities
 from fairshare.families.setting import of_cluster
 from fairshare.schedulers.capacity.settings import NO_LIMIT, WorkflowPriority
 

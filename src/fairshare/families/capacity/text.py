@@ -1,8 +1,9 @@
-"""Owns how amounts are written: percentages, weights, vectors, largest containers.
+"""Owns how values of properties are written: percentages, weights, vectors, largest containers, and
+the priorities of users and of workflows.
 
-Knows no property (Hadoop: CapacitySchedulerConfiguration, QueueCapacityConfigParser). What cannot
-be read raises ValueError with a message that can follow the name of the property; what Hadoop
-passes over is handed to `skipped`.
+Knows no property (Hadoop: CapacitySchedulerConfiguration, QueueCapacityConfigParser,
+AppPriorityACLsManager). What cannot be read raises ValueError with a message that can follow the
+name of the property; what Hadoop passes over is handed to `skipped`.
 """
 
 import re
@@ -15,9 +16,11 @@ from fairshare.schedulers.capacity.settings import (
     Amount,
     Capacity,
     Percentage,
+    PriorityRule,
     Unit,
     Vector,
     Weight,
+    WorkflowPriority,
 )
 
 Skipped = Callable[[str], None]
@@ -184,3 +187,72 @@ def _unit(written: str) -> str:
     """The letters at the end: `_unit("10Gi") == "Gi"`."""
     match = re.search(r"[A-Za-z]+$", written)
     return match.group() if match else ""
+
+
+_GROUP: Final = re.compile(r"\[([^\]]+)")
+_KEYS: Final = ("user", "group", "max_priority", "default_priority")
+
+
+def read_priority_rules(text: str, cluster_maximum: int) -> tuple[tuple[PriorityRule, ...], bool]:
+    """Groups `[user=ann group=dev max_priority=7 default_priority=4]`, the lowest maximum first.
+
+    A maximum above the cluster's is lowered to it; whether one was is the second answer. A text
+    without groups, such as `*`, restricts no users.
+    """
+    rules, lowered = [], False
+    for match in _GROUP.finditer(text):
+        body = literals.trim(match.group(1))
+        if body:
+            rule = _rule(body)
+            lowered |= rule.maximum_priority > cluster_maximum
+            most = min(rule.maximum_priority, cluster_maximum)
+            rules.append(PriorityRule(rule.acl, most, rule.default_priority))
+    rules.sort(key=lambda rule: rule.maximum_priority)
+    return tuple(rules), lowered
+
+
+def _rule(body: str) -> PriorityRule:
+    names: list[str] = []
+    maximum: int | None = None
+    default = 0
+    for part in re.split(" +", body):
+        key, _, value = part.partition("=")
+        if not value:
+            continue
+        match literals.trim(key).lower():
+            case "user" | "group":
+                # As in Hadoop, the first of both names users, whatever it is called
+                # (Hadoop: AppPriorityACLConfigurationParser).
+                names = ["*", *names] if literals.trim(value) == "*" else [*names, value]
+            case "max_priority":
+                maximum = literals.integer(value)
+            case "default_priority":
+                default = max(literals.integer(value), 0)
+            case other:
+                known = ", ".join(_KEYS)
+                raise ValueError(f"there is no key {other!r} in '[{body}]' (there are {known})")
+    if not names:
+        raise ValueError(f"'[{body}]' names no users: user= or group= is missing")
+    if maximum is None:
+        raise ValueError(f"'[{body}]' has no max_priority=")
+    acl = "*" if names[0] == "*" else " ".join(names[:2])
+    return PriorityRule(acl, maximum, default)
+
+
+def read_workflow_priorities(text: str) -> tuple[WorkflowPriority, ...]:
+    """Entries `workflow:queue:priority`, separated by commas; a workflow in any case of letters."""
+    found = []
+    for entry in (literals.trim(part) for part in text.split(",")):
+        if not entry:
+            continue
+        parts = [piece for part in entry.split(":") if (piece := literals.trim(part))]
+        if len(parts) != 3:
+            raise ValueError(
+                f"Illegal workflow priority mapping {entry!r}: it must be workflow:queue:priority"
+            )
+        try:
+            priority = literals.integer(parts[2])
+        except ValueError as error:
+            raise ValueError(f"Illegal workflow priority for mapping {entry!r}: {error}") from error
+        found.append(WorkflowPriority(parts[0].lower(), parts[1], priority))
+    return tuple(found)

@@ -1,22 +1,81 @@
-"""Owns which queues there are: the tree of `.queues` lists, and what is written of other queues.
+"""Owns which queues there are, the tree of `.queues` lists, and how the settings of each queue, or
+of a template for queues, are read: by their tables.
 
-Knows no property of a queue but its list of children, and what lets queues be made on demand.
+Knows no setting but the list of children and what creates queues, and nothing of what is inherited
+(Hadoop: CapacitySchedulerConfiguration).
 """
 
 import difflib
 from collections import deque
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import msgspec
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.known_names import HINTS, TEMPLATES, UNSUPPORTED, QueueNames
-from fairshare.families.capacity.names import PREFIX, Scope
-from fairshare.families.capacity.queue import QueueReader
+from fairshare.families.capacity.names import LABELS, PREFIX, USERS, Scope
+from fairshare.families.capacity.queue_settings import CHILDREN, LABEL, SETTINGS, USER_WEIGHT
+from fairshare.families.capacity.queue_values import Kind, QueueValues
+from fairshare.families.setting import by_name
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.capacity.queues import STOPPED
-from fairshare.schedulers.capacity.settings import QueueSettings, Template
+from fairshare.schedulers.capacity.settings import LabelCapacity, QueueSettings, Template
+
+_BY_NAME = by_name(SETTINGS)
+
+
+class QueueReader:
+    """Reads scopes. What is wrong in a value is reported at its place, and read as absent."""
+
+    def __init__(self, values: QueueValues) -> None:
+        self._values = values
+
+    def forgiving(self) -> "QueueReader":
+        """A reader of what Hadoop does not look at when it starts: a wrong value is reported."""
+        return QueueReader(self._values.forgiving())
+
+    def value(self, scope: Scope, name: str) -> Any:
+        """One setting by its name; None if it is not written."""
+        return _BY_NAME[name].read(self._values.at(scope), scope.prefix + name)
+
+    def children(self, scope: Scope) -> tuple[str, ...] | None:
+        """The short names of the queues right below; None if the file has no list."""
+        return self.value(scope, CHILDREN.name)  # type: ignore[no-any-return]
+
+    def makes_queues(self, scope: Scope) -> bool:
+        """Whether queues may be made below this one on demand, so that it is a parent."""
+        makers = ("auto-queue-creation-v2.enabled", "auto-create-child-queue.enabled")
+        return any(self.value(scope, name) for name in makers)
+
+    def read(
+        self, scope: Scope, kind: Kind, children: tuple[str, ...] | None = None
+    ) -> QueueSettings:
+        """Everything that is written of a queue or in a template."""
+        values = self._values.at(scope, kind)
+        users = {
+            user: USER_WEIGHT.read(values, f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}")
+            for user in scope.users
+        }
+        labels = {
+            label: {
+                one.field: one.read(values, f"{scope.prefix}{LABELS}{label}.{one.name}")
+                for one in LABEL
+            }
+            for label in scope.labels
+        }
+        return QueueSettings(
+            children=children,
+            user_weights={user: found for user, found in users.items() if found is not None},
+            label_capacities={label: LabelCapacity(**found) for label, found in labels.items()},
+            **{
+                one.field: one.read(values, scope.prefix + one.name)
+                for one in SETTINGS
+                if one is not CHILDREN
+            },
+        )
+
 
 _LONGEST_NAME_COMPARED = 200
 """Of a longer one the nearest is not looked for: this takes the square of its length."""

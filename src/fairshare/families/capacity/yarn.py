@@ -1,22 +1,25 @@
-"""Owns what YARN's REST interface shows of the Capacity Scheduler."""
+"""Owns what YARN's REST interface and the clients of its RPC see of the Capacity Scheduler: node
+labels, queues (Hadoop: AbstractCSQueue.getQueueInfo), the use of an application by label.
+"""
 
 from collections.abc import Hashable, Mapping
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from fairshare.errors import InputError
-from fairshare.families.capacity import yarn_diagnostics, yarn_labels
+from fairshare.families.capacity import yarn_diagnostics
 from fairshare.families.capacity.yarn_documents import capacity_scheduler
-from fairshare.families.capacity.yarn_labels import CapacityNodeLabels
 from fairshare.families.capacity.yarn_limits import tested_master_limits
-from fairshare.families.capacity.yarn_queue_reports import queue_report
-from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Written
+from fairshare.families.yarn.context import MasterLimit, YarnContext
+from fairshare.families.yarn.documents import (
+    Document,
+    ResourceUsages,
+    Written,
+    partition_usage,
+    percent,
+)
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
-from fairshare.families.yarn.master_limits import MasterLimit
-from fairshare.families.yarn.partitions import ResourceUsages
-from fairshare.families.yarn.queue_reports import QueueReport, QueueReports
-from fairshare.families.yarn.resources import percent
+from fairshare.families.yarn.queue_reports import PartitionReport, QueueReport, QueueReports
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
@@ -24,10 +27,107 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.calculators import larger
+from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.steps import Steps
+
+
+class CapacityNodeLabels:
+    """The partitions of a cluster."""
+
+    def __init__(self, state: CapacityState) -> None:
+        self._state = state
+
+    @property
+    def nodes_report(self) -> bool:
+        """Whether nodes report their labels themselves (`configuration-type` distributed)."""
+        return self._state.settings.labels_distributed
+
+    def labels(self) -> Mapping[str, bool]:
+        """All labels, sorted: whether each is exclusive."""
+        return dict(sorted(self._state.partitions.items()))
+
+    def of_node(self, node: Node) -> str:
+        """The label of a registered node."""
+        return self._state.label_of(node)
+
+    def assigned(self) -> Mapping[str, str]:
+        """The labels that administrators have assigned, by the name of the node."""
+        return self._state.assigned_labels
+
+    def total_of(self, label: str) -> Resource:
+        """The resources of the nodes with a label."""
+        return self._state.total_of(label)
+
+
+def application_usages(
+    state: CapacityState, application: Application, *, reserved: bool
+) -> ResourceUsages | UnsetType:
+    """The use of an application in its partition; UNSET once it has left its queue."""
+    attempt = state.attempts.get(application.id)
+    if attempt is None:
+        return UNSET
+    types, none = state.types, state.none
+    usage = partition_usage(
+        types,
+        attempt.label,
+        attempt.used,
+        attempt.reserved,
+        attempt.asks.pending,
+        (attempt.master_resource, none, none),
+    )
+    usages = [usage]
+    if reserved:
+        usages.append(partition_usage(types, "*", none, none, none, (none, none, none)))
+    return ResourceUsages(usages)
+
+
+NO_LIMIT = 2**31 - 1
+
+
+def queue_report(state: CapacityState, queue: CapacityQueue) -> QueueReport:
+    """One queue, with its capacities in each partition that it has access to."""
+    share = queue.share
+    labels = [label for label in queue.shares if not label or label in queue.accessible]
+    return QueueReport(
+        name=queue.short_name,
+        path=queue.name,
+        children=tuple(child.name for child in queue.children.values()),
+        capacity=share.capacity,
+        maximum_capacity=share.maximum_capacity,
+        current_capacity=share.used_capacity,
+        state=queue.state,
+        labels=tuple(sorted(queue.accessible)),
+        default_label=queue.default_label or None,
+        preemption_disabled=not queue.preemptable,
+        intra_queue_preemption_disabled=not queue.intra_preemptable,
+        weight=share.weight,
+        max_parallel=min(queue.maximum_parallel, NO_LIMIT),
+        scheduler_type="CapacityScheduler",
+        partitions=tuple(_partition(state, queue, label) for label in labels),
+        available=tuple(
+            max(0, most - used)
+            for most, used in zip(share.effective_minimum, share.used, strict=True)
+        ),
+    )
+
+
+def _partition(state: CapacityState, queue: CapacityQueue, label: str) -> PartitionReport:
+    share = queue.shares[label]
+    return PartitionReport(
+        label=label,
+        capacity=share.capacity,
+        absolute_capacity=share.absolute_capacity,
+        maximum_capacity=share.maximum_capacity,
+        absolute_maximum=share.absolute_maximum,
+        masters=share.master_share,
+        effective_minimum=share.effective_minimum,
+        effective_maximum=share.effective_maximum,
+        configured_minimum=share.configured_minimum or state.none,
+        configured_maximum=share.configured_maximum or state.none,
+    )
 
 
 class CapacityYarn(YarnInterface):
@@ -144,7 +244,7 @@ class CapacityYarn(YarnInterface):
         self, state: State, application: Application, *, reserved: bool
     ) -> ResourceUsages | UnsetType:
         """Its use in its own partition."""
-        return yarn_labels.application_usages(_own(state), application, reserved=reserved)
+        return application_usages(_own(state), application, reserved=reserved)
 
     def why_waits(self, state: State, application: Application) -> str:
         """The limit for masters that holds it back, or the resources of its queue."""

@@ -6,7 +6,7 @@ so they are written as Hadoop writes them.
 from collections.abc import Hashable
 from typing import Final
 
-from fairshare.families.yarn.resources import percent
+from fairshare.families.yarn.documents import percent
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, largest
 from fairshare.schedulers.capacity import limits

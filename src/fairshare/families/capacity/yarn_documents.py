@@ -26,14 +26,20 @@ from fairshare.families.capacity.yarn_queue_documents import (
     Setting,
     UserInfo,
     UserInfos,
+    capacity_vector,
 )
-from fairshare.families.capacity.yarn_vectors import capacity_vector
-from fairshare.families.yarn.context import Operation, Run, YarnContext
-from fairshare.families.yarn.documents import Written
-from fairshare.families.yarn.master_limits import MasterLimit
-from fairshare.families.yarn.partitions import PartitionUsage, ResourceUsages, partition_usage
+from fairshare.families.yarn.context import MasterLimit, Operation, Run, YarnContext
+from fairshare.families.yarn.documents import (
+    PartitionUsage,
+    ResourceInfo,
+    ResourceUsages,
+    Written,
+    partition_usage,
+    percent,
+    resource_info,
+    shortest,
+)
 from fairshare.families.yarn.queue_documents import NO_LIMIT
-from fairshare.families.yarn.resources import ResourceInfo, percent, resource_info, shortest
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits

@@ -2,7 +2,7 @@
 moves, and when the cluster changes.
 """
 
-from fairshare.families.yarn.master_limits import MasterLimit
+from fairshare.families.yarn.context import MasterLimit
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationMoved,

@@ -54,7 +54,7 @@ def _elements() -> frozenset[str]:
 
 
 def _draft() -> DraftForm | None:
-    from fairshare.families.fair.draft import DRAFT
+    from fairshare.families.fair.queue_settings import DRAFT
 
     return DRAFT
 

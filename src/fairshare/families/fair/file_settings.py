@@ -7,8 +7,7 @@ and queues have a form of their own.
 from typing import Any, Final
 
 from fairshare.config.xml import Element
-from fairshare.families.fair.element_texts import ElementTexts
-from fairshare.families.fair.element_values import BAD_FILE, ElementValues
+from fairshare.families.fair.element_values import BAD_FILE, ElementTexts, ElementValues
 from fairshare.families.setting import Setting, by_name
 from fairshare.model.resources import UNBOUNDED
 from fairshare.schedulers.fair.policies import POLICIES

@@ -8,9 +8,10 @@ page and docs/reference/fair-scheduler.md come from it. To add a setting, add it
 from typing import Any, Final
 
 from fairshare.config.xml import Element
-from fairshare.families.fair.element_texts import ElementTexts
-from fairshare.families.fair.element_values import ElementValues
+from fairshare.families.element_draft import ElementDraft
+from fairshare.families.fair.element_values import ElementTexts, ElementValues
 from fairshare.families.setting import Setting, by_name, form_fields
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED
 from fairshare.schedulers.fair.policies import POLICIES
 
@@ -119,4 +120,5 @@ SETTINGS: Final = (
 """The settings of a queue, in the order in which they are written and offered."""
 
 BY_NAME: Final = by_name(SETTINGS)
-FORM: Final = form_fields(SETTINGS)
+DRAFT: Final = ElementDraft(form_fields(SETTINGS), "queue", ROOT)
+"""Drafts of the file, with the form of these settings."""

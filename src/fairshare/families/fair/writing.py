@@ -7,7 +7,7 @@ comments nor spellings of a file that the settings came from.
 from collections.abc import Iterator
 
 from fairshare.config.xml import escaped
-from fairshare.families.fair.element_texts import ElementTexts
+from fairshare.families.fair.element_values import ElementTexts
 from fairshare.families.fair.file_settings import SETTINGS as FILE_SETTINGS
 from fairshare.families.fair.queue_elements import ROOT
 from fairshare.families.fair.queue_settings import SETTINGS

@@ -1,25 +1,74 @@
-"""Owns what YARN's REST interface shows of the Fair Scheduler."""
+"""Owns what YARN's REST interface shows of the Fair Scheduler: limits for masters, and diagnostics
+of waiting and refused applications in Hadoop's words (Hadoop: FSAppAttempt,
+MaxRunningAppsEnforcer).
+
+Scripts parse these texts for names, so they are written as Hadoop writes them.
+"""
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
-from fairshare.families.fair import yarn_diagnostics
 from fairshare.families.fair.yarn_documents import fair_scheduler
-from fairshare.families.fair.yarn_limits import tested_master_limits
-from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Written
+from fairshare.families.yarn.context import MasterLimit, YarnContext
+from fairshare.families.yarn.documents import Document, Written, percent
 from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
-from fairshare.families.yarn.master_limits import MasterLimit
 from fairshare.families.yarn.queue_reports import QueueReport, QueueReports, reports_of_views
-from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
-from fairshare.model.resources import Resource
+from fairshare.model.events import ContainerAllocated
+from fairshare.model.resources import Resource, add, subtract
+from fairshare.schedulers.fair.limits import master_limit
+from fairshare.schedulers.fair.reasons import run_limit
 from fairshare.schedulers.fair.state import FairState
+from fairshare.schedulers.fair.wording import queue_of_refusal
 from fairshare.schedulers.protocol import State
+from fairshare.schedulers.queue_names import without_leaves
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.steps import Steps
+
+WAITS: Final = "Application is added to the scheduler and is not yet activated."
+
+
+def why_waits(state: FairState, application: Application) -> str:
+    """Why an attempt waits for its master's container; empty once it may run."""
+    if application.attempt.runnable:
+        return ""
+    attempt = state.attempts.get(application.id)
+    limit = None if attempt is None else run_limit(state, attempt)
+    if limit is None:
+        return WAITS
+    holder = f'user "{limit.user}"' if limit.user else f'queue "{limit.queue}"'
+    return f"{WAITS} The {holder} has reached the maximum limit of runnable applications."
+
+
+def refusal(application: Application, name: str, code: str) -> str:
+    """Why a submission was refused. Hadoop names the application in one message of this
+    scheduler."""
+    queue = queue_of_refusal(code, application.diagnostics)
+    if not queue:
+        return without_leaves(application.diagnostics)
+    return f"User {application.user} does not have permission to submit {name} to queue {queue}"
+
+
+def tested_master_limits(record: Record, state: FairState) -> dict[str, MasterLimit | None]:
+    """The limits of the leaves that were granted a master, by leaf. Users have the leaf's."""
+    grants = [event for event in record.events if type(event) is ContainerAllocated]
+    masters = [grant for grant in grants if grant.master]
+    if not masters:
+        return {}
+    free = subtract(state.total, state.used)  # as the heartbeat found it
+    for grant in grants:
+        free = add(free, grant.resource)
+    found: dict[str, MasterLimit | None] = {}
+    for grant in masters:
+        attempt = state.attempts.get(grant.application)
+        leaf = None if attempt is None else attempt.leaf
+        limit = None if leaf is None else master_limit(leaf, free)
+        if leaf is not None and limit is not None:
+            found[leaf.name] = MasterLimit(limit, limit, {})
+    return found
 
 
 class FairYarn(YarnInterface):
@@ -95,11 +144,11 @@ class FairYarn(YarnInterface):
 
     def why_waits(self, state: State, application: Application) -> str:
         """The limit on running applications that holds it back."""
-        return yarn_diagnostics.why_waits(_own(state), application)
+        return why_waits(_own(state), application)
 
     def refusal(self, application: Application, name: str, code: str) -> str:
         """As Hadoop's Fair Scheduler words it."""
-        return yarn_diagnostics.refusal(application, name, code)
+        return refusal(application, name, code)
 
 
 def _own(state: State) -> FairState:

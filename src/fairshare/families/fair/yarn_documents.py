@@ -7,9 +7,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Written
+from fairshare.families.yarn.documents import Document, ResourceInfo, Written, resource_info
 from fairshare.families.yarn.queue_documents import NO_LIMIT, TYPED
-from fairshare.families.yarn.resources import ResourceInfo, resource_info
 from fairshare.model.resources import Resource, smallest
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.scheduler import FairScheduler

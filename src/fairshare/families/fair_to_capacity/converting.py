@@ -1,32 +1,88 @@
-"""Owns the order in which a configuration is converted, and the whole that comes out.
+"""Owns the order in which a configuration is converted, the whole that comes out, and what
+surrounds it: what is assumed where there is no yarn-site.xml, and the proof that the result can be
+loaded.
 
-Pure but for what it was given. Knows no part of the conversion itself.
+Opens no file: our own reader reads the texts before they are written. Knows no part of the
+conversion itself.
 """
 
 from collections.abc import Mapping
 
 import msgspec
 
-from fairshare.config.problems import Problem
+from fairshare.config.problems import Problem, Problems
+from fairshare.config.site_files import read_site
 from fairshare.errors import FairshareError
 from fairshare.families.capacity.family import CapacityFamily
+from fairshare.families.capacity.names import CAPACITY_FILE
+from fairshare.families.capacity.reading import collect_capacity
+from fairshare.families.directory import SITE_FILES
+from fairshare.families.fair.names import PREFIX
 from fairshare.families.fair_to_capacity.capacities import convert_capacities
-from fairshare.families.fair_to_capacity.checking import check_conversion
-from fairshare.families.fair_to_capacity.creation import convert_creation
-from fairshare.families.fair_to_capacity.draft import Draft
+from fairshare.families.fair_to_capacity.draft import Draft, Finding, Options
 from fairshare.families.fair_to_capacity.elements import convert_elements, convert_limits
-from fairshare.families.fair_to_capacity.files import capacity_text, companion_files
-from fairshare.families.fair_to_capacity.finding import Finding
 from fairshare.families.fair_to_capacity.maximums import Maximums
-from fairshare.families.fair_to_capacity.options import Options
-from fairshare.families.fair_to_capacity.placement import Placement
+from fairshare.families.fair_to_capacity.placement import Placement, convert_creation
 from fairshare.families.fair_to_capacity.policies import convert_policies, is_dominant
 from fairshare.families.fair_to_capacity.preemption import convert_preemption
 from fairshare.families.fair_to_capacity.properties import convert_properties
 from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.texts import capacity_text, companion_files
 from fairshare.families.fair_to_capacity.tree import Tree
 from fairshare.model.resources import Resource
 from fairshare.schedulers.capacity.settings import CapacitySettings
+
+
+def assumptions(source: Source) -> dict[str, str]:
+    """The properties that were not there to be read and matter here, with the values assumed.
+
+    Empty where the properties were read.
+    """
+    if source.subject.has_site:
+        return {}
+    settings = source.settings
+    least, most = settings.minimum_allocation, settings.maximum_allocation
+    assumed: dict[str, object] = {
+        f"{PREFIX}preemption": settings.preemption,
+        "yarn.acl.enable": settings.acl_enabled,
+        f"{PREFIX}assignmultiple": settings.assign_multiple,
+        f"{PREFIX}locality.threshold.node": settings.locality_threshold_node,
+        f"{PREFIX}locality.threshold.rack": settings.locality_threshold_rack,
+        f"{PREFIX}sizebasedweight": settings.size_based_weight,
+        f"{PREFIX}continuous-scheduling-enabled": settings.continuous_scheduling,
+    }
+    if settings.allocations.rules is None:
+        assumed[f"{PREFIX}user-as-default-queue"] = settings.user_as_default_queue
+        assumed[f"{PREFIX}allow-undeclared-pools"] = settings.allow_undeclared_pools
+    assumed |= {
+        "yarn.scheduler.minimum-allocation-mb": least[0],
+        "yarn.scheduler.increment-allocation-mb": settings.increment_allocation[0],
+        "yarn.scheduler.maximum-allocation-mb": most[0],
+        "yarn.scheduler.maximum-allocation-vcores": most[1],
+    }
+    return {name: _text(value) for name, value in assumed.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def check_conversion(
+    files: Mapping[str, bytes],
+) -> tuple[CapacitySettings, tuple[Problem, ...]]:
+    """The settings that the files say, and what the reader has to say about the new file.
+
+    Raises ConfigurationError with everything for which they would not be loaded.
+    """
+    problems = Problems()
+    documents = [(name, files[name]) for name in (*SITE_FILES, CAPACITY_FILE) if name in files]
+    site = read_site(documents, problems)
+    settings = collect_capacity(site, problems, CAPACITY_FILE)
+    problems.raise_errors()
+    reported = tuple(problem for problem in problems.all if problem.file == CAPACITY_FILE)
+    return settings, reported
 
 
 class NeedsCluster(FairshareError):

@@ -1,11 +1,74 @@
-"""Owns a conversion while it is made: properties in the order of their making, and findings.
+"""Owns a conversion while it is made: its options, properties in the order of their making, and one
+finding for each thing that was written.
 
-Knows no property by name.
+Knows no property by name, and neither how a thing is converted nor how a table looks.
 """
+
+from typing import Literal
+
+import msgspec
 
 from fairshare.config.problems import Place
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.fair_to_capacity.finding import Finding, Outcome
+from fairshare.model.resources import Resource
+
+Mode = Literal["weights", "percentage", "absolute", "vectors"]
+"""How shares are written. `vectors`: weights for shares, and amounts for maximums, which needs
+Hadoop 3.4 (`legacy-queue-mode.enabled=false`)."""
+
+Calculator = Literal["auto", "memory", "dominant"]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """`cluster` is what all nodes offer together, in the order of the site's types, and `nodes` how
+    many they are; None: not known. `calculator` auto: dominant where a queue has the policy drf."""
+
+    mode: Mode = "weights"
+    cluster: Resource | None = None
+    nodes: int | None = None
+    calculator: Calculator = "auto"
+
+
+Outcome = Literal["kept", "changed", "lost", "unknown"]
+"""`kept`: means the same there. `changed`: something near it, or it counts otherwise. `lost`: the
+Capacity Scheduler has nothing for it, so that it has no effect any more. `unknown`: whether it had
+any effect depends on properties that were not there to be read."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What became of one element or property.
+
+    `queue` is the full name in the Fair Scheduler; empty: it concerns all of them. `rule` is the
+    stable name of the kind of thing, `became` the property that replaces it (empty: none).
+    """
+
+    queue: str
+    rule: str
+    element: str
+    value: str
+    outcome: Outcome
+    became: str
+    why: str
+    file: str
+    line: int
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many findings there are of each outcome."""
+
+    kept: int
+    changed: int
+    lost: int
+    unknown: int
+
+
+def tally(findings: tuple[Finding, ...]) -> Tally:
+    """Count by outcome."""
+
+    def count(outcome: Outcome) -> int:
+        return sum(finding.outcome == outcome for finding in findings)
+
+    return Tally(count("kept"), count("changed"), count("lost"), count("unknown"))
 
 
 class Draft:

@@ -6,10 +6,9 @@ CapacitySchedulerConfiguration).
 
 from typing import Final
 
-from fairshare.families.fair_to_capacity.amounts import plain_number, resource_text
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.draft import Draft, Outcome
 from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.texts import plain_number, resource_text
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import smallest

@@ -5,16 +5,14 @@ a parent with 60 % is 50. Amounts for each type need the mode absolute or vector
 (Hadoop: ConfigurableResource; `yarn.scheduler.capacity.<queue>.maximum-capacity`).
 """
 
-from fairshare.families.fair_to_capacity.amounts import (
+from fairshare.families.fair_to_capacity.draft import Draft, Options, Outcome
+from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.texts import (
     amount_text,
     percent_text,
     type_key,
     vector_text,
 )
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.finding import Outcome
-from fairshare.families.fair_to_capacity.options import Options
-from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.resources import UNBOUNDED, Resource, largest, smallest
 from fairshare.schedulers.fair.settings import Amount

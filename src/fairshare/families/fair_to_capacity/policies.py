@@ -10,9 +10,7 @@ from typing import Final
 
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.scheduler_settings import CALCULATOR
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.finding import Outcome
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Draft, Options, Outcome
 from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT

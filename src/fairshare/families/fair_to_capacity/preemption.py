@@ -11,10 +11,9 @@ from typing import Final
 
 from fairshare.families.capacity.monitor import ENABLE, POLICIES, PREEMPTION
 from fairshare.families.fair.names import PREFIX
-from fairshare.families.fair_to_capacity.amounts import plain_number
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.finding import Outcome
+from fairshare.families.fair_to_capacity.draft import Draft, Outcome
 from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.texts import plain_number
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.schedulers.fair.settings import NEVER_MS
 

@@ -9,11 +9,9 @@ from typing import Final
 
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key, new_increment_key
 from fairshare.families.fair.names import PREFIX
-from fairshare.families.fair_to_capacity.amounts import plain_number
-from fairshare.families.fair_to_capacity.draft import Draft
-from fairshare.families.fair_to_capacity.finding import Outcome
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Draft, Options, Outcome
 from fairshare.families.fair_to_capacity.source import Source
+from fairshare.families.fair_to_capacity.texts import plain_number
 from fairshare.families.family import CLASS, TASK_SCHEDULER
 from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.wording import counted

@@ -1,14 +1,50 @@
-"""Owns what YARN's REST interface shows of the FIFO scheduler."""
+"""Owns what YARN's REST interface shows of the FIFO scheduler (Hadoop: FifoSchedulerInfo)."""
 
-from fairshare.families.fifo.yarn_documents import fifo_scheduler
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document
+from fairshare.families.yarn.documents import Document, shortest
 from fairshare.families.yarn.interface import YarnInterface, within_largest_node
+from fairshare.families.yarn.queue_documents import TYPED
 from fairshare.model.applications import Application
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource
 from fairshare.schedulers.fifo.state import FifoState
 from fairshare.schedulers.protocol import State
+
+
+class FifoSchedulerInfo(Document, rename=TYPED):
+    """The FIFO scheduler: one queue, which has everything. Capacities are 0 to 1."""
+
+    type_: str
+    capacity: float
+    usedCapacity: float
+    qstate: str
+    minQueueMemoryCapacity: int
+    maxQueueMemoryCapacity: int
+    numNodes: int
+    usedNodeCapacity: int
+    availNodeCapacity: int
+    totalNodeCapacity: int
+    numContainers: int
+
+
+def fifo_scheduler(state: FifoState) -> FifoSchedulerInfo:
+    """The queue and the nodes in their present state."""
+    used, offered = state.used[0], state.total[0]
+    held = sum(node.used[0] for node in state.nodes.values())
+    return FifoSchedulerInfo(
+        type_="fifoScheduler",
+        capacity=1.0,
+        usedCapacity=shortest(used / offered) if offered else 0.0,
+        qstate="RUNNING",
+        minQueueMemoryCapacity=state.settings.minimum_allocation[0],
+        maxQueueMemoryCapacity=state.settings.maximum_allocation[0],
+        numNodes=len(state.nodes),
+        usedNodeCapacity=held,
+        availNodeCapacity=offered - held,
+        totalNodeCapacity=offered,
+        numContainers=sum(node.occupants for node in state.nodes.values()),
+    )
+
 
 _ONLY_QUEUE = "default"
 

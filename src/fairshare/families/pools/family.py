@@ -21,8 +21,7 @@ from fairshare.families.draft import DraftForm
 from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
 from fairshare.families.jobs import Jobs
 from fairshare.families.parts import part
-from fairshare.families.pools.names import ALLOCATION_FILE, PREFIX, SECTION
-from fairshare.families.pools.switches import PoolSwitches
+from fairshare.families.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.resources import Resource, ResourceTypes
@@ -60,7 +59,7 @@ def _jobs() -> Jobs | None:
 
 
 def _draft() -> DraftForm | None:
-    from fairshare.families.pools.draft import DRAFT
+    from fairshare.families.pools.pool_settings import DRAFT
 
     return DRAFT
 

@@ -7,6 +7,7 @@ from them. To add a setting, add its field to `PoolAllocation` or `PoolAllocatio
 from typing import Final
 
 from fairshare.config import literals
+from fairshare.families.element_draft import ElementDraft
 from fairshare.families.setting import Setting, by_name, form_fields
 
 
@@ -102,4 +103,5 @@ FILE: Final = (
 POOL_BY_NAME: Final = by_name(POOL)
 FILE_BY_NAME: Final = by_name(FILE)
 USER_BY_NAME: Final = {"maxRunningJobs": POOL_BY_NAME["maxRunningJobs"]}
-FORM: Final = form_fields(POOL)
+DRAFT: Final = ElementDraft(form_fields(POOL), "pool", "")
+"""Drafts of the file, with the form of these settings."""

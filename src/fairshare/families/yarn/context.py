@@ -1,4 +1,5 @@
-"""Owns what a family may ask of the server while it makes a document: `YarnContext`.
+"""Owns what a family may ask of the server while it makes a document: `YarnContext`, and the limits
+for masters that it has.
 
 The gateway of YARN's REST interface satisfies it. A family thereby knows neither the web server nor
 the projections of the journal.
@@ -7,10 +8,19 @@ the projections of the journal.
 from collections.abc import Mapping
 from typing import Protocol
 
-from fairshare.families.yarn.master_limits import MasterLimit
+import msgspec
+
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import Scheduler
+
+
+class MasterLimit(msgspec.Struct, frozen=True):
+    """The limits for all masters of a leaf, for those of one user, and for each present user."""
+
+    masters: Resource
+    user: Resource
+    users: dict[str, Resource]
 
 
 class Operation(Protocol):

@@ -8,18 +8,14 @@ State is read only. `state` is always that of the family's own scheduler.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document, Written
-from fairshare.families.yarn.labels import NodeLabels
-from fairshare.families.yarn.master_limits import MasterLimit
-from fairshare.families.yarn.partitions import ResourceUsages
+from fairshare.families.yarn.context import MasterLimit, YarnContext
+from fairshare.families.yarn.documents import Document, ResourceUsages, Written, percent
 from fairshare.families.yarn.queue_documents import scheduler_document
 from fairshare.families.yarn.queue_reports import QueueReports, reports_of_views
-from fairshare.families.yarn.resources import percent
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.nodes import Node
@@ -27,6 +23,27 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.steps import Steps
+
+
+class NodeLabels(Protocol):
+    """The labels of a cluster and of its nodes; the label of the default partition is empty."""
+
+    @property
+    def nodes_report(self) -> bool:
+        """Whether nodes report their labels themselves (`configuration-type` distributed)."""
+
+    def labels(self) -> Mapping[str, bool]:
+        """All labels, sorted: whether each is exclusive."""
+
+    def of_node(self, node: Node) -> str:
+        """The label of a registered node."""
+
+    def assigned(self) -> Mapping[str, str]:
+        """The labels that administrators have assigned, by the name of the node, registered or
+        not."""
+
+    def total_of(self, label: str) -> Resource:
+        """The resources of the nodes with a label."""
 
 
 class YarnInterface:

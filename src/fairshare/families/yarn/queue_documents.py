@@ -8,8 +8,7 @@ schedulers that YARN knows.
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import YarnContext
-from fairshare.families.yarn.documents import Document
-from fairshare.families.yarn.resources import ResourceInfo, resource_info
+from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource, ResourceTypes, smallest
 from fairshare.schedulers.views import QueueView

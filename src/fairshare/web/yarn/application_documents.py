@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.families.yarn.documents import Entries
-from fairshare.families.yarn.resources import entries, resource_info
+from fairshare.families.yarn.documents import Entries, entries, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
 from fairshare.model.identifiers import application_name, container_name

@@ -5,9 +5,7 @@ The fields from `startedTime` on are 0, empty or absent for callers who may not 
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.families.yarn.documents import Document, Entries
-from fairshare.families.yarn.partitions import ResourceUsages
-from fairshare.families.yarn.resources import ResourceInfo
+from fairshare.families.yarn.documents import Document, Entries, ResourceInfo, ResourceUsages
 from fairshare.web.yarn.timeouts import Timeouts
 
 

@@ -4,8 +4,7 @@
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
-from fairshare.families.yarn.documents import Document, Entries
-from fairshare.families.yarn.resources import entries
+from fairshare.families.yarn.documents import Document, Entries, entries
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import application_name, application_of, container_name

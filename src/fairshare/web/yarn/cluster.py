@@ -7,8 +7,7 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare import __version__
-from fairshare.families.yarn.documents import Document
-from fairshare.families.yarn.resources import ResourceInfo, resource_info
+from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.steps import Steps

@@ -10,9 +10,8 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.families.yarn.documents import Document, Entries
-from fairshare.families.yarn.labels import NodeLabels
-from fairshare.families.yarn.resources import ResourceInfo, resource_info
+from fairshare.families.yarn.documents import Document, Entries, ResourceInfo, resource_info
+from fairshare.families.yarn.interface import NodeLabels
 from fairshare.model.inputs import AddLabels, Input, LabelNodes, RemoveLabels
 from fairshare.model.resources import Resource
 from fairshare.web.yarn.access import is_administrator

@@ -7,9 +7,9 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare.api.yarn import NODE_STATES
-from fairshare.families.yarn.documents import Document
-from fairshare.families.yarn.resources import (
+from fairshare.families.yarn.documents import (
     NOTHING,
+    Document,
     Nothing,
     ResourceInfo,
     resource_info,

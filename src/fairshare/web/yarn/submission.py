@@ -12,8 +12,7 @@ from typing import Any
 from starlette.requests import Request
 
 from fairshare.errors import InputError
-from fairshare.families.yarn.documents import Document
-from fairshare.families.yarn.resources import ResourceInfo, resource_info
+from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info
 from fairshare.model.events import ApplicationNumberTaken
 from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import (

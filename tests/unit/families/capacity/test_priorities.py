@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.families.capacity.priorities import read_priority_rules, read_workflow_priorities
+from fairshare.families.capacity.text import read_priority_rules, read_workflow_priorities
 from fairshare.schedulers.capacity.settings import PriorityRule, WorkflowPriority
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
 from fairshare.families.fair_to_capacity.converting import Conversion, convert
-from fairshare.families.fair_to_capacity.finding import Finding
-from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.draft import Finding, Mode, Options
 from fairshare.families.fair_to_capacity.source import read_fair_text, read_source
 
 CLUSTER = (102_400, 100)

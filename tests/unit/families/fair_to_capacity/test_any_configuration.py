@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.families.fair_to_capacity.converted import CLUSTER, written
 
 from fairshare.families.fair_to_capacity.converting import convert
-from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.draft import Mode, Options
 from fairshare.families.fair_to_capacity.source import read_fair_text
 from fairshare.model.queues import parent_name
 from fairshare.schedulers.capacity.settings import Percentage

@@ -9,7 +9,7 @@ from tests.unit.families.fair_to_capacity.converted import (
     written,
 )
 
-from fairshare.families.fair_to_capacity.assumptions import assumptions
+from fairshare.families.fair_to_capacity.converting import assumptions
 from fairshare.families.fair_to_capacity.source import read_fair_text, read_source
 
 TIMES = (

@@ -3,9 +3,8 @@
 import pytest
 from tests.unit.families.fair_to_capacity.converted import converted, finding, written
 
-from fairshare.families.fair_to_capacity.capacities import in_steps
+from fairshare.families.fair_to_capacity.capacities import fitted, in_steps
 from fairshare.families.fair_to_capacity.converting import NeedsCluster
-from fairshare.families.fair_to_capacity.entitlement import fitted
 
 TWO = "<queue name='a'><weight>3</weight></queue><queue name='b'/>"
 MINIMUM = "<queue name='a'><minResources>90000 mb, 10 vcores</minResources></queue>"

@@ -11,7 +11,7 @@ from tests.unit.families.fair_to_capacity.converted import (
     written,
 )
 
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Options
 
 LIMITED = (
     "<queue name='a'><maxRunningApps>7</maxRunningApps><maxAMShare>0.25</maxAMShare>"

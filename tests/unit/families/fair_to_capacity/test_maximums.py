@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.families.fair_to_capacity.converted import CLUSTER, converted, finding, written
 
-from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.draft import Mode, Options
 
 HALF = "<queue name='a'><maxResources>50%</maxResources></queue><queue name='b'/>"
 AMOUNT = "<queue name='a'><maxResources>20480 mb, 20 vcores</maxResources></queue><queue name='b'/>"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.unit.families.fair_to_capacity.converted import converted, finding, written
 
-from fairshare.families.fair_to_capacity.options import Mode
+from fairshare.families.fair_to_capacity.draft import Mode
 from fairshare.placement.mapping.placing import place
 from fairshare.placement.mapping.variables import MappingRequest
 from fairshare.placement.rule import Misplaced

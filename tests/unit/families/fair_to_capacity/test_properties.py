@@ -8,7 +8,7 @@ from tests.unit.families.fair_to_capacity.converted import converted_directory, 
 from fairshare.conversion.output import write_directory
 from fairshare.families.directory import read_directory
 from fairshare.families.fair_to_capacity.converting import convert
-from fairshare.families.fair_to_capacity.options import Options
+from fairshare.families.fair_to_capacity.draft import Options
 from fairshare.families.fair_to_capacity.source import read_source
 
 FAIR = "yarn.scheduler.fair."

@@ -10,7 +10,7 @@ import pytest
 
 from fairshare.errors import ConfigurationError
 from fairshare.families.fair_to_capacity.converting import convert
-from fairshare.families.fair_to_capacity.options import Mode, Options
+from fairshare.families.fair_to_capacity.draft import Mode, Options
 from fairshare.families.fair_to_capacity.source import read_source
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import LoadConfiguration

@@ -10,8 +10,8 @@ from fairshare.errors import ConfigurationError
 from fairshare.families.directory import read_directory
 from fairshare.families.pools import plugins
 from fairshare.families.pools.file import read_pools_file
+from fairshare.families.pools.names import PoolSwitches
 from fairshare.families.pools.reading import read_pools
-from fairshare.families.pools.switches import PoolSwitches
 from fairshare.families.registry import family_of
 from fairshare.families.reload import refresh
 from fairshare.schedulers.pools import load, weights

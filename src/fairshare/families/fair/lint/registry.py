@@ -3,18 +3,7 @@ function in one of them."""
 
 from typing import Final
 
-from fairshare.families.fair.lint import (
-    access,
-    assignment,
-    limits,
-    placement,
-    policies,
-    preemption,
-    properties,
-    shares,
-)
+from fairshare.families.fair.lint import access, limits, placement, preemption, properties, shares
 from fairshare.families.lint_rules import rules_of
 
-RULES: Final = rules_of(
-    shares, limits, preemption, placement, access, policies, assignment, properties
-)
+RULES: Final = rules_of(shares, limits, preemption, placement, access, properties)

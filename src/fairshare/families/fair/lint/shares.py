@@ -1,5 +1,6 @@
-"""Owns the rules about minimum and maximum shares and weights (Hadoop: FSQueue.getMaxShare,
-ComputeFairShares)."""
+"""Owns the rules about minimum and maximum shares, weights and policies (Hadoop:
+FSQueue.getMaxShare, ComputeFairShares, SchedulingPolicy.isChildPolicyAllowed).
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +9,7 @@ from fairshare.config.problems import Place
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.resource_text import forbids_further_types, read_resources
 from fairshare.model.resources import UNBOUNDED, Resource, fits, smallest, total
+from fairshare.schedulers.fair.policies import POLICIES
 from fairshare.schedulers.fair.settings import Amount
 from fairshare.schedulers.normalisation import normalise
 from fairshare.wording import counted
@@ -162,3 +164,17 @@ def _maximums(subject: Subject) -> Iterator[tuple[Place, str, str, Amount]]:
             continue
         what = f"{element.name} of {queue}" if queue else element.name
         yield element.text_place, what, element.text, amount
+
+
+def default_policy_forbidden(subject: Subject) -> Iterator[Finding]:
+    """Queues made on demand have the default policy, which their parent's policy forbids."""
+    default = subject.allocations.default_policy
+    for parent in subject.parents:
+        policy = parent.policy or default
+        if not POLICIES[policy].allows_child(POLICIES[default]):
+            yield Finding(
+                subject.place(parent.name, "schedulingPolicy", "schedulingMode"),
+                f"no queue without a policy of its own can be made in {parent.name}: its policy is"
+                f" {policy}, and the default policy is {default}",
+                "logs an error and does not create the queue",
+            )
