@@ -1,18 +1,24 @@
-"""Owns how the form of a YAML file is described: as a JSON Schema and as Markdown.
+"""Owns how the form of a YAML file is described: as a JSON Schema, as Markdown, and how it is read.
 
 A form says what a reader takes, with a meaning for each key; tests hold both equal. Knows no key.
 The schema is in draft 7, the newest that every editor's YAML support reads.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
+from fairshare.config.fields import Values
+from fairshare.config.located import Node
 from fairshare.documents.durations import Unit
 
 Schema = dict[str, Any]
+
+Reading = Callable[[Values, Node, str], Any]
+"""The value of a node; the text is how messages name it. None for what is wrong and reported."""
 
 _SPAN: Final = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)\s*([mM][sS]|[sSmMhHdD])\s*"
 _NUMBER: Final = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)"
@@ -23,16 +29,18 @@ _BOOLEAN: Final = (
 
 
 class Value(msgspec.Struct, frozen=True):
-    """What a key may hold: as a schema, and in words for a table."""
+    """What a key may hold: as a schema, in words for a table, and as a reader reads it."""
 
     schema: Schema
     words: str
+    read: Reading | None = None
 
 
 class Key(msgspec.Struct, frozen=True):
     """One key of a mapping. `unwritten` says what holds without it; a needed key has none.
 
-    An empty value counts as none, except with `filled`: then it is refused.
+    An empty value counts as none, except with `filled`: then it is refused. `field` is the name of
+    the value in what a reader makes, if it is another one.
     """
 
     name: str
@@ -41,6 +49,7 @@ class Key(msgspec.Struct, frozen=True):
     unwritten: str = ""
     needed: bool = False
     filled: bool = False
+    field: str = ""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -86,13 +95,17 @@ def _described(key: Key) -> Schema:
 
 
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
-TEXT: Final = Value(_TEXT, "text")
+TEXT: Final = Value(_TEXT, "text", Values.text_of)
 NOT_EMPTY: Final = Value(_TEXT | {"minLength": 1}, "text")
 TEXTS: Final = Value(
-    {"type": "array", "items": {"not": {"type": ["array", "object"]}}}, "list of texts"
+    {"type": "array", "items": {"not": {"type": ["array", "object"]}}},
+    "list of texts",
+    Values.texts_of,
 )
 BOOLEAN: Final = Value(
-    {"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": _BOOLEAN}]}, "`true` or `false`"
+    {"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": _BOOLEAN}]},
+    "`true` or `false`",
+    Values.boolean_of,
 )
 FRACTION: Final = Value({"type": "number", "minimum": 0, "maximum": 1}, "number from 0 to 1")
 
@@ -101,7 +114,8 @@ def whole(minimum: int | None = None, maximum: int | None = None) -> Value:
     """A whole number within bounds."""
     bounds = {"minimum": minimum, "maximum": maximum}
     schema = {"type": "integer"} | {name: one for name, one in bounds.items() if one is not None}
-    return Value(schema, "whole number" + ("" if minimum is None else f", at least {minimum}"))
+    words = "whole number" + ("" if minimum is None else f", at least {minimum}")
+    return Value(schema, words, partial(Values.whole_of, minimum=minimum, maximum=maximum))
 
 
 def duration(bare_unit: Unit | None = None) -> Value:
@@ -111,7 +125,7 @@ def duration(bare_unit: Unit | None = None) -> Value:
     )
     words = _NUMBER if bare_unit else r"0+(\.0+)?|\.0+"
     text = {"type": "string", "maxLength": 100, "pattern": rf"^\s*(({_SPAN})+|({words})\s*)$"}
-    return Value({"anyOf": [bare, text]}, "duration")
+    return Value({"anyOf": [bare, text]}, "duration", Values.duration_of)
 
 
 def amounts(minimum: int | None = None, maximum: int | None = None) -> Value:
@@ -119,7 +133,8 @@ def amounts(minimum: int | None = None, maximum: int | None = None) -> Value:
     number = whole(minimum, maximum).schema
     memory = {"anyOf": [number, {"type": "string", "maxLength": 100, "pattern": _SIZE}]}
     schema = {"type": "object", "properties": {"memory-mb": memory}, "additionalProperties": number}
-    return Value(schema, "`{memory-mb: 1024, vcores: 1}`")
+    read = partial(Values.amounts_of, minimum=minimum, maximum=maximum)
+    return Value(schema, "`{memory-mb: 1024, vcores: 1}`", read)
 
 
 def one_of(words: Iterable[str | int | float]) -> Value:
@@ -129,8 +144,15 @@ def one_of(words: Iterable[str | int | float]) -> Value:
 
 
 def list_of(value: Value, words: str = "") -> Value:
-    """A list."""
-    return Value({"type": "array", "items": value.schema}, words or f"list of: {value.words}")
+    """A list; what is wrong in it is reported and left out."""
+    schema = {"type": "array", "items": value.schema}
+
+    def read(values: Values, node: Node, what: str) -> tuple[Any, ...]:
+        assert value.read is not None, f"nothing reads the elements of {what}"
+        found = [value.read(values, item, what) for item in values.items_of(node, what)]
+        return tuple(one for one in found if one is not None)
+
+    return Value(schema, words or f"list of: {value.words}", read)
 
 
 def one_or_several(value: Value, words: str) -> Value:
@@ -144,14 +166,14 @@ def by_name(value: Value, words: str) -> Value:
     return Value({"type": "object", "additionalProperties": inner}, words)
 
 
-def form_named(name: str, words: str) -> Value:
+def form_named(name: str, words: str, read: Reading | None = None) -> Value:
     """A mapping that has a form of its own in the schema's definitions."""
-    return Value({"$ref": f"#/definitions/{name}"}, words)
+    return Value({"$ref": f"#/definitions/{name}"}, words, read)
 
 
-def either(*values: Value, words: str) -> Value:
+def either(*values: Value, words: str, read: Reading | None = None) -> Value:
     """Any of several values."""
-    return Value({"anyOf": [value.schema for value in values]}, words)
+    return Value({"anyOf": [value.schema for value in values]}, words, read)
 
 
 def document(title: str, root: Schema, definitions: Mapping[str, Schema]) -> Schema:

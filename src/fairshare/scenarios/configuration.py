@@ -13,9 +13,12 @@ from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import FairshareError
 from fairshare.families.family import AnyFamily
-from fairshare.families.registry import family_of_public_name
+from fairshare.families.registry import family_of_public_name, words_of_jobs
 from fairshare.model.resources import ResourceTypes
 from fairshare.scenarios.steps import Scenario
+
+JOBS: Final = words_of_jobs()
+"""The words of MapReduce jobs, of the scheduler that has jobs."""
 
 RELOAD_WAIT_MS: Final = 5000
 """A file that was written is read by the periodic check when it is older

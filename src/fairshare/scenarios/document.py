@@ -1,7 +1,7 @@
 """Owns the form of a scenario file: which keys there are and what they may hold.
 
 Turns YAML into `steps.Scenario`, or names every mistake with its line. Knows nothing of what the
-steps do; the steps' own keys stand in `step_readers.py`, the checks' keys in `expectations.py`.
+steps do; the steps' own keys are in `step_forms.py`, the checks' keys in `expectations.py`.
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,18 @@ from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.registry import all_families, family_of_public_name
 from fairshare.scenarios.config_files import fill_in
+from fairshare.scenarios.configuration import JOBS
+from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
-from fairshare.scenarios.job_steps import JOB_STEP_READERS
-from fairshare.scenarios.job_words import JOBS
-from fairshare.scenarios.step_readers import (
-    STEP_READERS,
-    StepReader,
+from fairshare.scenarios.job_step_forms import JOB_STEPS
+from fairshare.scenarios.step_forms import (
+    STEPS,
+    StepForm,
     read_files,
     read_node_group,
     read_properties,
 )
-from fairshare.scenarios.steps import NodeGroup, Scenario, Step
+from fairshare.scenarios.steps import Expect, NodeGroup, Scenario, Step
 
 VERSION: Final = 1
 SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
@@ -83,7 +84,7 @@ def _read(root: Node, file: str, problems: Problems) -> Scenario:
         groups=_groups(fields),
         nodes=_nodes(fields),
         error=fields.error(),
-        steps=_steps(fields, JOB_STEP_READERS if jobs else STEP_READERS),
+        steps=_steps(fields, jobs),
         unlike_hadoop=fields.text("unlike_hadoop"),
         **(_of_mapreduce(fields) if jobs else {}),
     )
@@ -107,7 +108,7 @@ def _config(fields: Fields) -> dict[str, str]:
 
 def _properties(fields: Fields) -> dict[str, str | None]:
     node = fields.get("properties")
-    return {} if node is None else read_properties(node, fields.problems)
+    return {} if node is None else read_properties(fields, node, "properties")
 
 
 def _groups(fields: Fields) -> dict[str, tuple[str, ...]]:
@@ -123,8 +124,9 @@ def _nodes(fields: Fields) -> tuple[NodeGroup, ...]:
     if node is None:
         return ()
     groups = tuple(
-        read_node_group(item, f"nodes[{number}]", fields.problems)
+        group
         for number, item in enumerate(fields.items_of(node, "nodes"))
+        if (group := read_node_group(fields, item, f"nodes[{number}]")) is not None
     )
     seen: set[str] = set()
     for name in (name for group in groups for name in group.names):
@@ -149,15 +151,22 @@ def _of_mapreduce(fields: Fields) -> dict[str, Any]:
     return {"job_switches": switches}
 
 
-def _steps(fields: Fields, readers: Mapping[str, StepReader]) -> tuple[Step, ...]:
+def _steps(fields: Fields, of_jobs: bool) -> tuple[Step, ...]:
     node = fields.get("steps")
     if node is None:
         return ()
-    steps = (_step(item, fields.problems, readers) for item in fields.items_of(node, "steps"))
+    forms, checks = (JOB_STEPS, JOB_CHECKS) if of_jobs else (STEPS, CHECKS)
+    items = fields.items_of(node, "steps")
+    steps = (_step(item, fields.problems, forms, checks) for item in items)
     return tuple(step for step in steps if step is not None)
 
 
-def _step(node: Node, problems: Problems, readers: Mapping[str, StepReader]) -> Step | None:
+def _step(
+    node: Node,
+    problems: Problems,
+    forms: Mapping[str, StepForm],
+    checks: Mapping[str, frozenset[str]],
+) -> Step | None:
     entries = node.entries
     if entries is None or len(entries) != 1:
         found = node.kind if entries is None else f"{len(entries)} keys: {', '.join(entries)}"
@@ -165,9 +174,11 @@ def _step(node: Node, problems: Problems, readers: Mapping[str, StepReader]) -> 
         problems.error(node.place, RULE, message)
         return None
     ((kind, argument),) = entries.items()
-    reader = readers.get(kind)
-    if reader is None:
-        place = node.keys[kind]
-        problems.error(place, RULE, unknown_word("step", kind, readers))
+    line = node.place.line
+    if kind == "expect":
+        return Expect(line=line, kind=kind, checks=read_checks(argument, problems, checks))
+    if kind not in forms:
+        message = unknown_word("step", kind, (*forms, "expect"))
+        problems.error(node.keys[kind], RULE, message)
         return None
-    return reader(argument, node.place.line, problems)
+    return forms[kind].read(kind, argument, line, problems)

@@ -1,6 +1,6 @@
 """Owns the form of a scenario file in words: which keys there are and what each means.
 
-`document.py`, `step_readers.py`, `job_steps.py` and `expectations.py` read them; a test holds both
+`document.py`, `step_readers.py`, `steps.py` and `expectations.py` read them; a test holds both
 equal. The keys of the steps are in `step_forms.py`. Reads nothing.
 """
 
@@ -22,18 +22,17 @@ from fairshare.config.yaml_form import (
     one_of,
 )
 from fairshare.families.registry import all_families
+from fairshare.scenarios.configuration import JOBS
 from fairshare.scenarios.document import VERSION, config_names
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
-from fairshare.scenarios.job_words import JOBS
+from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
 from fairshare.scenarios.step_forms import (
     ASK,
-    JOB_STEPS,
     NODE,
     PROPERTIES,
     REFUSAL,
     STEPS,
-    TASKS,
-    Step,
+    StepForm,
     config_of,
 )
 from fairshare.scenarios.waiting import CAUSES, KEYS
@@ -119,7 +118,7 @@ def _expect(checks: Mapping[str, frozenset[str]]) -> Schema:
     return {"type": "object", "additionalProperties": False, "properties": things}
 
 
-def _steps(steps: Mapping[str, Step], checks: Mapping[str, frozenset[str]]) -> Schema:
+def _steps(steps: Mapping[str, StepForm], checks: Mapping[str, frozenset[str]]) -> Schema:
     """One step: a mapping with one key."""
     properties = {
         name: step.schema | {"description": step.meaning.replace("`", "")}

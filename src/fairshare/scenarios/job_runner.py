@@ -13,13 +13,12 @@ from fairshare.model import inputs
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.invariants import check
-from fairshare.scenarios import job_steps, steps
+from fairshare.scenarios import steps
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.configuration import LoadedSettings, family_of_scenario
+from fairshare.scenarios.configuration import JOBS, LoadedSettings, family_of_scenario
 from fairshare.scenarios.description import Description
 from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_tasks import Tasks
-from fairshare.scenarios.job_words import JOBS
 from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.outcome import Comparison, Outcome
 from fairshare.scenarios.waiting import add_reasons
@@ -104,7 +103,7 @@ class JobRunner:
     # Jobs.
 
     @_apply.register
-    def _submit(self, step: job_steps.SubmitJob) -> None:
+    def _submit(self, step: steps.SubmitJob) -> None:
         if step.app in self._numbers:
             raise InputError("repeated-name", f"job {step.app} was submitted before")
         self._look_at_file(by_update=True)
@@ -134,7 +133,7 @@ class JobRunner:
             self._cluster.call(inputs.UpdateShares())
 
     @_apply.register
-    def _set_state(self, step: job_steps.SetState) -> None:
+    def _set_state(self, step: steps.SetState) -> None:
         self._change_state(self._number(step.app), step.state)
 
     def _change_state(self, number: ApplicationId, state: str) -> None:
@@ -149,7 +148,7 @@ class JobRunner:
             raise InputError("already-running", "a job that runs is not prepared once more")
 
     @_apply.register
-    def _finish_tasks(self, step: job_steps.FinishTasks) -> None:
+    def _finish_tasks(self, step: steps.FinishTasks) -> None:
         for _, container in self._tasks.containers(self._number(step.app), step.tasks):
             self._cluster.call(inputs.ContainerExited(container, 0))
 
@@ -166,13 +165,13 @@ class JobRunner:
         self._cluster.call(inputs.MoveApplication(self._number(step.app), step.queue))
 
     @_apply.register
-    def _set_priority(self, step: job_steps.SetJobPriority) -> None:
+    def _set_priority(self, step: steps.SetJobPriority) -> None:
         self._cluster.call(inputs.SetPriority(self._number(step.app), step.priority))
 
     # Nodes.
 
     @_apply.register
-    def _heartbeat(self, step: job_steps.JobHeartbeat) -> None:
+    def _heartbeat(self, step: steps.JobHeartbeat) -> None:
         for _ in range(step.times):
             for name in step.nodes:
                 everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
@@ -217,7 +216,7 @@ class JobRunner:
         self._files.write(step.files, self._cluster.elapsed_ms)
 
     @_apply.register
-    def _set_fifo(self, step: job_steps.SetFifo) -> None:
+    def _set_fifo(self, step: steps.SetFifo) -> None:
         settings = msgspec.structs.replace(self._files.settings, fifo=step.on)
         self._files.settings = settings
         self._load(settings)
@@ -229,7 +228,7 @@ class JobRunner:
             self._cluster.call(inputs.UpdateShares())
 
     @_apply.register
-    def _preempt(self, step: job_steps.CheckPreemption) -> None:
+    def _preempt(self, step: steps.CheckPreemption) -> None:
         for _ in range(step.passes):
             self._cluster.call(inputs.PreemptContainers())
         if step.killed is None:

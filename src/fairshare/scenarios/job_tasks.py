@@ -10,7 +10,7 @@ from fairshare.model.events import ContainerAllocated, ContainerCompleted, Event
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.resources import Resource
 from fairshare.model.work import ContainerRequest
-from fairshare.scenarios.job_steps import JobTasks
+from fairshare.scenarios.steps import JobTasks
 
 _LETTERS: Final = "mr"
 _FIRST_REDUCE: Final = 1 << 19

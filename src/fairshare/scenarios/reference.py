@@ -11,7 +11,8 @@ from typing import Final
 from fairshare.config.yaml_form import schema_text
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
 from fairshare.scenarios.form import job_root, root, schema
-from fairshare.scenarios.step_forms import ASK, JOB_STEPS, NODE, STEPS, TASKS, Step
+from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
+from fairshare.scenarios.step_forms import ASK, NODE, STEPS, StepForm
 from fairshare.scenarios.waiting import CAUSES, KEYS
 
 _INTRODUCTION: Final = """\
@@ -50,11 +51,11 @@ _EXPECT: Final = """\
 mapping names are checked."""
 
 
-def _steps(title: str, note: str, steps: Mapping[str, Step]) -> str:
+def _steps(title: str, note: str, steps: Mapping[str, StepForm]) -> str:
     """A table of the steps, then one for each that has keys."""
     rows = ["| step | short form | effect |", "| --- | --- | --- |"]
     for name, step in steps.items():
-        short = step.short.words if step.short else ""
+        short = step.short.value.words if step.short else ""
         rows.append(f"| `{name}` | {short} | {step.meaning} |")
     rows.append("| `expect` | | states what must hold now |")
     parts = [f"## {title}", note, "\n".join(rows)]

@@ -1,17 +1,20 @@
-"""Owns the steps of a scenario as frozen data. Knows neither YAML nor the scheduler.
+"""Owns the steps of a scenario, and those that only jobs of MapReduce have, as frozen data. Knows
+neither YAML nor the scheduler.
 
 Resources are amounts by the name of their type, as the file has them; times are milliseconds. Each
 step knows the line that it is in, and what its file says that must go wrong: `error` is the
 text that the refusal must contain, True for any refusal, None when nothing may be refused.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 Amounts = dict[str, int]
 
 ALL_NODES = "all"
+STATES: Final = ("RUNNING", "PREP", "SUCCEEDED", "FAILED", "KILLED")
+SLOT_WORDS: Final = ("map", "reduce")
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -201,6 +204,68 @@ class Run(Step, frozen=True, kw_only=True):
 
     duration_ms: int
     heartbeat_ms: int = 1000
+
+
+class JobTasks(msgspec.Struct, frozen=True):
+    """So many tasks of a job; `kind` is 0 for maps, 1 for reduces."""
+
+    count: int
+    kind: int
+    hosts: tuple[str, ...] = ()
+
+
+class SubmitJob(Step, frozen=True, kw_only=True):
+    """A job arrives; `queue` None: its pool follows from its properties."""
+
+    app: str
+    user: str = "user"
+    queue: str | None = None
+    priority: int | None = None
+    state: str = "RUNNING"
+    properties: dict[str, str] = msgspec.field(default_factory=dict)
+    tasks: tuple[JobTasks, ...] = ()
+
+
+class JobHeartbeat(Step, frozen=True, kw_only=True):
+    """Heartbeats; `assigned` is what each must hand out, None where nothing is said."""
+
+    nodes: tuple[str, ...]
+    times: int = 1
+    assigned: tuple[str, ...] | None = None
+
+
+class FinishTasks(Step, frozen=True, kw_only=True):
+    """Tasks of a job end with success; None: all that run."""
+
+    app: str
+    tasks: tuple[str, ...] | None = None
+
+
+class SetState(Step, frozen=True, kw_only=True):
+    """A job gets into another state."""
+
+    app: str
+    state: str = "RUNNING"
+
+
+class SetJobPriority(Step, frozen=True, kw_only=True):
+    """A job's priority changes."""
+
+    app: str
+    priority: int
+
+
+class SetFifo(Step, frozen=True, kw_only=True):
+    """The switch of the old scheduler page."""
+
+    on: bool
+
+
+class CheckPreemption(Step, frozen=True, kw_only=True):
+    """Checks of the preemption thread. `killed`: how many tasks must die, or which."""
+
+    passes: int = 1
+    killed: int | tuple[str, ...] | None = None
 
 
 class Check(msgspec.Struct, frozen=True):

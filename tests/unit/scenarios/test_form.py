@@ -15,10 +15,9 @@ from fairshare.errors import FairshareError
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.fields import Fields
 from fairshare.scenarios.form import schema
-from fairshare.scenarios.job_steps import JOB_STEP_READERS
+from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
 from fairshare.scenarios.reference import FILES
-from fairshare.scenarios.step_forms import ASK, JOB_STEPS, NODE, STEPS, TASKS
-from fairshare.scenarios.step_readers import STEP_READERS
+from fairshare.scenarios.step_forms import ASK, NODE, STEPS
 
 ROOT = Path(__file__).parents[3]
 OWN = sorted((ROOT / "tests" / "scenarios" / "own").rglob("*.yaml"))
@@ -237,11 +236,6 @@ def test_a_label_that_is_not_text_is_refused(value):
 
 def test_the_version_is_a_number_not_a_truth_value():
     assert "this program reads version 1" in refused({"scenario": True, "scheduler": "fair"})
-
-
-def test_every_step_has_a_form():
-    assert {*STEPS, "expect"} == set(STEP_READERS)
-    assert {*JOB_STEPS, "expect"} == set(JOB_STEP_READERS)
 
 
 def test_the_schema_is_one():
