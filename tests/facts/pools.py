@@ -10,7 +10,7 @@ from fairshare.model.events import Locality
 from fairshare.model.inputs import SubmitApplication
 from fairshare.schedulers.pools.counting import maps_suffice
 from fairshare.schedulers.pools.deficits import grown, split
-from fairshare.schedulers.pools.filling import Claim, fill
+from fairshare.schedulers.pools.heartbeats import tasks_per_heartbeat
 from fairshare.schedulers.pools.jobs import Slots
 from fairshare.schedulers.pools.load import even_cap, proportional_cap
 from fairshare.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
@@ -23,7 +23,7 @@ from fairshare.schedulers.pools.settings import (
     PRIORITIES,
     PoolsSettings,
 )
-from fairshare.schedulers.pools.share_heartbeat import tasks_per_heartbeat
+from fairshare.schedulers.pools.sharing import Claim, fill
 from fairshare.schedulers.pools.starvation import below_half_share, below_min_share, lacking
 from fairshare.schedulers.pools.weights import boosted, size_weight
 

@@ -41,14 +41,13 @@ from fairshare.journal.protocol import Journal
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import VCORES
-from fairshare.simulate.exports import check_parquet, write_parquet, write_sqlite
 from fairshare.simulate.faults import FaultSettings, parse_faults
 from fairshare.simulate.plots import write_plots
 from fairshare.simulate.readers import READERS, read_workload
 from fairshare.simulate.readers.options import QueueSource, ReaderOptions
 from fairshare.simulate.repetition import repetition
 from fairshare.simulate.report import ApplicationReport, Report, encode
-from fairshare.simulate.tables import tables
+from fairshare.simulate.tables import check_parquet, tables, write_parquet, write_sqlite
 from fairshare.simulate.workload import Workload, alike
 from fairshare.wording import cause, counted
 

@@ -1,9 +1,12 @@
-"""Owns what a reader of configuration has to say: problems with a place, and their collector.
+"""Owns what a reader of configuration and a lint rule have to say: problems with a place, and their
+collector.
 
-Knows no file format. A reader goes on after a problem, so that one run tells everything.
+Knows no file format and no rule. A reader goes on after a problem, so that one run tells all of
+them.
 """
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -72,3 +75,23 @@ class Problems:
         """Raise ConfigurationError with everything that was found, if an error is among it."""
         if self.errors:
             raise ConfigurationError(self.all)
+
+
+class Finding(NamedTuple):
+    """What a rule says; its name is added where it is registered."""
+
+    place: Place
+    message: str
+    hadoop: str
+    severity: Severity = "trap"
+
+
+def add_findings(rule: str, findings: Iterable[Finding], problems: Problems) -> None:
+    """Add what one rule has found."""
+    for finding in findings:
+        add = {
+            "trap": problems.trap,
+            "warning": problems.warning,
+            "error": problems.error,
+        }[finding.severity]
+        add(finding.place, rule, finding.message, finding.hadoop)

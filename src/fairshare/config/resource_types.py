@@ -1,16 +1,22 @@
 """Owns the site's resource types and the sizes of containers (Hadoop: ResourceUtils,
 FairScheduler.getNormalizedResource).
 
-Knows no scheduler: which of the sizes it uses, and what else must hold, is the scheduler's.
+The assignment of GPUs declares their type, whether resource-types.xml does it or not. Knows no
+device and no scheduler: which of the sizes it uses, and what else must hold, is the scheduler's.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
 
 import msgspec
 
 from fairshare.config import units
+from fairshare.config.located import Node
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.model.resources import MEMORY, UNBOUNDED, VCORES, Resource, ResourceTypes
 
 RESOURCE_TYPES = "yarn.resource-types"
@@ -136,3 +142,37 @@ def read_increments(site: Site, types: ResourceTypes, problems: Problems) -> Res
 def new_increment_key(name: str) -> str:
     """The property of any type: `yarn.resource-types.gpu.increment-allocation`."""
     return f"{RESOURCE_TYPES}.{name}.increment-allocation"
+
+
+Documents = Sequence[tuple[str, bytes]]
+
+
+def gpus_of(root: Node) -> GpuSetting:
+    """The setting in a fairshare.toml; `none` if it has none, or none that can be used, which the
+    reader of the whole file reports."""
+    engine = (root.entries or {}).get("engine")
+    node = (engine.entries or {}).get("gpus") if engine else None
+    value: Any = node.plain if node else "none"
+    if wrong_gpus(value):
+        return "none"
+    return tuple(value) if isinstance(value, list) else value
+
+
+def with_gpu_type(
+    documents: Documents, site: Site, defaults: Mapping[str, str], file: str
+) -> list[tuple[str, bytes]]:
+    """Documents of properties with the type of GPUs, and before them the scheduler's `defaults`,
+    without which it has no further types. `site` is what the documents say."""
+    names = site.strings(RESOURCE_TYPES, Problems())
+    found = [(file, _document(defaults)), *documents] if defaults else [*documents]
+    if GPU not in names:
+        found.append((file, _document({RESOURCE_TYPES: ",".join((*names, GPU))})))
+    return found
+
+
+def _document(properties: Mapping[str, str]) -> bytes:
+    lines = (
+        f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+        for name, value in properties.items()
+    )
+    return f"<configuration>{''.join(lines)}</configuration>".encode()

@@ -1,6 +1,14 @@
 """Owns fairshare.toml: what Hadoop has no name for, with its defaults.
 
-Knows nothing of what a server or an engine does with the values.
+    [labels]
+    gpu = "exclusive"     # only asks for gpu run there
+    spot = "shared"       # what is idle there serves asks for the default partition too
+
+    [node_labels]
+    "local-2" = "gpu"
+
+Administrators add further labels while the server runs (Hadoop: RMNodeLabelsManager). Knows nothing
+of what a server or an engine does with the values.
 """
 
 import ipaddress
@@ -10,19 +18,82 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from fairshare.config import label_tables
-from fairshare.config.accounting import AccountingSettings
 from fairshare.config.engines import ENGINES
 from fairshare.config.fields import Fields
-from fairshare.config.label_tables import LabelTables
 from fairshare.config.limits import LimitSettings
 from fairshare.config.located import Node
-from fairshare.config.notify import NotifySettings
 from fairshare.config.problems import Problems
 from fairshare.config.struct_fields import Reader, read_numbers, read_struct, read_words
 from fairshare.config.toml_tree import read_toml
 from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
+
+
+class AccountingSettings(msgspec.Struct, frozen=True):
+    """How long the accounts of ended applications are kept (`keep_days`), and how much of the disk
+    they may take (`size_mb`); where that is not enough, the oldest go early."""
+
+    keep_days: Annotated[int, Meta(ge=1, le=36_500)] = 400
+    size_mb: Annotated[int, Meta(ge=1, le=2**30)] = 1024
+
+
+class NotifySettings(msgspec.Struct, frozen=True):
+    """Where notices about applications may go.
+
+    Webhooks that begin with one of `webhooks` may go anywhere, others only to public addresses.
+    Mail is sent through `smtp_host`, from `smtp_from`, only to `mail_domains` if there are any.
+    Without `commands`, users cannot have commands run. `command` is run by the server as itself at
+    the end of every application.
+    """
+
+    webhooks: tuple[str, ...] = ()
+    smtp_host: str | None = None
+    smtp_port: Annotated[int, Meta(ge=1, le=65_535)] = 25
+    smtp_security: Literal["none", "starttls", "tls"] = "none"
+    smtp_from: str | None = None
+    smtp_user: str | None = None
+    smtp_password_file: str | None = None
+    mail_domains: tuple[str, ...] = ()
+    commands: bool = True
+    command: tuple[str, ...] = ()
+
+
+LABELS: Final = "labels"
+NODES: Final = "node_labels"
+SECTIONS: Final = (LABELS, NODES)
+
+_KINDS: Final = {"exclusive": True, "shared": False}
+
+
+class LabelTables(msgspec.Struct, frozen=True):
+    """Labels by name, whether each is exclusive; and the labels of nodes."""
+
+    labels: dict[str, bool] = {}
+    nodes: dict[str, str] = {}
+
+
+def read_label_tables(tables: Mapping[str, Node], problems: Problems, rule: str) -> LabelTables:
+    """Read both."""
+    found = {
+        name: Fields(tables[name], name, problems, rule) for name in SECTIONS if name in tables
+    }
+    labels: dict[str, bool] = {}
+    nodes: dict[str, str] = {}
+    if fields := found.get(LABELS):
+        for name, node in fields.entries.items():
+            kind = fields.word_of(node, f"{LABELS}.{name}", _KINDS)
+            if kind in _KINDS:
+                labels[name] = _KINDS[kind]
+    if fields := found.get(NODES):
+        for name, node in fields.entries.items():
+            if node.text in labels:
+                nodes[name] = node.text
+            else:
+                known = ", ".join(labels) or "none"
+                message = f"there is no label {node.text!r}: [{LABELS}] has {known}"
+                fields.wrong(node.place, message)
+    return LabelTables(labels, nodes)
+
 
 FILE: Final = "fairshare.toml"
 RULE: Final = "toml-key"
@@ -241,7 +312,7 @@ def read_tree(
     that belong to schedulers, by name.
     """
     structs = {**_STRUCTS, **(sections or {})}
-    known = (*structs, *label_tables.SECTIONS)
+    known = (*structs, *SECTIONS)
     tables = {name: node for name, node in (root.entries or {}).items() if name in known}
     for name, place in root.keys.items():
         if name not in tables:
@@ -259,7 +330,7 @@ def read_tree(
     return ShellSettings(
         **{name: found[name] for name in _STRUCTS},
         sections={name: found[name] for name in sections or ()},
-        labels=label_tables.read_label_tables(tables, problems, RULE),
+        labels=read_label_tables(tables, problems, RULE),
     )
 
 

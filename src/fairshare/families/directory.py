@@ -13,10 +13,10 @@ import msgspec
 
 from fairshare.config import shell
 from fairshare.config.certificates import check_certificate
-from fairshare.config.gpus import gpus_of, with_gpu_type
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
+from fairshare.config.resource_types import gpus_of, with_gpu_type
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_file, read_site

@@ -9,8 +9,7 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
-from fairshare.config.findings import Finding, add_findings
-from fairshare.config.problems import Problems
+from fairshare.config.problems import Finding, Problems, add_findings
 from fairshare.config.site import Site
 
 Rule = Callable[[Any], Iterator[Finding]]

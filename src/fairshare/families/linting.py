@@ -14,8 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from fairshare.config.engines import runs_here
-from fairshare.config.findings import Finding, add_findings
-from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import read_shell
 from fairshare.config.site_files import FileReader, read_site

@@ -1,13 +1,15 @@
-"""Owns what became of each application in one simulation, and sums by queue and by user.
+"""Owns what became of each application in one simulation, sums by queue and by user, and whether
+anything had to wait for room: else settings could not matter.
 
-Waiting is from the submission to the first container. The slowdown is bounded:
-`max(1, turnaround / max(run, 10 s))`, where `run` is from the first container to the end (Feitelson
-et al., 1997). Work is lost that a container had done when it was preempted: its memory
-times its age.
+Waiting is from the submission to the first container. The slowdown is bounded: `max(1, turnaround /
+max(run, 10 s))`, where `run` is from the first container to the end (Feitelson et al., 1997). Work
+is lost that a container had done when it was preempted: its memory times its age. A queue is
+entitled to the smaller of its demand and its fair share, as in the reports of simulations; what it
+uses beyond that at a time does not make up for what it lacks at another.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from statistics import mean
 from typing import Any, Final
 
@@ -24,10 +26,129 @@ from fairshare.model.events import (
     ExitCode,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
-from fairshare.plan.competition import Competed
-from fairshare.plan.entitlement import Received
+from fairshare.model.resources import Resource, add, smallest, subtract, total
 from fairshare.schedulers.protocol import State
+from fairshare.simulate.comparison import FULL, WAITED_MS
+from fairshare.simulate.levels import KINDS, divided
+from fairshare.simulate.usage import Interval
 from fairshare.simulate.world import Grant
+
+_ENTITLED = KINDS.index("entitled")
+
+
+class Received(msgspec.Struct, frozen=True):
+    """The parts of entitlements that were received, from 0 to 1, by queue and of all together.
+    Queues that were entitled to nothing have none."""
+
+    queues: dict[str, float] = {}
+    whole: float | None = None
+
+
+def received(intervals: Sequence[Interval], none: Resource) -> Received:
+    """What was received in all intervals of a run together; `none` is the vector of zeros."""
+    due: dict[str, Resource] = {}
+    had: dict[str, Resource] = {}
+    for interval in intervals:
+        for queue, levels in interval.shares.items():
+            entitled = list(divided(levels))[_ENTITLED]
+            used = smallest(entitled, interval.used.get(queue, none))
+            due[queue] = add(due.get(queue, none), entitled)
+            had[queue] = add(had.get(queue, none), used)
+    offered = total((one.total for one in intervals), len(none))
+    parts = {queue: part_of(had[queue], due[queue], offered) for queue in due}
+    whole = part_of(total(had.values(), len(none)), total(due.values(), len(none)), offered)
+    return Received({name: part for name, part in parts.items() if part is not None}, whole)
+
+
+def part_of(had: Resource, due: Resource, offered: Resource) -> float | None:
+    """The part of what was due that was had, of the resource of which the largest part of the
+    cluster was due; None if nothing was.
+
+    Half the cluster's memory and a tenth of its vcores are due, so memory counts:
+
+    >>> part_of((25, 10), (50, 10), (100, 100))
+    0.5
+    """
+    parts = [
+        (amount / whole, received / amount)
+        for received, amount, whole in zip(had, due, offered, strict=True)
+        if amount and whole
+    ]
+    return max(parts, key=lambda one: one[0])[1] if parts else None
+
+
+class Competed(msgspec.Struct, frozen=True):
+    """The largest part of the cluster that was in use, of the resource of which it was most; and
+    the longest time in which an application with requests got no container."""
+
+    used: float
+    waited_ms: int
+
+    @property
+    def for_room(self) -> bool:
+        """Whether anything competed for room."""
+        return self.used >= FULL or self.waited_ms > WAITED_MS
+
+
+class Competition:
+    """The competition of one run; `state` is the scheduler's."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._sizes: dict[ContainerId, Resource] = {}
+        self._used = state.none
+        self._waiting_since: dict[ApplicationId, int] = {}
+        self._most = 0.0
+        self._waited_ms = 0
+        for number, application in state.applications.items():
+            for container, granted in application.containers.items():
+                self._sizes[container] = granted.resource
+                self._used = add(self._used, granted.resource)
+            if not application.over and any(application.attempt.asks.pending):
+                self._waiting_since[number] = application.submitted_ms
+
+    def observe(self, record: Record) -> None:
+        """Take notice of a record."""
+        for event in record.events:
+            if type(event) is ContainerAllocated:
+                self._granted(event, record.now_ms)
+            elif type(event) is ContainerCompleted:
+                resource = self._sizes.pop(event.container, None)
+                if resource is not None:
+                    self._used = subtract(self._used, resource)
+
+    def _granted(self, event: ContainerAllocated, now_ms: int) -> None:
+        self._sizes[event.container] = event.resource
+        self._used = add(self._used, event.resource)
+        parts = [
+            part / whole for part, whole in zip(self._used, self._state.total, strict=True) if whole
+        ]
+        self._most = max(self._most, *parts) if parts else self._most
+        number = event.application
+        application = self._state.applications.get(number)
+        if application is None:
+            return
+        since_ms = self._waiting_since.pop(number, None)
+        if since_ms is None and application.containers_allocated <= 1:
+            since_ms = application.submitted_ms
+        if since_ms is not None:
+            self._waited_ms = max(self._waited_ms, now_ms - since_ms)
+        if any(application.attempt.asks.pending):
+            self._waiting_since[number] = now_ms
+
+    def found(self, now_ms: int) -> Competed:
+        """What competed up to an instant."""
+        waited_ms = self._waited_ms
+        for number, since_ms in self._waiting_since.items():
+            application = self._state.applications.get(number)
+            if (
+                application is not None
+                and not application.over
+                and any(application.attempt.asks.pending)
+            ):
+                waited_ms = max(waited_ms, now_ms - since_ms)
+        return Competed(round(self._most, 6), waited_ms)
+
 
 LEAST_RUN_MS: Final = 10_000
 
@@ -77,7 +198,7 @@ class Outcome(msgspec.Struct):
 class Sums(msgspec.Struct, frozen=True):
     """Sums over applications; times in milliseconds, None without any. `share` is the part of all
     used memory; `share_of_entitlement` the part that a queue received of what it was entitled to
-    (`entitlement.py`), None for users, because they have no fair share."""
+    (`received`), None for users, because they have no fair share."""
 
     applications: int
     refused: int

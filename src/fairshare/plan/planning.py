@@ -16,9 +16,7 @@ from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
-from fairshare.plan.competition import Competed, Competition
-from fairshare.plan.entitlement import received
-from fairshare.plan.outcomes import Outcomes, Sums, sums
+from fairshare.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
 from fairshare.simulate.collection import Collection
 from fairshare.simulate.rerun import Pause, Rerun
 from fairshare.simulate.restated import restated

@@ -16,12 +16,12 @@ from fairshare.projections.activities import Activities
 from fairshare.projections.application_versions import ApplicationVersions
 from fairshare.projections.attempt_history import AttemptHistory
 from fairshare.projections.container_history import ContainerHistory
-from fairshare.projections.earlier import EarlierProjections
 from fairshare.projections.loaded_versions import LoadedSettings, LoadedVersions
 from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import NodeHistory
 from fairshare.projections.projection import Projection
 from fairshare.projections.scheduler_health import SchedulerHealth
+from fairshare.projections.stored import EarlierProjections
 from fairshare.projections.timelines import Timelines
 from fairshare.schedulers.protocol import Scheduler
 

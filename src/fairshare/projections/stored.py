@@ -1,7 +1,10 @@
 """Owns the list of a server's projections in snapshots, as `runtime/stored.py` does for the core.
-
 Importing it registers them.
+
+Snapshots of earlier releases have some of the projections as one object, which is only read.
 """
+
+from typing import Any
 
 from fairshare.families.yarn.context import MasterLimit
 from fairshare.projections.activities import Activities, Activity, Update
@@ -13,7 +16,6 @@ from fairshare.projections.container_history import (
     ContainerRecord,
     TaskRecord,
 )
-from fairshare.projections.earlier import EarlierProjections
 from fairshare.projections.loaded_versions import LoadedSettings, LoadedVersion, LoadedVersions
 from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import InactiveNode, NodeHistory, Utilization
@@ -21,6 +23,37 @@ from fairshare.projections.scheduler_health import Operation, Run, SchedulerHeal
 from fairshare.projections.timelines import Mark, Span, Timeline, Timelines
 from fairshare.runtime.kinds import Changes
 from fairshare.runtime.stored import STORED
+
+
+class EarlierProjections:
+    """Projections by their names of then."""
+
+    __slots__ = (
+        "activities",
+        "biographies",
+        "changes",
+        "health",
+        "lives",
+        "master_limits",
+        "node_book",
+        "state",
+    )
+
+    def parts(self) -> dict[str, Any]:
+        """The projections by their names in snapshots of today."""
+        return {today: getattr(self, then) for then, today in _NAMES.items()}
+
+
+_NAMES = {
+    "biographies": "attempts",
+    "node_book": "nodes",
+    "health": "health",
+    "activities": "activities",
+    "master_limits": "master_limits",
+    "lives": "timelines",
+    "changes": "application_versions",
+}
+
 
 add = STORED.add
 

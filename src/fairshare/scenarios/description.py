@@ -1,7 +1,7 @@
 """Owns how the cluster looks in a scenario: the keys of `expect`, and the `state` of a record.
 
-Everything is read from the scheduler's views and from the state; nothing is computed here but a
-few percentages. Resources are mappings of all types by name.
+Everything is read from the scheduler's views, its reasons and the state; nothing is computed here
+but a few percentages. Resources are mappings of all types by name.
 """
 
 import struct
@@ -12,13 +12,62 @@ from typing import Any, Final
 from fairshare.api.queues import CapacityFields, QueueFields
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState, ContainerAllocated
-from fairshare.model.identifiers import attempt_of, number_of
+from fairshare.model.identifiers import ApplicationId, attempt_of, number_of
 from fairshare.model.nodes import Node
 from fairshare.model.resources import MEMORY, Resource, ResourceTypes, total
 from fairshare.model.state import ClusterState
-from fairshare.scenarios.applications import Applications
-from fairshare.scenarios.cluster import Cluster
+from fairshare.scenarios.cluster import Applications, Cluster
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.reasons import Cause, Reason, reasons
 from fairshare.schedulers.views import QueueView
+
+NOTHING: Final = "nothing"
+"""The cause of an application that waits for nothing."""
+
+CAUSES: Final = frozenset({NOTHING, *(str(cause) for cause in Cause)})
+
+KEYS: Final = frozenset(
+    {"cause", "queue", "user", "node", "label", "ahead", "also", "preempting", "drained"}
+)
+"""What can be checked of the weightiest reason. `ahead` names the applications that come first,
+`also` what else must be lifted, each as its cause and its queue; `preempting` counts containers."""
+
+
+def describe_reason(
+    scheduler: Scheduler, number: ApplicationId, names: Mapping[ApplicationId, str]
+) -> dict[str, Any]:
+    """The weightiest reason for which an application waits; `cause` is always there."""
+    application = scheduler.state.applications[number]
+    found = reasons(application, scheduler.limits_of(number), scheduler.state)
+    if not found:
+        return {"cause": NOTHING}
+    first = found[0]
+    described = {
+        "cause": str(first.cause),
+        "queue": first.queue,
+        "user": first.user,
+        "node": first.node,
+        "label": first.label,
+        "ahead": [names[one] for one in first.ahead if one in names],
+        "also": sorted(_short(one) for one in first.also),
+        "preempting": first.preempting,
+        "drained": first.drained,
+    }
+    return {key: value for key, value in described.items() if value or key == "also"}
+
+
+def add_reasons(
+    described: dict[str, Any], scheduler: Scheduler, names: Mapping[ApplicationId, str]
+) -> None:
+    """Add `why` to each application of a description."""
+    for number, name in names.items():
+        described["apps"][name]["why"] = describe_reason(scheduler, number, names)
+
+
+def _short(reason: Reason) -> str:
+    """A cause and where it is: `queue-maximum root.a`."""
+    return f"{reason.cause} {reason.queue}".rstrip()
+
 
 Description = dict[str, Any]
 

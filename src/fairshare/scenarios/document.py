@@ -13,10 +13,10 @@ from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.registry import all_families, family_of_public_name
-from fairshare.scenarios.config_files import fill_in
 from fairshare.scenarios.configuration import JOBS
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS, read_checks
 from fairshare.scenarios.fields import RULE, Fields, unknown_word
+from fairshare.scenarios.files import fill_in
 from fairshare.scenarios.job_step_forms import JOB_STEPS
 from fairshare.scenarios.step_forms import (
     STEPS,

@@ -12,11 +12,12 @@ from fairshare.scenarios.description import (
     CAPACITIES,
     CAPACITY,
     CAPACITY_OF_LEAF,
+    CAUSES,
+    KEYS,
     QUEUE,
 )
 from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
-from fairshare.scenarios.waiting import CAUSES, KEYS
 
 
 def _words(text: str) -> frozenset[str]:

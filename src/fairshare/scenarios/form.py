@@ -1,7 +1,7 @@
 """Owns the form of a scenario file in words: which keys there are and what each means.
 
-`document.py`, `step_readers.py`, `steps.py` and `expectations.py` read them; a test holds both
-equal. The keys of the steps are in `step_forms.py`. Reads nothing.
+`document.py` and `expectations.py` read them; a test holds both equal. The keys of the steps are in
+`step_forms.py`. Reads nothing.
 """
 
 from collections.abc import Mapping
@@ -23,6 +23,7 @@ from fairshare.config.yaml_form import (
 )
 from fairshare.families.registry import all_families
 from fairshare.scenarios.configuration import JOBS
+from fairshare.scenarios.description import CAUSES, KEYS
 from fairshare.scenarios.document import VERSION, config_names
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
 from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
@@ -35,7 +36,6 @@ from fairshare.scenarios.step_forms import (
     StepForm,
     config_of,
 )
-from fairshare.scenarios.waiting import CAUSES, KEYS
 
 _ANY: Final = {"$ref": "#/definitions/expected"}
 _NUMBER: Final = {"type": "number"}

@@ -16,12 +16,11 @@ from fairshare.model.invariants import check
 from fairshare.scenarios import steps
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.configuration import JOBS, LoadedSettings, family_of_scenario
-from fairshare.scenarios.description import Description
+from fairshare.scenarios.description import Description, add_reasons
+from fairshare.scenarios.inputs import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.job_description import describe_jobs
 from fairshare.scenarios.job_tasks import Tasks
-from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.outcome import Comparison, Outcome
-from fairshare.scenarios.waiting import add_reasons
 
 
 class JobRunner:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from fairshare.config.yaml_form import schema_text
+from fairshare.scenarios.description import CAUSES, KEYS
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
 from fairshare.scenarios.form import job_root, root, schema
 from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
 from fairshare.scenarios.step_forms import ASK, NODE, STEPS, StepForm
-from fairshare.scenarios.waiting import CAUSES, KEYS
 
 _INTRODUCTION: Final = """\
 # The format of scenarios

@@ -13,17 +13,13 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.model.invariants import check
 from fairshare.scenarios import steps
 from fairshare.scenarios.ages import Ages
-from fairshare.scenarios.applications import Applications
-from fairshare.scenarios.asks import requests, vector
-from fairshare.scenarios.cluster import Cluster
+from fairshare.scenarios.cluster import Applications, Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
-from fairshare.scenarios.description import Description, describe
+from fairshare.scenarios.description import Description, add_reasons, describe
+from fairshare.scenarios.inputs import add_nodes, apply_node_step, need_node, requests, vector
 from fairshare.scenarios.masters import Masters, refusals
-from fairshare.scenarios.node_steps import add_nodes, apply_node_step, need_node
-from fairshare.scenarios.outcome import Outcome
+from fairshare.scenarios.outcome import Outcome, Recorder
 from fairshare.scenarios.passage import Intervals, Kills, Passage
-from fairshare.scenarios.recorder import Recorder
-from fairshare.scenarios.waiting import add_reasons
 
 
 class Runner:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.config.accounting import AccountingSettings
 from fairshare.config.engines import ENGINES, runs_here
 from fairshare.config.limits import LimitSettings
 from fairshare.config.node_manager import NodeManagerSettings
-from fairshare.config.notify import NotifySettings
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import (
+    AccountingSettings,
     AuthenticationSettings,
     ContainerSettings,
     HadoopSettings,
+    NotifySettings,
     RaySettings,
     RetentionSettings,
 )

@@ -1,19 +1,28 @@
-"""Owns the report of a simulation as tables, for databases and files of columns. Writes nothing.
+"""Owns the report of a simulation as tables, and how they are written: to an SQLite file, or to
+Parquet files.
 
-run             one row: what holds for the whole run
-applications    one row for each application
-groups          sums by queue, user and size
-timeline        for each interval, leaf queue and resource: what it used, was due, wanted
+run one row: what holds for the whole run applications one row for each application groups sums by
+queue, user and size timeline for each interval, leaf queue and resource: what it used, was due,
+wanted
+
+Parquet needs pyarrow, which is an extra: it is imported when it is needed.
 """
 
+import contextlib
+import importlib
+import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from fairshare.errors import FairshareError
 from fairshare.simulate.comparison import Group, Run, slowdown, summary
 from fairshare.simulate.levels import KINDS
 from fairshare.simulate.report import ApplicationReport, Report
+from fairshare.wording import cause
 
 Kind = type[int] | type[float] | type[str]
 
@@ -158,3 +167,62 @@ def _timeline(report: Report) -> Iterator[tuple[Any, ...]]:
             for resource, total in sample.total.items():
                 amounts = (getattr(found, kind).get(resource, 0.0) for kind in ("used", *KINDS))
                 yield (sample.at_ms, sample.length_ms, queue, resource, float(total), *amounts)
+
+
+_SQL: Final = {int: "INTEGER", float: "REAL", str: "TEXT"}
+NO_PYARROW: Final = "Parquet files need pyarrow: pip install 'fairshare[parquet]'"
+
+
+class ExportError(FairshareError):
+    """A file cannot be written."""
+
+
+def write_sqlite(path: Path, tables: Sequence[Table]) -> None:
+    """Write a new file with these tables, in place of an earlier one. Raises ExportError."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with contextlib.closing(sqlite3.connect(draft)) as connection, connection:
+            for table in tables:
+                columns = ", ".join(f'"{name}" {_SQL[kind]}' for name, kind in table.columns)
+                connection.execute(f"CREATE TABLE {table.name} ({columns})")
+                marks = ", ".join("?" * len(table.columns))
+                statement = f"INSERT INTO {table.name} VALUES ({marks})"  # noqa: S608 - our names
+                connection.executemany(statement, table.rows)
+        draft.replace(path)
+    except (sqlite3.Error, OSError) as error:
+        draft.unlink(missing_ok=True)
+        raise ExportError(f"cannot write {path}: {cause(error)}") from error
+
+
+def check_parquet() -> None:
+    """Raise ExportError, with what to install, if Parquet files cannot be written here."""
+    _pyarrow()
+
+
+def write_parquet(directory: Path, tables: Sequence[Table]) -> list[Path]:
+    """Write a file for each table to a directory, which is made. Raises ExportError."""
+    arrow, parquet = _pyarrow()
+    kinds = {int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for table in tables:
+            names = [name for name, _ in table.columns]
+            columns = list(zip(*table.rows, strict=True)) or [()] * len(names)
+            arrays = [
+                arrow.array(column, kinds[kind])
+                for column, (_, kind) in zip(columns, table.columns, strict=True)
+            ]
+            path = directory / f"{table.name}.parquet"
+            parquet.write_table(arrow.Table.from_arrays(arrays, names=names), path)
+            written.append(path)
+    except OSError as error:
+        raise ExportError(f"cannot write {directory}: {cause(error)}") from error
+    return written
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ExportError(NO_PYARROW) from error

@@ -5,8 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Place, Problems
+from fairshare.config.problems import Finding, Place, Problems
 from fairshare.families.lint_rules import apply_rules, rules_of
 
 

@@ -7,9 +7,9 @@ from tests.unit.pools.conftest import Cluster, maps, pools, reduces, settings
 
 from fairshare.model.events import ContainerCompleted, OffersCounted, SharesUpdated
 from fairshare.model.inputs import NodeBeat, NodeJoined, PreemptContainers, UpdateShares
-from fairshare.schedulers.pools.filling import Claim, fill, scaled
 from fairshare.schedulers.pools.service_orders import fair_rank
 from fairshare.schedulers.pools.settings import PoolAllocation
+from fairshare.schedulers.pools.sharing import Claim, fill, scaled
 
 CLAIMS = st.lists(
     st.builds(

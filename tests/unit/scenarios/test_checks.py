@@ -1,6 +1,6 @@
 import pytest
 
-from fairshare.scenarios.checks import check, check_error, equal
+from fairshare.scenarios.report import check, check_error, equal
 from fairshare.scenarios.steps import Check
 
 TYPES = ("memory-mb", "vcores")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.scenarios import config_files
+from fairshare.scenarios import files
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.report import check_file
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(conf, config, reason):
 
 
 def test_a_file_has_a_limit(conf, monkeypatch):
-    monkeypatch.setattr(config_files, "MOST_BYTES", 10)
+    monkeypatch.setattr(files, "MOST_BYTES", 10)
     assert "it has more than 10 bytes" in refused(conf, "../conf")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairshare.config.accounting import AccountingSettings
+from fairshare.config.shell import AccountingSettings
 from fairshare.server.accounting import accounting
 from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError, copy_ledger
 from fairshare.server.accounting.periods import Period, divided

@@ -13,8 +13,10 @@ from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.simulate.readers import read_workload
-from fairshare.simulate.readers.form import (
+from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.readers.reference import (
     APPLICATION,
+    FILES,
     GROUP,
     LOCALITY,
     NODE,
@@ -22,8 +24,6 @@ from fairshare.simulate.readers.form import (
     WORKLOAD,
     schema,
 )
-from fairshare.simulate.readers.options import ReaderOptions
-from fairshare.simulate.readers.reference import FILES
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft7Validator(schema())

@@ -14,12 +14,11 @@ from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.simulate import exports, plots
+from fairshare.simulate import plots
 from fairshare.simulate.comparison import starvations, summary, used_most
-from fairshare.simulate.exports import ExportError, write_parquet, write_sqlite
 from fairshare.simulate.plots import svg, write_plots
 from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.tables import tables
+from fairshare.simulate.tables import ExportError, tables, write_parquet, write_sqlite
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
 
 QUEUES = {
@@ -118,7 +117,7 @@ def test_without_pyarrow_the_message_says_what_to_install(report, tmp_path, monk
     def absent(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(exports.importlib, "import_module", absent)
+    monkeypatch.setattr("fairshare.simulate.tables.importlib.import_module", absent)
     with pytest.raises(ExportError, match=r"pip install 'fairshare\[parquet\]'"):
         write_parquet(tmp_path, tables(report))
 

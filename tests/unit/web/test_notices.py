@@ -11,7 +11,7 @@ import pytest
 from tests.manual_engine import ManualEngine
 from tests.notice_receivers import mail_server, webhook
 
-from fairshare.config.notify import NotifySettings
+from fairshare.config.shell import NotifySettings
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 from fairshare.server.notices import delivery, notices
 from fairshare.server.notices.records import Notice

@@ -8,8 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from fairshare.errors import InputError
 from fairshare.families.capacity import yarn_diagnostics
-from fairshare.families.capacity.yarn_documents import capacity_scheduler
-from fairshare.families.capacity.yarn_limits import tested_master_limits
+from fairshare.families.capacity.yarn_documents import capacity_scheduler, tested_master_limits
 from fairshare.families.yarn.context import MasterLimit, YarnContext
 from fairshare.families.yarn.documents import (
     Document,

@@ -1,6 +1,7 @@
-"""Owns the conversion of the Capacity Scheduler's queues to documents. Computes percentages only.
+"""Owns the conversion of the Capacity Scheduler's queues to documents, and the limits for masters
+that it tests when an application comes, goes or moves, and when the cluster changes.
 
-Leaves come before parents, as Hadoop sends them; readers rely on it
+Computes percentages only. Leaves come before parents, as Hadoop sends them; readers rely on it
 (Hadoop: CapacitySchedulerInfo).
 """
 
@@ -10,7 +11,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.yarn_limits import present_limit
 from fairshare.families.capacity.yarn_queue_documents import (
     Capacities,
     CapacityQueueInfo,
@@ -40,6 +40,18 @@ from fairshare.families.yarn.documents import (
     shortest,
 )
 from fairshare.families.yarn.queue_documents import NO_LIMIT
+from fairshare.journal.record import Record
+from fairshare.model.events import (
+    ApplicationMoved,
+    AttemptEnded,
+    AttemptStarted,
+    ConfigurationLoaded,
+    LabelsChanged,
+    NodeAdded,
+    NodeRemoved,
+    NodesLabelled,
+    NodeTotalChanged,
+)
 from fairshare.model.identifiers import container_name
 from fairshare.model.resources import UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
@@ -49,6 +61,42 @@ from fairshare.schedulers.capacity.settings import Unit, Vector
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
 from fairshare.schedulers.steps import Steps
+
+_CLUSTER = (
+    ConfigurationLoaded,
+    LabelsChanged,
+    NodeAdded,
+    NodeRemoved,
+    NodesLabelled,
+    NodeTotalChanged,
+)
+
+
+def tested_master_limits(record: Record, state: CapacityState) -> dict[str, MasterLimit | None]:
+    """The limits that a record made the scheduler test, by leaf; None: the leaf has gone."""
+    leaves: dict[str, None] = {}
+    for event in record.events:
+        if isinstance(event, _CLUSTER):
+            leaves |= dict.fromkeys(q.name for q in state.queues.values() if q.leaf)
+        elif isinstance(event, AttemptStarted | AttemptEnded | ApplicationMoved):
+            application = state.applications.get(event.application)
+            if application is not None:
+                leaves[application.queue] = None
+    found = {name: state.queues.get(name) for name in leaves}
+    return {
+        name: present_limit(state, leaf) if leaf is not None and leaf.leaf else None
+        for name, leaf in found.items()
+    }
+
+
+def present_limit(state: CapacityState, leaf: CapacityQueue) -> MasterLimit:
+    """The limits of a leaf in the default partition, as they are now."""
+    return MasterLimit(
+        limits.master_limit(state, leaf, ""),
+        limits.user_master_limit(state, leaf, "", None),
+        {name: limits.user_master_limit(state, leaf, "", name) for name in leaf.users.users},
+    )
+
 
 _V2 = ".auto-queue-creation-v2."
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fairshare.config.engines import runs_here
-from fairshare.config.findings import Finding, add_findings
-from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.site import Site
 from fairshare.families.allocation import (

@@ -7,9 +7,9 @@ With one such rule, Hadoop neither starts nor loads the new rules
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from fairshare.placement.mapping.placing import VARIABLES
 from fairshare.placement.mapping.queues import MappingQueues, Unusable, from_root, target
 from fairshare.placement.mapping.rule import MappingAction, MappingRule
-from fairshare.placement.mapping.variables import VARIABLES
 
 
 class MappingFault(NamedTuple):

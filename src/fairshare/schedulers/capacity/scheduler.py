@@ -22,8 +22,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
-from fairshare.placement.mapping.placing import place
-from fairshare.placement.mapping.variables import MappingRequest
+from fairshare.placement.mapping.placing import MappingRequest, place
 from fairshare.placement.rule import Misplaced
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import (

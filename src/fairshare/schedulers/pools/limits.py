@@ -3,9 +3,9 @@ on the tasks of one pool."""
 
 from typing import TYPE_CHECKING
 
-from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.settings import NO_LIMIT
+from fairshare.schedulers.pools.tree import PoolsCluster
 
 if TYPE_CHECKING:
     from fairshare.schedulers.pools.tree import Pool

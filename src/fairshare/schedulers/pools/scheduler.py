@@ -24,7 +24,8 @@ from fairshare.model.inputs import SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.access_lists import allows
-from fairshare.schedulers.pools import deficit_heartbeat, preemption, starvation, views
+from fairshare.schedulers.pools import heartbeats, preemption, starvation, views
+from fairshare.schedulers.pools.heartbeats import ShareHeartbeat
 from fairshare.schedulers.pools.naming import pool_name, priority_of
 from fairshare.schedulers.pools.reasons import PoolsLimits
 from fairshare.schedulers.pools.settings import (
@@ -35,7 +36,6 @@ from fairshare.schedulers.pools.settings import (
     SLOTS,
     PoolsSettings,
 )
-from fairshare.schedulers.pools.share_heartbeat import ShareHeartbeat
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import pool_of, queue_of
 from fairshare.schedulers.protocol import Refusal, Step
@@ -224,7 +224,7 @@ class PoolsScheduler:
         if found is None:
             return
         if state.settings.deficits:
-            deficit_heartbeat.run(state, step, found)
+            heartbeats.run(state, step, found)
         else:
             ShareHeartbeat(state, step, found).run()
 

@@ -10,12 +10,11 @@ from itertools import pairwise
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.ordering import Entry, Order
-from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import first_come
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.sharing import job_weight, min_share
-from fairshare.schedulers.pools.tree import Pool
+from fairshare.schedulers.pools.tree import Pool, PoolsCluster
 from fairshare.schedulers.pools.weights import steady_until_ms
 
 Rank = tuple[int, float, int, str, int]

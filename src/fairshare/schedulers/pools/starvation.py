@@ -4,10 +4,10 @@ share, for how long, and how many tasks are to be killed for them
 
 from typing import TYPE_CHECKING
 
-from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Slots
 from fairshare.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.schedulers.pools.sharing import min_share
+from fairshare.schedulers.pools.tree import PoolsCluster
 
 if TYPE_CHECKING:
     from fairshare.schedulers.pools.tree import Pool

@@ -34,7 +34,6 @@ from fairshare.model.resources import ResourceTypes
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.pools import deficits, sharing, starvation
-from fairshare.schedulers.pools.cluster import PoolsCluster
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.locality import delays_ms
 from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
@@ -44,7 +43,7 @@ from fairshare.schedulers.pools.settings import (
     REDUCE,
     PoolsSettings,
 )
-from fairshare.schedulers.pools.tree import Pool, pool_of, queue_of
+from fairshare.schedulers.pools.tree import Pool, PoolsCluster, pool_of, queue_of
 
 KINDS = (MAP, REDUCE)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from fairshare.config.accounting import AccountingSettings
+from fairshare.config.shell import AccountingSettings
 from fairshare.model.applications import Application
 from fairshare.model.events import (
     ApplicationEnded,

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from fairshare.config.notify import NotifySettings
+from fairshare.config.shell import NotifySettings
 from fairshare.documents.notice_targets import parse_target
 from fairshare.errors import FairshareError
 from fairshare.server.notices.records import HOOK, Notice, subject_of, text_of

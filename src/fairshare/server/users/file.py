@@ -4,8 +4,8 @@ import logging
 import threading
 from pathlib import Path
 
-from fairshare.config.groups_file import read_groups
 from fairshare.config.problems import Place, Problems
+from fairshare.config.user_groups import read_groups
 from fairshare.errors import ConfigurationError
 from fairshare.server.file_watch import Stamp, stamp_of
 

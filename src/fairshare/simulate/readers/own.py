@@ -37,8 +37,8 @@ from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.readers.form import LARGEST_FACTOR
 from fairshare.simulate.readers.options import ReaderOptions, read_text
+from fairshare.simulate.readers.reference import LARGEST_FACTOR
 from fairshare.simulate.workload import Arrival, GroupPlan, Session, Turn, Workload
 from fairshare.wording import counted
 

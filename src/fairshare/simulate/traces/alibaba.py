@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import (
     left_out,
     number,

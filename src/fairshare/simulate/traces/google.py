@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.arrivals import in_order
 from fairshare.simulate.traces.google_events import (
     BEGAN_US,
     NEVER_US,
@@ -23,7 +22,7 @@ from fairshare.simulate.traces.google_events import (
     task_events,
     users,
 )
-from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import TraceUnreadable, left_out
 from fairshare.wording import counted
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import (
     DamagedLine,
     TraceUnreadable,

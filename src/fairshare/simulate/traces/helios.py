@@ -12,8 +12,18 @@ from pathlib import Path
 import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import (
+    ALONE,
+    GPU,
+    MOST_GPUS,
+    PER_NODE,
+    Trace,
+    TraceGroup,
+    TraceJob,
+    TraceNodes,
+    in_order,
+    with_cpus,
+)
 from fairshare.simulate.traces.rows import (
     left_out,
     parsed,
@@ -22,7 +32,6 @@ from fairshare.simulate.traces.rows import (
     table_in,
     whole,
 )
-from fairshare.simulate.traces.training import ALONE, MOST_GPUS, PER_NODE, with_cpus
 
 DEMAND = frozenset({"time", "vc", "vc_gpus", "running_gpus", "pending_gpus"})
 LOG = frozenset(

@@ -9,8 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import (
+    ALONE,
+    PER_NODE,
+    Trace,
+    TraceGroup,
+    TraceJob,
+    TraceNodes,
+    in_order,
+    with_cpus,
+    workers,
+)
 from fairshare.simulate.traces.rows import (
     files_in,
     header_of,
@@ -22,7 +31,6 @@ from fairshare.simulate.traces.rows import (
     table_in,
     whole,
 )
-from fairshare.simulate.traces.training import ALONE, PER_NODE, with_cpus, workers
 
 JOBS = frozenset({"timestamp", "duration", "num_gpus", "cluster"})
 SIZES = ("vc", "node num")

@@ -10,12 +10,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.json_arrays import beginning_of, elements_of
-from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import (
+    ALONE,
+    MOST_GPUS,
+    Trace,
+    TraceGroup,
+    TraceJob,
+    TraceNodes,
+    in_order,
+    with_cpus,
+)
 from fairshare.simulate.traces.rows import (
     DamagedLine,
     TraceUnreadable,
+    beginning_of,
+    elements_of,
     files_in,
     header_of,
     left_out,
@@ -23,7 +32,6 @@ from fairshare.simulate.traces.rows import (
     rows_of,
     seconds_of,
 )
-from fairshare.simulate.traces.training import ALONE, MOST_GPUS, with_cpus
 
 _KEYS = ('"attempts"', '"submitted_time"', '"vc"')
 _MACHINES = ("machineId", "number of GPUs", "single GPU mem")

@@ -1,11 +1,13 @@
 """Owns how files of traces are opened, and how their values are parsed. Knows no format.
 
-Files may be compressed by gzip or xz. A mistake is a DamagedLine, with file and line.
+Files may be compressed by gzip or xz. A large JSON array is read element by element. A mistake is a
+DamagedLine, with file and line.
 """
 
 import csv
 import datetime
 import gzip
+import json
 import lzma
 import math
 import zlib
@@ -13,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, Final, TypeVar, cast
 
 from fairshare.errors import FairshareError
 from fairshare.wording import cause, counted
@@ -183,3 +185,59 @@ def files_in(path: Path) -> Sequence[Path]:
 def table_in(path: Path, columns: frozenset[str]) -> Path | None:
     """The first file of a trace that is a table, separated by commas, with these columns."""
     return next((one for one in files_in(path) if columns <= set(header_of(one))), None)
+
+
+MOST_CHARACTERS: Final = 10_000_000
+"""Of one element."""
+_SPACES: Final = " \t\r\n"
+
+
+def beginning_of(path: Path) -> str:
+    """The first characters of a file."""
+    return next(pieces_of(path), "")
+
+
+def elements_of(path: Path) -> Iterator[tuple[int, Any]]:
+    """The elements of the array that a file is, each with the line on which it begins."""
+    pieces = pieces_of(path)
+    text, line = next(pieces, ""), 1
+    decoder = json.JSONDecoder()
+    wanted, ended = "[", False
+    while True:
+        rest = text.lstrip(_SPACES)
+        line += text.count("\n", 0, len(text) - len(rest))
+        text = rest
+        if not text:
+            if (piece := next(pieces, None)) is None:
+                break
+            text = piece
+        elif ended:
+            raise DamagedLine(path, line, "something follows the end of the array")
+        elif wanted and text[0] in wanted:
+            ended = text[0] == "]"
+            wanted = "" if text[0] in "[," else wanted
+            text = text[1:]
+        elif wanted:
+            raise DamagedLine(path, line, f"is not a JSON array: {' or '.join(wanted)} is missing")
+        elif text[0] == "]":
+            wanted = "]"
+        else:
+            try:
+                found, end = decoder.raw_decode(text)
+                whole = end < len(text)  # a number may go on
+            except json.JSONDecodeError as error:
+                whole = False
+                reason = error.msg
+            else:
+                reason = "the array does not end"
+            if whole:
+                yield line, found
+                line += text.count("\n", 0, end)
+                text, wanted = text[end:], ",]"
+                continue
+            piece = next(pieces, None)
+            if piece is None or len(text) > MOST_CHARACTERS:
+                raise DamagedLine(path, line, f"is not JSON: {reason}")
+            text += piece
+    if not ended:
+        raise DamagedLine(path, line, "the array does not end")

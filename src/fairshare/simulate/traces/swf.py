@@ -10,8 +10,7 @@ from pathlib import Path
 
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import (
     DamagedLine,
     files_in,

@@ -7,8 +7,7 @@ import pytest
 from tests.unit.families.fair_to_capacity.converted import converted, finding, written
 
 from fairshare.families.fair_to_capacity.draft import Mode
-from fairshare.placement.mapping.placing import place
-from fairshare.placement.mapping.variables import MappingRequest
+from fairshare.placement.mapping.placing import MappingRequest, place
 from fairshare.placement.rule import Misplaced
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.plan import planned_tree

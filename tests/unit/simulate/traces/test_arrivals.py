@@ -5,9 +5,8 @@ import random
 
 import pytest
 
-from fairshare.simulate.traces import arrivals
-from fairshare.simulate.traces.arrivals import in_order
-from fairshare.simulate.traces.records import TraceGroup, TraceJob
+from fairshare.simulate.traces import records
+from fairshare.simulate.traces.records import TraceGroup, TraceJob, in_order
 from fairshare.simulate.traces.registry import is_trace, open_trace
 from fairshare.simulate.traces.rows import TraceUnreadable
 
@@ -20,7 +19,7 @@ def job(line):
 @pytest.mark.parametrize("in_memory", [1, 7, 1_000])
 def test_jobs_come_in_the_order_of_their_arrival_then_of_their_lines(monkeypatch, in_memory):
     """However many are sorted in memory, the order is the same."""
-    monkeypatch.setattr(arrivals, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(records, "IN_MEMORY", in_memory)
     given = [(100.0 + line % 13, job(line)) for line in range(60)]
     random.Random(5).shuffle(given)
     found = list(in_order(given))
@@ -44,8 +43,8 @@ class Full:
 
 
 def test_a_full_disk_is_said_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(arrivals, "IN_MEMORY", 1)
-    monkeypatch.setattr(arrivals.tempfile, "TemporaryFile", Full)
+    monkeypatch.setattr(records, "IN_MEMORY", 1)
+    monkeypatch.setattr(records.tempfile, "TemporaryFile", Full)
     with pytest.raises(TraceUnreadable, match="No space left on device; set TMPDIR"):
         list(in_order([(1.0, job(1))]))
 

@@ -2,7 +2,7 @@
 
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.traces.closed_loops import closed_loops
+from fairshare.simulate.traces.fitting import closed_loops
 from fairshare.simulate.traces.records import TraceJob
 from fairshare.simulate.workload import Arrival, GroupPlan
 

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from fairshare.simulate.traces import rows
-from fairshare.simulate.traces.json_arrays import elements_of
 from fairshare.simulate.traces.records import GPU, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.registry import open_trace
-from fairshare.simulate.traces.rows import DamagedLine
+from fairshare.simulate.traces.rows import DamagedLine, elements_of
 
 from .tables import jobs_and_notes
 

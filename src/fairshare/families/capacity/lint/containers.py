@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.families.capacity.names import PREFIX
 from fairshare.model.resources import MEMORY

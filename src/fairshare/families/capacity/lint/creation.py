@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject
 from fairshare.families.capacity.monitor import ENABLE, POLICIES
 from fairshare.schedulers.capacity.settings import Weight

@@ -3,8 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Place, Problems
+from fairshare.config.problems import Finding, Place, Problems
 from fairshare.families.capacity.lint.subject import CapacitySubject
 from fairshare.families.capacity.mappings import APPLICATION_MAPPINGS, JSON, JSON_FILE, MAPPINGS
 from fairshare.families.capacity.names import PREFIX

@@ -3,8 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Problems
+from fairshare.config.problems import Finding, Problems
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.families.capacity.names import PREFIX
 from fairshare.model.queues import parent_name

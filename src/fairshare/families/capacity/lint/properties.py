@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject
 from fairshare.families.lint_rules import foreign_properties
 

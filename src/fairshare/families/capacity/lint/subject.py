@@ -5,8 +5,7 @@ Reports nothing itself and reads no file.
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Place
+from fairshare.config.problems import Finding, Place
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
 from fairshare.model.queues import ROOT, parent_name

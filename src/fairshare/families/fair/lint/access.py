@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.model.queues import ROOT
 

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.config.resource_types import limit_key, new_increment_key
 from fairshare.families.fair.lint.shares import smallest_of
 from fairshare.families.fair.lint.subject import Subject

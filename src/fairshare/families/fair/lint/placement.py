@@ -3,8 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Place
+from fairshare.config.problems import Finding, Place
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.names import PREFIX
 from fairshare.model.queues import ROOT, full_name

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from fairshare.config import literals
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.names import PREFIX
 from fairshare.model.queues import ROOT

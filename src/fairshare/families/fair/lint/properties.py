@@ -8,7 +8,7 @@ FSAppAttempt.getAllowedLocalityLevel).
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.names import PREFIX
 from fairshare.families.lint_rules import foreign_properties

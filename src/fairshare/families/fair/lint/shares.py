@@ -4,8 +4,7 @@ FSQueue.getMaxShare, ComputeFairShares, SchedulingPolicy.isChildPolicyAllowed).
 
 from collections.abc import Iterator, Sequence
 
-from fairshare.config.findings import Finding
-from fairshare.config.problems import Place
+from fairshare.config.problems import Finding, Place
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.resource_text import forbids_further_types, read_resources
 from fairshare.model.resources import UNBOUNDED, Resource, fits, smallest, total

@@ -5,7 +5,7 @@ Settings of another generation, and unknown names, are reported when the files a
 
 from collections.abc import Iterator
 
-from fairshare.config.findings import Finding
+from fairshare.config.problems import Finding
 from fairshare.families.pools.lint.subject import PoolsSubject
 from fairshare.families.pools.names import PREFIX
 from fairshare.schedulers.pools.settings import (

@@ -1,25 +1,121 @@
-"""Owns the heartbeats of 1.2: pools by need and share, their jobs, then locality.
+"""Owns the heartbeats of both generations (Hadoop: FairScheduler.assignTasks): the node, its slots,
+and the event that grants a task.
 
-A job without a map near enough skips the node and waits, for a limited time
-(Hadoop: FairScheduler.assignTasks).
+0.19 and 0.20 serve the job with the largest deficit first: at most one map, then at most one
+reduce, or only one of both. 1.2 serves pools by need and share, then their jobs, then by locality;
+a job without a map near enough skips the node and waits, for a limited time.
 """
 
-from fairshare.model.events import Locality, OffersCounted
-from fairshare.model.identifiers import ApplicationId
+from fairshare.model.asks import AskKey
+from fairshare.model.events import ContainerAllocated, Locality, OffersCounted
+from fairshare.model.identifiers import ApplicationId, container_id
 from fairshare.model.nodes import Node
 from fairshare.schedulers.ordering import Entry
-from fairshare.schedulers.pools.grants import Offer
+from fairshare.schedulers.pools import load
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import pool_limit
 from fairshare.schedulers.pools.load import may_launch
 from fairshare.schedulers.pools.locality import allowed_level, nearest
 from fairshare.schedulers.pools.naming import properties_of
-from fairshare.schedulers.pools.service_orders import Entrant, Line, ShareOrders
-from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.service_orders import Entrant, Line, OwedOrders, ShareOrders
+from fairshare.schedulers.pools.settings import MAP, REDUCE, SLOTS
 from fairshare.schedulers.pools.starvation import impatient
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.protocol import Step
+
+
+class Offer:
+    """A node that is ready for tasks. `wanted` counts running and to start, of maps and reduces."""
+
+    def __init__(self, state: PoolsState, step: Step, node: Node, wanted: tuple[int, int]) -> None:
+        self.state = state
+        self.step = step
+        self.node = node
+        self.wanted = wanted
+
+    def free(self, kind: int) -> int:
+        """Free slots of the node."""
+        return self.node.available[self.state.places[kind]]
+
+    def running(self, kind: int) -> int:
+        """Tasks of a kind on the node."""
+        return self.node.used[self.state.places[kind]]
+
+    def load(self, kind: int) -> load.NodeLoad:
+        """The values passed to a load manager."""
+        state, place = self.state, self.state.places[kind]
+        return load.NodeLoad(
+            node=self.node.name,
+            slots=SLOTS[kind],
+            node_slots=self.node.total[place],
+            node_running=self.running(kind),
+            total_slots=state.total[place],
+            total_running=state.used[place],
+            wanted=self.wanted[kind],
+            nodes=len(state.nodes),
+            largest_difference=state.settings.load_max_difference,
+        )
+
+    def may_take(self, kind: int) -> bool:
+        """Whether the node has a free slot that the load manager allows to be used."""
+        settings = self.state.settings
+        return self.free(kind) > 0 and load.may_take(
+            settings.load_manager, settings.generation, self.load(kind)
+        )
+
+    def grant(self, job: Job, key: AskKey, level: Locality) -> None:
+        """Grant a job a task."""
+        assert key.anywhere is not None
+        self.step.emit(
+            ContainerAllocated(
+                container_id(job.id, job.number, job.next_container),
+                job.id,
+                self.node.name,
+                key.anywhere.resource,
+                *key.order,
+                level,
+                job.master is None and job.managed,
+                False,
+                self.step.now_ms,
+            )
+        )
+
+
+def run(state: PoolsState, step: Step, node: Node) -> None:
+    """Serve one heartbeat."""
+    lines = _lines(state)
+    offer = Offer(state, step, node, lines.wanted)
+    for kind in (MAP, REDUCE):
+        served = offer.may_take(kind) and _serve(offer, lines.of_kind[kind], kind)
+        if served and not state.settings.assigns_multiple:
+            return
+
+
+def _lines(state: PoolsState) -> OwedOrders:
+    if not isinstance(state.lines, OwedOrders):
+        state.lines = OwedOrders(state)
+    return state.lines
+
+
+def _serve(offer: Offer, line: Line, kind: int) -> bool:
+    """Grant one task to the first job that has one for this node. A job without one leaves the
+    order temporarily, during which it does not change."""
+    place = offer.state.places[kind]
+    aside: list[tuple[Entrant, Entry]] = []
+    while (entrant := line.first()) is not None:
+        job = entrant.member
+        assert isinstance(job, Job)
+        assert entrant.entry is not None
+        found = nearest(job, place, offer.node)
+        if found is not None:
+            offer.grant(job, *found)
+            break
+        aside.append((entrant, entrant.entry))
+        line.leave(entrant)
+    for passed_over, entry in aside:
+        line.enter_again(passed_over, entry)
+    return entrant is not None
 
 
 class ShareHeartbeat:
