@@ -46,93 +46,52 @@ def _order(site: Site, name: str, default: str, problems: Problems) -> str:
 
 
 MONITOR: Final = (
-    of_cluster(
-        ENABLE, "monitor_on", Site.boolean, "false", "Whether the monitors run.",
-    ),
-    of_cluster(
-        PREEMPTION + "observe_only", "observe_only", Site.boolean, "false",
-        "Whether the preemption monitor selects containers without preempting them.",
-    ),
-    of_cluster(
-        PREEMPTION + "monitoring_interval", "interval_ms", _positive, "3000",
-        "Milliseconds between two rounds of preemption.",
-    ),
-    of_cluster(
-        PREEMPTION + "max_wait_before_kill", "wait_before_kill_ms", Site.long, "15000",
-        "Milliseconds from the announcement of a preemption to the kill.",
-    ),
-    of_cluster(
-        PREEMPTION + "total_preemption_per_round", "total_per_round", Site.single, "0.1",
-        "The maximum that one round preempts, as a fraction of the cluster.",
-    ),
-    of_cluster(
-        PREEMPTION + "max_ignored_over_capacity", "max_ignored_over_capacity", Site.double, "0.1",
-        "The fraction above its capacity up to which a queue loses no containers.",
-    ),
-    of_cluster(
-        PREEMPTION + "natural_termination_factor", "natural_termination_factor", Site.double,
-        "0.2", "The fraction of the resources to preempt that one round takes.",
-    ),
-    of_cluster(
-        PREEMPTION + "select_based_on_reserved_containers", "select_reserved", Site.boolean,
-        "false", "Whether containers are preempted on reserved nodes.",
-    ),
-    of_cluster(
-        PREEMPTION + "additional_res_balance_based_on_reserved_containers", "balance_reserved",
-        Site.boolean, "false", "Whether more is preempted so that reservations are fulfilled.",
-    ),
-    of_cluster(
-        BALANCE + "enabled", "balance_after_satisfied", Site.boolean, "false",
-        "Whether queues above their capacities are balanced by preemption, too.",
-    ),
-    of_cluster(
-        BALANCE + "max-wait-before-kill", "balance_wait_before_kill_ms", Site.long, "300000",
-        "Milliseconds from the announcement to the kill for this balance.",
-    ),
-    of_cluster(
-        PREEMPTION + "conservative-drf", "conservative_drf", Site.boolean, "false",
-        "Whether a container is kept if a type that is not needed would fall below its share.",
-    ),
-    of_cluster(
-        UNDERUTILIZED + "enabled", "underutilized", Site.boolean, "false",
-        "Whether reservations of a queue with a higher priority lead to preemption.",
-    ),
-    of_cluster(
-        UNDERUTILIZED + "reserved-container-delay-ms", "underutilized_delay_ms", Site.long,
-        "60000", "Milliseconds that such a reservation waits first.",
-    ),
-    of_cluster(
-        UNDERUTILIZED + "allow-move-reservation", "underutilized_move_reservation", Site.boolean,
-        "false", "Whether such a reservation may move to another node.",
-    ),
-    of_cluster(
-        _MANAGEMENT_INTERVAL, "legacy_interval_ms", _positive, "1500",
-        "Milliseconds between two rounds of the management of legacy auto-created leaf queues.",
-    ),
+    of_cluster(ENABLE, "monitor_on", Site.boolean, "false", "Whether the monitors run."),
+    of_cluster(PREEMPTION + "observe_only", "observe_only", Site.boolean, "false",
+        "Whether the preemption monitor selects containers without preempting them."),
+    of_cluster(PREEMPTION + "monitoring_interval", "interval_ms", _positive, "3000",
+        "Milliseconds between two rounds of preemption."),
+    of_cluster(PREEMPTION + "max_wait_before_kill", "wait_before_kill_ms", Site.long, "15000",
+        "Milliseconds from the announcement of a preemption to the kill."),
+    of_cluster(PREEMPTION + "total_preemption_per_round", "total_per_round", Site.single, "0.1",
+        "The maximum that one round preempts, as a fraction of the cluster."),
+    of_cluster(PREEMPTION + "max_ignored_over_capacity", "max_ignored_over_capacity", Site.double,
+        "0.1", "The fraction above its capacity up to which a queue loses no containers."),
+    of_cluster(PREEMPTION + "natural_termination_factor", "natural_termination_factor",
+        Site.double, "0.2", "The fraction of the resources to preempt that one round takes."),
+    of_cluster(PREEMPTION + "select_based_on_reserved_containers", "select_reserved", Site.boolean,
+        "false", "Whether containers are preempted on reserved nodes."),
+    of_cluster(PREEMPTION + "additional_res_balance_based_on_reserved_containers",
+        "balance_reserved",
+        Site.boolean, "false", "Whether more is preempted so that reservations are fulfilled."),
+    of_cluster(BALANCE + "enabled", "balance_after_satisfied", Site.boolean, "false",
+        "Whether queues above their capacities are balanced by preemption, too."),
+    of_cluster(BALANCE + "max-wait-before-kill", "balance_wait_before_kill_ms", Site.long,
+        "300000", "Milliseconds from the announcement to the kill for this balance."),
+    of_cluster(PREEMPTION + "conservative-drf", "conservative_drf", Site.boolean, "false",
+        "Whether a container is kept if a type that is not needed would fall below its share."),
+    of_cluster(UNDERUTILIZED + "enabled", "underutilized", Site.boolean, "false",
+        "Whether reservations of a queue with a higher priority lead to preemption."),
+    of_cluster(UNDERUTILIZED + "reserved-container-delay-ms", "underutilized_delay_ms", Site.long,
+        "60000", "Milliseconds that such a reservation waits first."),
+    of_cluster(UNDERUTILIZED + "allow-move-reservation", "underutilized_move_reservation",
+        Site.boolean, "false", "Whether such a reservation may move to another node."),
+    of_cluster(_MANAGEMENT_INTERVAL, "legacy_interval_ms", _positive, "1500",
+        "Milliseconds between two rounds of the management of legacy auto-created leaf queues."),
 )  # fmt: skip
 """The properties of the monitors, as fields of `MonitorSettings`."""
 
 INTRA_QUEUE: Final = (
-    of_cluster(
-        INTRA + "enabled", "enabled", Site.boolean, "false",
-        "Whether containers are preempted for applications of the same queue.",
-    ),
-    of_cluster(
-        INTRA + "minimum-threshold", "minimum_threshold", Site.single, "0.5",
-        "The used fraction of a queue from which this happens.",
-    ),
-    of_cluster(
-        INTRA + "max-allowable-limit", "max_allowable_limit", Site.single, "0.2",
-        "The maximum that one such round preempts, as a fraction of the queue.",
-    ),
-    of_cluster(
-        INTRA + "preemption-order-policy", "order", _order, "userlimit_first",
-        "Whether user limits or priorities come first: `userlimit_first`, `priority_first`.",
-    ),
-    of_cluster(
-        INTRA + "conservative-drf", "conservative_drf", Site.boolean, "true",
-        "Like conservative-drf, within a queue.",
-    ),
+    of_cluster(INTRA + "enabled", "enabled", Site.boolean, "false",
+        "Whether containers are preempted for applications of the same queue."),
+    of_cluster(INTRA + "minimum-threshold", "minimum_threshold", Site.single, "0.5",
+        "The used fraction of a queue from which this happens."),
+    of_cluster(INTRA + "max-allowable-limit", "max_allowable_limit", Site.single, "0.2",
+        "The maximum that one such round preempts, as a fraction of the queue."),
+    of_cluster(INTRA + "preemption-order-policy", "order", _order, "userlimit_first",
+        "Whether user limits or priorities come first: `userlimit_first`, `priority_first`."),
+    of_cluster(INTRA + "conservative-drf", "conservative_drf", Site.boolean, "true",
+        "Like conservative-drf, within a queue."),
 )  # fmt: skip
 """Those of preemption within queues, as fields of `IntraQueuePreemption`."""
 

@@ -76,99 +76,56 @@ def _list(site: Site, name: str, default: str, problems: Problems) -> str:
 
 
 SCHEDULER: Final = (
-    of_cluster(
-        CALCULATOR, "dominant", _dominant, "DefaultResourceCalculator",
-        "Whether all resource types count (`DominantResourceCalculator`) or only memory.",
-    ),
-    of_cluster(
-        PREFIX + "maximum-applications", "maximum_applications", Site.integer, "10000",
-        "The maximum number of applications in all queues, including pending ones.",
-    ),
-    of_cluster(
-        PREFIX + "global-queue-max-application", "queue_maximum_applications", Site.integer, "-1",
-        "maximum-applications of leaf queues without one; -1 for a fraction of the above.",
-    ),
-    of_cluster(
-        PREFIX + "maximum-am-resource-percent", "maximum_master_share", Site.single, "0.1",
-        "maximum-am-resource-percent of queues without one.",
-    ),
-    of_cluster(
-        PREFIX + "max-parallel-apps", "maximum_parallel_applications", Site.integer, "no limit",
-        "max-parallel-apps of queues without one.",
-    ),
-    of_cluster(
-        PREFIX + "user.max-parallel-apps", "user_maximum_parallel_applications", Site.integer,
-        "no limit", "The maximum number of running applications of a user.",
-    ),
-    of_cluster(
-        PREFIX + "user.USER.max-parallel-apps", "users_maximum_parallel_applications",
-        _users_parallel, "user.max-parallel-apps", "The same for one user.",
-    ),
-    of_cluster(
-        PREFIX + "minimum-user-limit-percent", "minimum_user_limit_percent", Site.single, "100",
-        "minimum-user-limit-percent of leaf queues without one.",
-    ),
-    of_cluster(
-        PREFIX + "user-limit-factor", "user_limit_factor", Site.single, "1",
-        "user-limit-factor of leaf queues without one.",
-    ),
-    of_cluster(
-        PREFIX + "node-locality-delay", "node_locality_delay", Site.integer, "40",
-        "Missed scheduling opportunities after which a request accepts another node of the rack.",
-    ),
-    of_cluster(
-        PREFIX + "rack-locality-additional-delay", "rack_locality_additional_delay", Site.integer,
+    of_cluster(CALCULATOR, "dominant", _dominant, "DefaultResourceCalculator",
+        "Whether all resource types count (`DominantResourceCalculator`) or only memory."),
+    of_cluster(PREFIX + "maximum-applications", "maximum_applications", Site.integer, "10000",
+        "The maximum number of applications in all queues, including pending ones."),
+    of_cluster(PREFIX + "global-queue-max-application", "queue_maximum_applications", Site.integer,
+        "-1", "maximum-applications of leaf queues without one; -1 for a fraction of the above."),
+    of_cluster(PREFIX + "maximum-am-resource-percent", "maximum_master_share", Site.single, "0.1",
+        "maximum-am-resource-percent of queues without one."),
+    of_cluster(PREFIX + "max-parallel-apps", "maximum_parallel_applications", Site.integer,
+        "no limit", "max-parallel-apps of queues without one."),
+    of_cluster(PREFIX + "user.max-parallel-apps", "user_maximum_parallel_applications",
+        Site.integer, "no limit", "The maximum number of running applications of a user."),
+    of_cluster(PREFIX + "user.USER.max-parallel-apps", "users_maximum_parallel_applications",
+        _users_parallel, "user.max-parallel-apps", "The same for one user."),
+    of_cluster(PREFIX + "minimum-user-limit-percent", "minimum_user_limit_percent", Site.single,
+        "100", "minimum-user-limit-percent of leaf queues without one."),
+    of_cluster(PREFIX + "user-limit-factor", "user_limit_factor", Site.single, "1",
+        "user-limit-factor of leaf queues without one."),
+    of_cluster(PREFIX + "node-locality-delay", "node_locality_delay", Site.integer, "40",
+        "Missed scheduling opportunities after which a request accepts another node of the rack."),
+    of_cluster(PREFIX + "rack-locality-additional-delay", "rack_locality_additional_delay",
+        Site.integer,
         "-1", "Further missed opportunities until it accepts another rack; -1 for the number of"
-        " nodes.",
-    ),
-    of_cluster(
-        PREFIX + "rack-locality-full-reset", "rack_locality_full_reset", Site.boolean, "true",
-        "Whether a container on the rack resets the count of opportunities to 0.",
-    ),
-    of_cluster(
-        PREFIX + "reservations-continue-look-all-nodes", "continue_looking", Site.boolean, "true",
-        "Whether an application with a reservation may still use other nodes.",
-    ),
-    of_cluster(
-        _HEARTBEAT + "multiple-assignments-enabled", "multiple_assignments", Site.boolean, "true",
-        "Whether one heartbeat of a node may allocate several containers.",
-    ),
-    of_cluster(
-        _HEARTBEAT + "maximum-container-assignments", "maximum_assignments", Site.integer, "100",
-        "The maximum number of containers of such a heartbeat; -1 for unlimited.",
-    ),
-    of_cluster(
-        _HEARTBEAT + "maximum-offswitch-assignments", "maximum_off_switch_assignments",
-        _off_switch, "1", "The maximum number of containers of a heartbeat outside of their rack.",
-    ),
-    of_cluster(
-        PREFIX + "queue-mappings-override.enable", "mappings_override", Site.boolean, "false",
-        "Whether queue mappings apply to submissions that name a queue, too.",
-    ),
-    of_cluster(
-        PREFIX + "workflow-priority-mappings", "workflow_priorities", _workflow_priorities, "none",
-        "Priorities of workflows in queues: `workflow:queue:priority`, separated by commas.",
-    ),
-    of_cluster(
-        PREFIX + "workflow-priority-mappings-override.enable", "workflow_priorities_override",
-        Site.boolean, "false", "Whether they apply to submissions that have a priority, too.",
-    ),
-    of_cluster(
-        PREFIX + "legacy-queue-mode.enabled", "legacy_queue_mode", Site.boolean, "true",
-        "Whether all queues are in one mode: percentages, weights or amounts.",
-    ),
-    of_cluster(
-        PREFIX + "lazy-preemption-enabled", "lazy_preemption", Site.boolean, "false",
-        "Whether containers are killed only when another application uses their resources.",
-    ),
-    of_cluster(
-        _CREATION + "maximum-queue-depth", "maximum_queue_depth", Site.integer, "2",
-        "auto-queue-creation-v2.maximum-queue-depth of queues without one.",
-    ),
-    of_cluster(
-        _CREATION + "queue-expiration-time", "queue_expiration_ms", _seconds, "300",
-        "Seconds after which an idle auto-created queue is removed.",
-    ),
+        " nodes."),
+    of_cluster(PREFIX + "rack-locality-full-reset", "rack_locality_full_reset", Site.boolean,
+        "true", "Whether a container on the rack resets the count of opportunities to 0."),
+    of_cluster(PREFIX + "reservations-continue-look-all-nodes", "continue_looking", Site.boolean,
+        "true", "Whether an application with a reservation may still use other nodes."),
+    of_cluster(_HEARTBEAT + "multiple-assignments-enabled", "multiple_assignments", Site.boolean,
+        "true", "Whether one heartbeat of a node may allocate several containers."),
+    of_cluster(_HEARTBEAT + "maximum-container-assignments", "maximum_assignments", Site.integer,
+        "100", "The maximum number of containers of such a heartbeat; -1 for unlimited."),
+    of_cluster(_HEARTBEAT + "maximum-offswitch-assignments", "maximum_off_switch_assignments",
+        _off_switch, "1", "The maximum number of containers of a heartbeat outside of their rack."),
+    of_cluster(PREFIX + "queue-mappings-override.enable", "mappings_override", Site.boolean,
+        "false", "Whether queue mappings apply to submissions that name a queue, too."),
+    of_cluster(PREFIX + "workflow-priority-mappings", "workflow_priorities", _workflow_priorities,
+        "none",
+        "Priorities of workflows in queues: `workflow:queue:priority`, separated by commas."),
+    of_cluster(PREFIX + "workflow-priority-mappings-override.enable",
+        "workflow_priorities_override",
+        Site.boolean, "false", "Whether they apply to submissions that have a priority, too."),
+    of_cluster(PREFIX + "legacy-queue-mode.enabled", "legacy_queue_mode", Site.boolean, "true",
+        "Whether all queues are in one mode: percentages, weights or amounts."),
+    of_cluster(PREFIX + "lazy-preemption-enabled", "lazy_preemption", Site.boolean, "false",
+        "Whether containers are killed only when another application uses their resources."),
+    of_cluster(_CREATION + "maximum-queue-depth", "maximum_queue_depth", Site.integer, "2",
+        "auto-queue-creation-v2.maximum-queue-depth of queues without one."),
+    of_cluster(_CREATION + "queue-expiration-time", "queue_expiration_ms", _seconds, "300",
+        "Seconds after which an idle auto-created queue is removed."),
 )  # fmt: skip
 """The properties of capacity-scheduler.xml that belong to no queue."""
 
@@ -177,31 +134,19 @@ SITE: Final = (
         "yarn.cluster.max-application-priority", "maximum_application_priority", Site.integer, "0",
         "The highest priority of an application.",
     ),
-    of_cluster(
-        "yarn.admin.acl", "administrators_acl", _list, "*",
-        "The administrators of the cluster: `user1,user2 group1,group2`.",
-    ),
-    of_cluster(
-        "yarn.workflow-id.tag-prefix", "workflow_tag_prefix", Site.string, "workflowid:",
-        "The prefix of the tag that names an application's workflow.",
-    ),
-    of_cluster(
-        node_labels.ENABLED, "labels_enabled", Site.boolean, "false",
-        "Whether node labels are enabled.",
-    ),
-    of_cluster(
-        node_labels.TYPE, "labels_distributed", node_labels.are_distributed, "centralized",
+    of_cluster("yarn.admin.acl", "administrators_acl", _list, "*",
+        "The administrators of the cluster: `user1,user2 group1,group2`."),
+    of_cluster("yarn.workflow-id.tag-prefix", "workflow_tag_prefix", Site.string, "workflowid:",
+        "The prefix of the tag that names an application's workflow."),
+    of_cluster(node_labels.ENABLED, "labels_enabled", Site.boolean, "false",
+        "Whether node labels are enabled."),
+    of_cluster(node_labels.TYPE, "labels_distributed", node_labels.are_distributed, "centralized",
         "Whether administrators assign node labels (`centralized`) or nodes report them"
-        " (`distributed`).",
-    ),
-    of_cluster(
-        node_labels.MASTER_DEFAULT, "master_default_label", node_labels.master_label, "none",
-        "The node label of ApplicationMasters whose application names none.",
-    ),
-    of_cluster(
-        node_labels.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
-        "Whether ApplicationMasters may use nodes of a non-exclusive label that they do not name.",
-    ),
+        " (`distributed`)."),
+    of_cluster(node_labels.MASTER_DEFAULT, "master_default_label", node_labels.master_label,
+        "none", "The node label of ApplicationMasters whose application names none."),
+    of_cluster(node_labels.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
+        "Whether ApplicationMasters may use nodes of a non-exclusive label that they do not name."),
 )  # fmt: skip
 """The properties of yarn-site.xml; those that all schedulers share are in `config/manager.py`."""
 

@@ -78,15 +78,12 @@ STORE: Final = _STORE + "store.class"
 ACL_POLICY: Final = _STORE + "mutation.acl-policy.class"
 
 SETTINGS: Final = (
-    of_cluster(
-        STORE, "kind", Site.string, "file",
+    of_cluster(STORE, "kind", Site.string, "file",
         "Where changed properties are stored: `file` (they cannot be changed), `memory`,"
-        " or another store, for which fairshare uses the state directory.",
-    ),
-    of_cluster(
-        ACL_POLICY, "queue_administrators", Site.string, "DefaultConfigurationMutationACLPolicy",
-        "Whether administrators of queues may change their queues, too.",
-    ),
+        " or another store, for which fairshare uses the state directory."),
+    of_cluster(ACL_POLICY, "queue_administrators", Site.string,
+        "DefaultConfigurationMutationACLPolicy",
+        "Whether administrators of queues may change their queues, too."),
 )  # fmt: skip
 
 _ELSEWHERE: Final = {"leveldb": "LevelDB", "zk": "ZooKeeper", "fs": "a file system of Hadoop's"}

@@ -34,47 +34,31 @@ def _amount(values: ElementValues, element: Element) -> Any:
 
 
 SETTINGS: Final = (
-    Setting(
-        "userMaxAppsDefault", "user_max_applications_default", ElementValues.applications,
+    Setting("userMaxAppsDefault", "user_max_applications_default", ElementValues.applications,
         "no limit",
         "The maximum number of running applications of a user, if no `<user>` names the"
         " user.", "10",
-        write=ElementTexts.text, scope="cluster",
-    ),
-    Setting(
-        "queueMaxAppsDefault", "queue_max_applications_default", ElementValues.applications,
+        write=ElementTexts.text, scope="cluster"),
+    Setting("queueMaxAppsDefault", "queue_max_applications_default", ElementValues.applications,
         "no limit", "maxRunningApps of queues without one.", "50", write=ElementTexts.text,
-        scope="cluster",
-    ),
-    Setting(
-        "queueMaxResourcesDefault", "queue_max_share_default", _amount, "no limit",
-        "maxResources of queues without one.", "50%", write=ElementTexts.amount, scope="cluster",
-    ),
-    Setting(
-        "queueMaxAMShareDefault", "queue_max_master_share_default", ElementValues.share, "0.5",
+        scope="cluster"),
+    Setting("queueMaxResourcesDefault", "queue_max_share_default", _amount, "no limit",
+        "maxResources of queues without one.", "50%", write=ElementTexts.amount, scope="cluster"),
+    Setting("queueMaxAMShareDefault", "queue_max_master_share_default", ElementValues.share, "0.5",
         "maxAMShare of leaf queues without one.", "0.3", write=ElementTexts.number,
-        scope="cluster",
-    ),
-    Setting(
-        "defaultFairSharePreemptionTimeout", "fair_share_timeout_ms", ElementValues.seconds,
+        scope="cluster"),
+    Setting("defaultFairSharePreemptionTimeout", "fair_share_timeout_ms", ElementValues.seconds,
         "never", "fairSharePreemptionTimeout of the root queue, in seconds.", "60",
-        write=ElementTexts.seconds, scope="cluster",
-    ),
-    Setting(
-        "defaultMinSharePreemptionTimeout", "min_share_timeout_ms", ElementValues.seconds, "never",
-        "minSharePreemptionTimeout of the root queue, in seconds.", "30",
-        write=ElementTexts.seconds, scope="cluster",
-    ),
-    Setting(
-        "defaultFairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,
+        write=ElementTexts.seconds, scope="cluster"),
+    Setting("defaultMinSharePreemptionTimeout", "min_share_timeout_ms", ElementValues.seconds,
+        "never", "minSharePreemptionTimeout of the root queue, in seconds.", "30",
+        write=ElementTexts.seconds, scope="cluster"),
+    Setting("defaultFairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,
         "0.5", "fairSharePreemptionThreshold of the root queue.", "0.5", write=ElementTexts.number,
-        scope="cluster",
-    ),
-    Setting(
-        "defaultQueueSchedulingPolicy", "default_policy", _default_policy, "fair",
+        scope="cluster"),
+    Setting("defaultQueueSchedulingPolicy", "default_policy", _default_policy, "fair",
         "schedulingPolicy of queues without one.", write=ElementTexts.text, scope="cluster",
-        choices=_OF_PARENTS, aliases=("defaultQueueSchedulingMode",),
-    ),
+        choices=_OF_PARENTS, aliases=("defaultQueueSchedulingMode",)),
 )  # fmt: skip
 """The settings at the top of the file, in the order in which they are written."""
 

@@ -41,81 +41,54 @@ def _amount(values: ElementValues, element: Element) -> Any:
 
 
 SETTINGS: Final = (
-    Setting(
-        "weight", "weight", ElementValues.weight, "1",
+    Setting("weight", "weight", ElementValues.weight, "1",
         "The share of this queue relative to its siblings: twice the weight, twice the"
         " share.", "2.5",
-        "Weight", write=ElementTexts.number,
-    ),
-    Setting(
-        "minResources", "min_share", _min_share, "none",
+        "Weight", write=ElementTexts.number),
+    Setting("minResources", "min_share", _min_share, "none",
         "Resources that the queue receives before its siblings receive more than theirs.",
-        "memory-mb=8192, vcores=8", "Min Resources", write=ElementTexts.minimum,
-    ),
-    Setting(
-        "maxResources", "max_share", _amount, "queueMaxResourcesDefault",
+        "memory-mb=8192, vcores=8", "Min Resources", write=ElementTexts.minimum),
+    Setting("maxResources", "max_share", _amount, "queueMaxResourcesDefault",
         "The maximum usage of the queue, as amounts or percentages of the cluster.", "50%",
-        "Max Resources", write=ElementTexts.amount,
-    ),
-    Setting(
-        "maxRunningApps", "max_running_applications", ElementValues.applications,
+        "Max Resources", write=ElementTexts.amount),
+    Setting("maxRunningApps", "max_running_applications", ElementValues.applications,
         "queueMaxAppsDefault", "The maximum number of running applications of the queue.", "50",
-        "Max Running Applications", write=ElementTexts.text,
-    ),
-    Setting(
-        "maxAMShare", "max_master_share", ElementValues.share, "queueMaxAMShareDefault, or 0.5",
+        "Max Running Applications", write=ElementTexts.text),
+    Setting("maxAMShare", "max_master_share", ElementValues.share,
+        "queueMaxAMShareDefault, or 0.5",
         "The fraction of the fair share that ApplicationMasters may use; -1 for unlimited.", "0.3",
-        "Max AM Share", write=ElementTexts.number, scope="leaf",
-    ),
-    Setting(
-        "schedulingPolicy", "policy", ElementValues.policy,
+        "Max AM Share", write=ElementTexts.number, scope="leaf"),
+    Setting("schedulingPolicy", "policy", ElementValues.policy,
         "defaultQueueSchedulingPolicy, or fair",
         "How the queue divides its share; fifo in leaf queues only.", title="Scheduling Policy",
-        write=ElementTexts.text, choices=tuple(POLICIES), aliases=("schedulingMode",),
-    ),
-    Setting(
-        "maxContainerAllocation", "max_container", _max_container, "its parent's",
+        write=ElementTexts.text, choices=tuple(POLICIES), aliases=("schedulingMode",)),
+    Setting("maxContainerAllocation", "max_container", _max_container, "its parent's",
         "The maximum size of a container of the queue.", "memory-mb=4096, vcores=4",
-        "Max Container Allocation", write=ElementTexts.maximum,
-    ),
-    Setting(
-        "maxChildResources", "max_child_share", _amount, "none",
+        "Max Container Allocation", write=ElementTexts.maximum),
+    Setting("maxChildResources", "max_child_share", _amount, "none",
         "maxResources of queues below this one that the file does not name.", "20%",
-        "Max Resources of Undeclared Children", write=ElementTexts.amount, scope="parent",
-    ),
-    Setting(
-        "fairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,
+        "Max Resources of Undeclared Children", write=ElementTexts.amount, scope="parent"),
+    Setting("fairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,
         "its parent's, or 0.5",
         "The fraction of its fair share below which the queue counts as starved.", "0.5",
-        "Fair Share Preemption Threshold", write=ElementTexts.number,
-    ),
-    Setting(
-        "fairSharePreemptionTimeout", "fair_share_timeout_ms", ElementValues.seconds,
+        "Fair Share Preemption Threshold", write=ElementTexts.number),
+    Setting("fairSharePreemptionTimeout", "fair_share_timeout_ms", ElementValues.seconds,
         "its parent's, or never",
         "Seconds below that fraction after which containers of others are preempted.", "60",
-        "Fair Share Preemption Timeout (s)", write=ElementTexts.seconds,
-    ),
-    Setting(
-        "minSharePreemptionTimeout", "min_share_timeout_ms", ElementValues.seconds,
+        "Fair Share Preemption Timeout (s)", write=ElementTexts.seconds),
+    Setting("minSharePreemptionTimeout", "min_share_timeout_ms", ElementValues.seconds,
         "its parent's, or never",
         "Seconds below minResources after which containers of others are preempted.", "30",
-        "Min Share Preemption Timeout (s)", write=ElementTexts.seconds,
-    ),
-    Setting(
-        "allowPreemptionFrom", "preemptable", ElementValues.boolean, "true",
+        "Min Share Preemption Timeout (s)", write=ElementTexts.seconds),
+    Setting("allowPreemptionFrom", "preemptable", ElementValues.boolean, "true",
         "Whether containers of this queue may be preempted.", title="Allow Preemption From",
-        write=ElementTexts.boolean, choices=("true", "false"),
-    ),
-    Setting(
-        "aclSubmitApps", "submit_acl", ElementValues.acl, "the list of its parent",
+        write=ElementTexts.boolean, choices=("true", "false")),
+    Setting("aclSubmitApps", "submit_acl", ElementValues.acl, "the list of its parent",
         "Users and groups that may submit applications: `user1,user2 group1,group2`.",
-        "ann,bob staff", "Users That May Submit", write=ElementTexts.text,
-    ),
-    Setting(
-        "aclAdministerApps", "administer_acl", ElementValues.acl, "the list of its parent",
+        "ann,bob staff", "Users That May Submit", write=ElementTexts.text),
+    Setting("aclAdministerApps", "administer_acl", ElementValues.acl, "the list of its parent",
         "Users and groups that may kill and move the queue's applications.", "ann staff",
-        "Administrators", write=ElementTexts.text,
-    ),
+        "Administrators", write=ElementTexts.text),
 )  # fmt: skip
 """The settings of a queue, in the order in which they are written and offered."""
 
