@@ -84,10 +84,7 @@ def _keys() -> tuple[Key, ...]:
 _JOB_KEYS: Final = (
     Key("generation", _GENERATION, "the Hadoop release whose behaviour applies", needed=True),
     Key(
-        "strict",
-        BOOLEAN,
-        "reproduce Hadoop's behaviour even if it appears to be a bug",
-        "`false`",
+        "strict", BOOLEAN, "reproduce Hadoop's behaviour even if it appears to be a bug", "`false`"
     ),
     Key("wait_for_maps", BOOLEAN, "whether reduces wait until maps have ended", "`true`"),
     Key("hadoop_differs", TEXT, "the reason why Hadoop behaves differently", "none"),
@@ -140,10 +137,7 @@ def _expected() -> Schema:
     between = {"properties": {"min": _NUMBER, "max": _NUMBER}, "additionalProperties": False}
     has_bound = {"anyOf": [{"required": ["min"]}, {"required": ["max"]}]}
     memory = {"if": {"type": "string"}, "then": {"pattern": r"^\s*[0-9.]+\s*[a-zA-Z]*\s*$"}}
-    plain = {
-        "properties": {"memory-mb": {"allOf": [memory, _ANY]}},
-        "additionalProperties": _ANY,
-    }
+    plain = {"properties": {"memory-mb": {"allOf": [memory, _ANY]}}, "additionalProperties": _ANY}
     return {
         "if": {"type": "object"},
         "then": {
@@ -157,12 +151,7 @@ def _expected() -> Schema:
 def _why() -> Schema:
     keys: dict[str, Any] = {key: {} for key in sorted(KEYS)}
     keys["cause"] = {"enum": sorted(CAUSES)}
-    return {
-        "type": "object",
-        "minProperties": 1,
-        "additionalProperties": False,
-        "properties": keys,
-    }
+    return {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": keys}
 
 
 def schema() -> Schema:
@@ -189,10 +178,7 @@ def schema() -> Schema:
                     }
                 },
             },
-            {
-                "if": with_steps,
-                "then": {"anyOf": [refused, {"not": {"required": ["error"]}}]},
-            },
+            {"if": with_steps, "then": {"anyOf": [refused, {"not": {"required": ["error"]}}]}},
         ]
     }
     definitions = {

@@ -134,76 +134,67 @@ JOB_STEPS: Final[Mapping[str, StepForm]] = {
     "submit": StepForm(
         "submits a job",
         steps.SubmitJob,
-        Form(
-            "submit",
-            (
-                needed_key("app", TEXT, "its name in this file"),
-                Key("user", TEXT, "its user", "`user`"),
-                Key("queue", TEXT, "its pool", "determined by its properties"),
-                Key("priority", _PRIORITIES, "its priority", "`NORMAL`"),
-                Key("state", _STATE_WORDS, "its initial state", "`RUNNING`"),
-                Key(
-                    "conf",
-                    msgspec.structs.replace(PROPERTIES, read=_set_properties),
-                    "properties of the job",
-                    "none",
-                    field="properties",
-                ),
-                Key("asks", _TASKS, "its tasks", "none", field="tasks"),
-                ERROR,
+        (
+            needed_key("app", TEXT, "its name in this file"),
+            Key("user", TEXT, "its user", "`user`"),
+            Key("queue", TEXT, "its pool", "determined by its properties"),
+            Key("priority", _PRIORITIES, "its priority", "`NORMAL`"),
+            Key("state", _STATE_WORDS, "its initial state", "`RUNNING`"),
+            Key(
+                "conf",
+                msgspec.structs.replace(PROPERTIES, read=_set_properties),
+                "properties of the job",
+                "none",
+                field="properties",
             ),
+            Key("asks", _TASKS, "its tasks", "none", field="tasks"),
+            ERROR,
         ),
     ),
     "heartbeat": StepForm(
         "nodes send heartbeats, and get tasks",
         steps.JobHeartbeat,
-        Form(
-            "heartbeat",
-            (
-                BEATING,
-                TIMES,
-                Key(
-                    "assigned",
-                    TEXTS,
-                    "the tasks that each node must get, in this order: `a/m0`, or `a/m` for any",
-                    "any",
-                ),
+        (
+            BEATING,
+            TIMES,
+            Key(
+                "assigned",
+                TEXTS,
+                "the tasks that each node must get, in this order: `a/m0`, or `a/m` for any",
+                "any",
             ),
         ),
-        NODES,
-        _assigned,
+        short=NODES,
+        adapt=_assigned,
     ),
     "finish": StepForm(
         "ends a job, or some of its tasks, with success",
         _finish_job,
-        Form(
-            "finish",
-            (
-                APP,
-                needed_key(
-                    "tasks",
-                    either(
-                        Value({"const": "all"}, ""),
-                        TEXTS,
-                        words="list of texts, or `all`",
-                        read=_tasks_to_finish,
-                    ),
-                    "its tasks: `m0`, `r3`",
+        (
+            APP,
+            needed_key(
+                "tasks",
+                either(
+                    Value({"const": "all"}, ""),
+                    TEXTS,
+                    words="list of texts, or `all`",
+                    read=_tasks_to_finish,
                 ),
-                ERROR,
+                "its tasks: `m0`, `r3`",
             ),
+            ERROR,
         ),
-        ONE,
+        short=ONE,
     ),
     "set_state": StepForm(
         "changes the state of a job",
         steps.SetState,
-        Form("set_state", (APP, Key("state", _STATE_WORDS, "the new value", "`RUNNING`"), ERROR)),
+        (APP, Key("state", _STATE_WORDS, "the new value", "`RUNNING`"), ERROR),
     ),
     "set_priority": StepForm(
         "changes a job's priority",
         steps.SetJobPriority,
-        Form("set_priority", (APP, needed_key("priority", _PRIORITIES, "the new value"), ERROR)),
+        (APP, needed_key("priority", _PRIORITIES, "the new value"), ERROR),
     ),
     "set_fifo": StepForm(
         "the FIFO switch of the JobTracker's scheduler page", steps.SetFifo, short=ON
@@ -211,22 +202,14 @@ JOB_STEPS: Final[Mapping[str, StepForm]] = {
     "preempt": StepForm(
         "runs checks of the preemption thread",
         steps.CheckPreemption,
-        Form(
-            "preempt",
-            (
-                needed_key(
-                    "killed",
-                    either(
-                        NOT_NEGATIVE,
-                        TEXTS,
-                        words="whole number, or list of texts",
-                        read=_killed,
-                    ),
-                    "the number of tasks that must be killed, or their names: `a/m0`",
-                ),
+        (
+            needed_key(
+                "killed",
+                either(NOT_NEGATIVE, TEXTS, words="whole number, or list of texts", read=_killed),
+                "the number of tasks that must be killed, or their names: `a/m0`",
             ),
         ),
-        PASSES,
+        short=PASSES,
     ),
     **COMMON,
 }

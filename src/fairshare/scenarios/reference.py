@@ -59,7 +59,7 @@ def _steps(title: str, note: str, steps: Mapping[str, StepForm]) -> str:
         rows.append(f"| `{name}` | {short} | {step.meaning} |")
     rows.append("| `expect` | | states what must hold now |")
     parts = [f"## {title}", note, "\n".join(rows)]
-    parts += [f"#{step.form.table}" for step in steps.values() if step.form]
+    parts += [f"#{step.form(name).table}" for name, step in steps.items() if step.keys]
     return "\n\n".join(parts)
 
 

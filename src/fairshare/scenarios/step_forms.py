@@ -40,35 +40,41 @@ DEFAULT_RACK: Final = "/default-rack"
 class StepForm(msgspec.Struct, frozen=True):
     """A step: what may be beside its name, what happens, and what makes it of its values.
 
-    `short` is what it may hold instead of a mapping; without `form` that alone. `adapt` judges the
-    values of several keys together, and returns those that `make` takes.
+    `short` is what it may hold instead of a mapping; without `keys` that alone. `note` and `more`
+    are those of its form. `adapt` judges the values of several keys together, and returns those
+    that `make` takes.
     """
 
     meaning: str
     make: Callable[..., steps.Step]
-    form: Form | None = None
+    keys: tuple[Key, ...] = ()
+    note: str = ""
+    more: Schema | None = None
     short: Key | None = None
     adapt: Callable[[Fields, dict[str, Any]], dict[str, Any]] | None = None
+
+    def form(self, kind: str) -> Form:
+        """The mapping that it may hold."""
+        return Form(kind, self.keys, self.note, self.more)
 
     @property
     def schema(self) -> Schema:
         """What the step's name may hold."""
         found = [self.short.value.schema] if self.short else []
-        found += [self.form.schema] if self.form else []
+        found += [self.form("").schema] if self.keys else []
         return found[0] if len(found) == 1 else {"anyOf": found}
 
     def read(self, kind: str, node: Node, line: int, problems: Problems) -> steps.Step | None:
         """The step in a line of a file; None after a mistake, which is reported."""
         values: Values | Fields
-        if self.form is None or (self.short is not None and node.entries is None):
-            short = self.short
-            assert short is not None, f"{kind} has no form"
+        short = self.short
+        if short is not None and (not self.keys or node.entries is None):
             assert short.value.read is not None, f"nothing reads {kind}"
             values = Values(problems)
             found = {short.name: short.value.read(values, node, kind)}
         else:
             values = Fields(node, kind, problems)
-            found = values.read(self.form)
+            found = values.read(self.form(kind))
             if self.adapt is not None:
                 found = self.adapt(values, found)
         return None if values.mistakes else self.make(line=line, kind=kind, **found)
@@ -259,10 +265,7 @@ _ASKS: Final = list_of(
 
 _RESIZED: Final = Form(
     "",
-    (
-        needed_key("name", TEXT, "the node"),
-        needed_key("resources", _AMOUNTS, "its new resources"),
-    ),
+    (needed_key("name", TEXT, "the node"), needed_key("resources", _AMOUNTS, "its new resources")),
 )
 
 
@@ -321,41 +324,38 @@ COMMON: Final[Mapping[str, StepForm]] = {
         steps.Advance,
         short=Key("duration_ms", _DURATION, ""),
     ),
-    "kill": StepForm("kills an application", steps.Kill, Form("kill", (APP, ERROR)), ONE),
+    "kill": StepForm("kills an application", steps.Kill, (APP, ERROR), short=ONE),
     "move": StepForm(
         "moves an application to another queue",
         steps.Move,
-        Form("move", (APP, needed_key("queue", TEXT, "the queue"), ERROR)),
+        (APP, needed_key("queue", TEXT, "the queue"), ERROR),
     ),
     "node": StepForm(
         "adds, removes, resizes or drains a node, or ends its draining",
         _change_of_node,
-        Form(
-            "node",
-            (
-                Key(
-                    "add",
-                    form_named("node", "a [node](#a-node)", read_node_group),
-                    "the nodes to add",
-                    "none",
-                ),
-                Key("remove", TEXT, "the node that is lost", "none"),
-                Key(
-                    "resize",
-                    Value(
-                        _RESIZED.schema,
-                        "`{name: n1, resources: {...}}`",
-                        partial(read_nested, _RESIZED, lambda fields, found: found),
-                    ),
-                    "the node to resize",
-                    "none",
-                ),
-                Key("drain", TEXT, "the node to drain", "none"),
-                Key("undrain", TEXT, "the node to accept containers again", "none"),
+        (
+            Key(
+                "add",
+                form_named("node", "a [node](#a-node)", read_node_group),
+                "the nodes to add",
+                "none",
             ),
-            note="The step must have exactly one of these keys.",
-            more=_one_needed(*_CHANGES_OF_NODES),
+            Key("remove", TEXT, "the node that is lost", "none"),
+            Key(
+                "resize",
+                Value(
+                    _RESIZED.schema,
+                    "`{name: n1, resources: {...}}`",
+                    partial(read_nested, _RESIZED, lambda fields, found: found),
+                ),
+                "the node to resize",
+                "none",
+            ),
+            Key("drain", TEXT, "the node to drain", "none"),
+            Key("undrain", TEXT, "the node to accept containers again", "none"),
         ),
+        note="The step must have exactly one of these keys.",
+        more=_one_needed(*_CHANGES_OF_NODES),
         adapt=_one_change,
     ),
     "safe_mode": StepForm(
@@ -364,13 +364,13 @@ COMMON: Final[Mapping[str, StepForm]] = {
     "reload": StepForm(
         "changes files and properties and reloads them; `{}` is the periodic check",
         steps.Reload,
-        Form("reload", _files(properties=True)),
+        _files(properties=True),
         adapt=_with_files,
     ),
     "write": StepForm(
         "changes files without reloading them",
         steps.Write,
-        Form("write", _files(properties=False)),
+        _files(properties=False),
         adapt=_with_files,
     ),
 }
@@ -379,140 +379,110 @@ STEPS: Final[Mapping[str, StepForm]] = {
     "submit": StepForm(
         "submits an application",
         steps.Submit,
-        Form(
-            "submit",
-            (
-                needed_key("app", TEXT, "its name in this file"),
-                Key("user", TEXT, "its user", "`user`"),
-                Key("queue", TEXT, "the requested queue", "`default`"),
-                Key("name", TEXT, "its name", "none"),
-                Key("priority", whole(), "its priority", "the queue's default"),
-                Key(
-                    "am",
-                    _AMOUNTS,
-                    "the container of its ApplicationMaster",
-                    "none",
-                    field="master",
-                ),
-                Key("tags", TEXTS, "its tags", "none"),
-                Key("asks", _ASKS, "its resource requests", "none"),
-                Key("recovering", BOOLEAN, "whether it is recovered after a restart", "`false`"),
-                Key("label", TEXT, "the partition of its asks", "the queue's default"),
-                Key(
-                    "am_label",
-                    TEXT,
-                    "the partition of its ApplicationMaster",
-                    "that of `label`",
-                    field="master_label",
-                ),
-                ERROR,
+        (
+            needed_key("app", TEXT, "its name in this file"),
+            Key("user", TEXT, "its user", "`user`"),
+            Key("queue", TEXT, "the requested queue", "`default`"),
+            Key("name", TEXT, "its name", "none"),
+            Key("priority", whole(), "its priority", "the queue's default"),
+            Key("am", _AMOUNTS, "the container of its ApplicationMaster", "none", field="master"),
+            Key("tags", TEXTS, "its tags", "none"),
+            Key("asks", _ASKS, "its resource requests", "none"),
+            Key("recovering", BOOLEAN, "whether it is recovered after a restart", "`false`"),
+            Key("label", TEXT, "the partition of its asks", "the queue's default"),
+            Key(
+                "am_label",
+                TEXT,
+                "the partition of its ApplicationMaster",
+                "that of `label`",
+                field="master_label",
             ),
+            ERROR,
         ),
     ),
     "ask": StepForm(
         "adds resource requests of a running application",
         steps.AskMore,
-        Form("ask", (APP, needed_key("asks", _ASKS, "its resource requests"), ERROR)),
+        (APP, needed_key("asks", _ASKS, "its resource requests"), ERROR),
     ),
     "heartbeat": StepForm(
-        "nodes send heartbeats, and get containers",
-        steps.Heartbeat,
-        Form("heartbeat", (BEATING, TIMES)),
-        NODES,
+        "nodes send heartbeats, and get containers", steps.Heartbeat, (BEATING, TIMES), short=NODES
     ),
     "finish": StepForm(
         "ends an application, or a number of its containers, oldest first, with success",
         _finish,
-        Form(
-            "finish",
-            (
-                APP,
-                Key(
-                    "containers",
-                    NOT_NEGATIVE,
-                    "the number of its containers",
-                    "the whole application",
-                    filled=True,
-                ),
-                Key("on", TEXT, "only containers on this node", "any node"),
-                ERROR,
+        (
+            APP,
+            Key(
+                "containers",
+                NOT_NEGATIVE,
+                "the number of its containers",
+                "the whole application",
+                filled=True,
             ),
-            more={"dependencies": {"on": ["containers"]}},
+            Key("on", TEXT, "only containers on this node", "any node"),
+            ERROR,
         ),
-        ONE,
-        _counted_containers,
+        more={"dependencies": {"on": ["containers"]}},
+        short=ONE,
+        adapt=_counted_containers,
     ),
     "set_priority": StepForm(
         "changes an application's priority",
         steps.SetPriority,
-        Form("set_priority", (APP, needed_key("priority", whole(), "the new value"), ERROR)),
+        (APP, needed_key("priority", whole(), "the new value"), ERROR),
     ),
     "labels": StepForm(
         "adds partitions, removes partitions, and assigns nodes to them, in this order",
         steps.ChangeLabels,
-        Form(
-            "labels",
-            (
-                Key(
-                    "add",
-                    Value(
-                        {
-                            "type": "object",
-                            "additionalProperties": {"enum": ["exclusive", "shared"]},
-                        },
-                        "`{x: exclusive, y: shared}`",
-                        _exclusivities,
-                    ),
-                    "partitions",
-                    "none",
+        (
+            Key(
+                "add",
+                Value(
+                    {"type": "object", "additionalProperties": {"enum": ["exclusive", "shared"]}},
+                    "`{x: exclusive, y: shared}`",
+                    _exclusivities,
                 ),
-                Key("remove", TEXTS, "partitions to remove", "none"),
-                Key(
-                    "nodes",
-                    msgspec.structs.replace(by_name(TEXT, "`{n1: x}`"), read=_texts_by_name),
-                    "the partition of nodes",
-                    "unchanged",
-                ),
-                ERROR,
+                "partitions",
+                "none",
             ),
+            Key("remove", TEXTS, "partitions to remove", "none"),
+            Key(
+                "nodes",
+                msgspec.structs.replace(by_name(TEXT, "`{n1: x}`"), read=_texts_by_name),
+                "the partition of nodes",
+                "unchanged",
+            ),
+            ERROR,
         ),
     ),
     "preempt": StepForm("runs passes of the preemption monitor", steps.Preempt, short=PASSES),
     "blacklist": StepForm(
         "changes the blacklist of an application",
         steps.Blacklist,
-        Form(
-            "blacklist",
-            (
-                APP,
-                Key("add", TEXTS, "nodes and racks to add to the blacklist", "none"),
-                Key("remove", TEXTS, "nodes and racks to remove from it", "none"),
-                ERROR,
-            ),
+        (
+            APP,
+            Key("add", TEXTS, "nodes and racks to add to the blacklist", "none"),
+            Key("remove", TEXTS, "nodes and racks to remove from it", "none"),
+            ERROR,
         ),
     ),
     "release": StepForm(
         "releases the oldest containers of an application",
         steps.Release,
-        Form(
-            "release",
-            (APP, Key("containers", NOT_NEGATIVE, "the number of containers", "1"), ERROR),
-        ),
+        (APP, Key("containers", NOT_NEGATIVE, "the number of containers", "1"), ERROR),
     ),
     "run": StepForm(
         "lets time pass as on a cluster: with heartbeats, updates, and ends of containers",
         steps.Run,
-        Form(
-            "run",
-            (
-                Key("for", _DURATION, "the duration", needed=True, field="duration_ms"),
-                Key(
-                    "heartbeat",
-                    _DURATION,
-                    "the time between heartbeats; 0: none",
-                    "`1s`",
-                    field="heartbeat_ms",
-                ),
+        (
+            Key("for", _DURATION, "the duration", needed=True, field="duration_ms"),
+            Key(
+                "heartbeat",
+                _DURATION,
+                "the time between heartbeats; 0: none",
+                "`1s`",
+                field="heartbeat_ms",
             ),
         ),
     ),

@@ -210,10 +210,10 @@ def test_the_form_has_the_keys_that_the_readers_look_for(monkeypatch):
         finish(self, known)
 
     monkeypatch.setattr(Fields, "finish", note)
-    forms = {f"{kind}.": STEPS[kind].form for kind in STEPS} | {"ask": ASK, "nodes[0]": NODE}
+    forms = {f"{kind}.": STEPS[kind] for kind in STEPS} | {"ask": ASK, "nodes[0]": NODE}
     complete = COMPLETE.replace("scheduler.xml: x", "scheduler.xml: <x/>")
     read_scenario(complete.replace("site.xml: x", "site.xml: <x/>"), "s.yaml")
-    keys = {kind: {key.name for key in form.keys} for kind, form in forms.items() if form}
+    keys = {kind: {key.name for key in form.keys} for kind, form in forms.items()}
     assert found["submit"] == keys["submit."]
     assert found["ask"] == keys["ask"] | keys["ask."]
     for kind in ("heartbeat", "finish", "move", "labels", "reload", "write", "blacklist", "node"):
@@ -223,9 +223,7 @@ def test_the_form_has_the_keys_that_the_readers_look_for(monkeypatch):
     read_scenario(JOBS, "s.yaml")
     assert found["ask"] == {key.name for key in TASKS.keys}
     for kind in ("submit", "heartbeat", "finish", "set_state", "set_priority", "preempt"):
-        form = JOB_STEPS[kind].form
-        assert form is not None
-        assert found[kind] == {key.name for key in form.keys}, kind
+        assert found[kind] == {key.name for key in JOB_STEPS[kind].keys}, kind
 
 
 @pytest.mark.parametrize("value", ["{a: b}", "[a]"])
