@@ -155,12 +155,7 @@ class Fields(Values):
     """
 
     def __init__(
-        self,
-        node: Node,
-        what: str,
-        problems: Problems,
-        rule: str,
-        bare_unit: Unit | None = None,
+        self, node: Node, what: str, problems: Problems, rule: str, bare_unit: Unit | None = None
     ) -> None:
         super().__init__(problems, rule, bare_unit)
         self.node = node
@@ -213,11 +208,7 @@ class Fields(Values):
         return () if node is None else self.texts_of(node, self.path(key))
 
     def whole(
-        self,
-        key: str,
-        default: int,
-        minimum: int | None = None,
-        maximum: int | None = None,
+        self, key: str, default: int, minimum: int | None = None, maximum: int | None = None
     ) -> int:
         """A whole number."""
         node = self.get(key)

@@ -351,10 +351,7 @@ def _check_together(values: dict[str, dict[str, Any]], root: Node, problems: Pro
 
 
 def check_resources(
-    settings: ShellSettings,
-    types: ResourceTypes,
-    root: Node,
-    problems: Problems,
+    settings: ShellSettings, types: ResourceTypes, root: Node, problems: Problems
 ) -> None:
     """Report amounts of resource types that the configuration does not have, and amounts of GPUs
     that are assigned: these follow from the machine."""

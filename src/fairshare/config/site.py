@@ -37,9 +37,7 @@ class Site:
     """
 
     def __init__(
-        self,
-        properties: Mapping[str, Property],
-        environment: Mapping[str, str] | None = None,
+        self, properties: Mapping[str, Property], environment: Mapping[str, str] | None = None
     ) -> None:
         self._properties = dict(properties)
         self._environment = dict(environment or {})

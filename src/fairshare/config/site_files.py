@@ -93,10 +93,7 @@ def _properties(
 
 
 def _included(
-    element: Element,
-    problems: Problems,
-    include: IncludeReader | None,
-    files: tuple[str, ...],
+    element: Element, problems: Problems, include: IncludeReader | None, files: tuple[str, ...]
 ) -> Iterator[Property]:
     """The properties of the file that an element includes, or of the element's fallback."""
     reference = element.attributes.get("href", "")

@@ -113,10 +113,7 @@ def compare(
         default=before.end_ms,
     )
     old_names = {new: old for old, new in conversion.names.items()}
-    sides = [
-        _metrics(before, first, window_ms, {}),
-        _metrics(after, second, window_ms, old_names),
-    ]
+    sides = [_metrics(before, first, window_ms, {}), _metrics(after, second, window_ms, old_names)]
     unlimited: dict[str, QueueMetrics] = {}
     if any(waits_longer(sides[0].get(name), metrics) for name, metrics in sides[1].items()):
         freed, third = run(

@@ -348,11 +348,7 @@ class _Simulation:
             late=late,
             pauses=pauses,
             paced=paced,
-            observers=(
-                self.outcomes.observe,
-                self._competition.observe,
-                self._collection.observe,
-            ),
+            observers=(self.outcomes.observe, self._competition.observe, self._collection.observe),
             advance=self._advance,
         )
 

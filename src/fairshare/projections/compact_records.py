@@ -71,9 +71,7 @@ def _groups(tasks: tuple[TaskGroup, ...]) -> tuple[TaskGroup, ...]:
 
 def _submission(given: SubmitApplication) -> SubmitApplication:
     return msgspec.structs.replace(
-        given,
-        tasks=_groups(given.tasks),
-        driver=None if given.driver is None else _NO_COMMAND,
+        given, tasks=_groups(given.tasks), driver=None if given.driver is None else _NO_COMMAND
     )
 
 

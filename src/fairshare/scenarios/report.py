@@ -50,10 +50,7 @@ def check(
     for name in path:
         thing = thing.get(name) if thing is not None else None
     problem = Difference(
-        step=step,
-        line=expected.line,
-        where=".".join(expected.where),
-        expected=expected.expected,
+        step=step, line=expected.line, where=".".join(expected.where), expected=expected.expected
     )
     if key == "exists":
         found = thing is not None

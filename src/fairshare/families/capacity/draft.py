@@ -15,14 +15,7 @@ from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.queue_settings import FORM
 from fairshare.families.configuration import Configuration
 from fairshare.families.configuration_update import QueueChange, Update
-from fairshare.families.draft import (
-    EMPTY_PROPERTIES,
-    DraftForm,
-    Edit,
-    Entry,
-    Part,
-    Reading,
-)
+from fairshare.families.draft import EMPTY_PROPERTIES, DraftForm, Edit, Entry, Part, Reading
 from fairshare.model.queues import LONGEST_NAME, ROOT, parent_name
 
 

@@ -14,21 +14,12 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.setting import Setting, of_cluster
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 
 RULE: Final = "queue-mapping"
 REFUSED: Final = "does not start"
 
-_TYPES: Final = {
-    "user": Matcher.USER,
-    "group": Matcher.GROUP,
-    "application": Matcher.APPLICATION,
-}
+_TYPES: Final = {"user": Matcher.USER, "group": Matcher.GROUP, "application": Matcher.APPLICATION}
 _FALLBACKS: Final = {
     "skip": MappingFallback.SKIP,
     "reject": MappingFallback.REJECT,

@@ -19,11 +19,7 @@ from fairshare.families.capacity.text import (
 )
 from fairshare.model.queues import LONGEST_NAME, ROOT
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.capacity.settings import (
-    Capacity,
-    Percentage,
-    PriorityRule,
-)
+from fairshare.schedulers.capacity.settings import Capacity, Percentage, PriorityRule
 
 RULE: Final = "property-value"
 REFUSED: Final = "does not start"

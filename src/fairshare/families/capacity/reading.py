@@ -153,10 +153,7 @@ def read_capacity(
 
 
 def collect_capacity(
-    site: Site,
-    problems: Problems,
-    file: str = CAPACITY_FILE,
-    read_file: FileReader = no_files,
+    site: Site, problems: Problems, file: str = CAPACITY_FILE, read_file: FileReader = no_files
 ) -> CapacitySettings:
     """As `read_capacity`, but errors are only added to the problems."""
     manager = read_manager(site, problems)

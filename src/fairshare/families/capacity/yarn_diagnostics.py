@@ -33,13 +33,7 @@ def waiting_key(application: Application) -> Hashable:
     attempt = application.attempt
     if not isinstance(attempt, CapacityAttempt):
         return application.user
-    return (
-        attempt.leaf.name,
-        attempt.stage,
-        attempt.label,
-        attempt.user,
-        attempt.master_resource,
-    )
+    return (attempt.leaf.name, attempt.stage, attempt.label, attempt.user, attempt.master_resource)
 
 
 def why_waits(state: CapacityState, application: Application) -> str:

@@ -61,10 +61,7 @@ def collect_fair(
 
 
 def _settings(
-    site: Site,
-    manager: ManagerSettings,
-    increment: Resource,
-    problems: Problems,
+    site: Site, manager: ManagerSettings, increment: Resource, problems: Problems
 ) -> FairSettings:
     site.text(ALLOCATION_FILE, problems)  # who gave the text has followed it
     return FairSettings(

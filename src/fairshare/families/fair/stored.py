@@ -28,16 +28,7 @@ STORED_CLASSES: Final = (
         attempt=True,
     ),
     StoredClass("fair-division", Division),
-    StoredClass(
-        "fair-tables",
-        Tables,
-        (
-            "_arrivals",
-            "most_nodes",
-            "most_on_node",
-            "ports",
-        ),
-    ),
+    StoredClass("fair-tables", Tables, ("_arrivals", "most_nodes", "most_on_node", "ports")),
     StoredClass("fair-policy", Policy, names=policy_named),
     StoredClass("fair-queue", FairQueue, added={"division": _division_of}),
     StoredClass("fair-scheduler", FairScheduler, ("_state",)),
@@ -64,12 +55,5 @@ STORED_CLASSES: Final = (
         ),
         state=True,
     ),
-    StoredClass(
-        "fair-users",
-        fair_users.Users,
-        (
-            "_running",
-            "_waiting",
-        ),
-    ),
+    StoredClass("fair-users", fair_users.Users, ("_running", "_waiting")),
 )

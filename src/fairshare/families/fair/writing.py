@@ -13,11 +13,7 @@ from fairshare.families.fair.queue_elements import ROOT
 from fairshare.families.fair.queue_settings import SETTINGS
 from fairshare.model.queues import parent_name
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.fair.settings import (
-    AllocationSettings,
-    QueueSettings,
-    RuleSettings,
-)
+from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings, RuleSettings
 
 
 def write_allocation_file(settings: AllocationSettings, types: ResourceTypes) -> str:

@@ -69,9 +69,7 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def check_conversion(
-    files: Mapping[str, bytes],
-) -> tuple[CapacitySettings, tuple[Problem, ...]]:
+def check_conversion(files: Mapping[str, bytes]) -> tuple[CapacitySettings, tuple[Problem, ...]]:
     """The settings that the files say, and what the reader has to say about the new file.
 
     Raises ConfigurationError with everything for which they would not be loaded.

@@ -243,12 +243,7 @@ class Placement:
         return "kept", "only queues that are there are found"
 
     def _note(
-        self,
-        rule: RuleSettings,
-        outcome: Outcome,
-        became: str,
-        why: str,
-        kind: str = "placement",
+        self, rule: RuleSettings, outcome: Outcome, became: str, why: str, kind: str = "placement"
     ) -> None:
         nested = "" if rule.parent is None else f" in {_rule_text(rule.parent)}"
         place = self._source.place("", "queuePlacementPolicy")

@@ -13,9 +13,7 @@ def open_to_all(settings: FairSettings) -> FairSettings:
     root = allocations.queues.get(ROOT, QueueSettings(ROOT, parent=True))
     queues = {**allocations.queues, ROOT: msgspec.structs.replace(root, submit_acl="*")}
     return msgspec.structs.replace(
-        settings,
-        acl_enabled=False,
-        allocations=msgspec.structs.replace(allocations, queues=queues),
+        settings, acl_enabled=False, allocations=msgspec.structs.replace(allocations, queues=queues)
     )
 
 

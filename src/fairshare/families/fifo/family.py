@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
-from fairshare.families.family import (
-    CLASS,
-    TASK_SCHEDULER,
-    ReadSettings,
-    SchedulerFamily,
-    Source,
-)
+from fairshare.families.family import CLASS, TASK_SCHEDULER, ReadSettings, SchedulerFamily, Source
 from fairshare.families.parts import part
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface

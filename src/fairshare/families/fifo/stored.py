@@ -11,13 +11,5 @@ STORED_CLASSES: Final = (
     StoredClass("fifo-application", FifoAttempt, attempt=True),
     StoredClass("fifo-scheduler", FifoScheduler, ("_state",)),
     StoredClass("fifo-settings", fifo_settings.FifoSettings),
-    StoredClass(
-        "fifo-state",
-        FifoState,
-        (
-            "line",
-            "started_ms",
-        ),
-        state=True,
-    ),
+    StoredClass("fifo-state", FifoState, ("line", "started_ms"), state=True),
 )

@@ -11,12 +11,7 @@ from fairshare.config.xml import Element, parse
 from fairshare.families.pools.pool_settings import FILE_BY_NAME, POOL_BY_NAME, USER_BY_NAME
 from fairshare.families.setting import Setting
 from fairshare.model.queues import LONGEST_NAME
-from fairshare.schedulers.pools.settings import (
-    SLOTS,
-    Generation,
-    PoolAllocation,
-    PoolAllocations,
-)
+from fairshare.schedulers.pools.settings import SLOTS, Generation, PoolAllocation, PoolAllocations
 
 BAD_FILE: Final = "refuses the whole file"
 

@@ -10,12 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fairshare.placement.mapping.queues import MappingQueues, Unusable, target
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.placement.rule import Misplaced
 
 USER = "%user"

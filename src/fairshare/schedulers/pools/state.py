@@ -38,11 +38,7 @@ from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.locality import delays_ms
 from fairshare.schedulers.pools.naming import slow_start_of, task_limits_of
 from fairshare.schedulers.pools.service_orders import OwedOrders, ShareOrders
-from fairshare.schedulers.pools.settings import (
-    MAP,
-    REDUCE,
-    PoolsSettings,
-)
+from fairshare.schedulers.pools.settings import MAP, REDUCE, PoolsSettings
 from fairshare.schedulers.pools.tree import Pool, PoolsCluster, pool_of, queue_of
 
 KINDS = (MAP, REDUCE)

@@ -14,14 +14,7 @@ import msgspec
 
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes, in_order
-from fairshare.simulate.traces.rows import (
-    left_out,
-    number,
-    parsed,
-    rows_of,
-    table_in,
-    whole,
-)
+from fairshare.simulate.traces.rows import left_out, number, parsed, rows_of, table_in, whole
 
 POD_SIZES = frozenset({"name", "cpu_milli", "memory_mib", "num_gpu"})
 PODS = POD_SIZES | {"creation_time", "deletion_time", "scheduled_time"}

@@ -13,12 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from fairshare.simulate.traces.rows import (
-    DamagedLine,
-    TraceUnreadable,
-    files_in,
-    lines_of,
-)
+from fairshare.simulate.traces.rows import DamagedLine, TraceUnreadable, files_in, lines_of
 
 BEGAN_US: Final = 600_000_000
 """When the traces begin; what happened before has the time 0."""

@@ -13,13 +13,7 @@ from typing import Any
 
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
-from fairshare.simulate.traces.rows import (
-    DamagedLine,
-    TraceUnreadable,
-    files_in,
-    kind_of,
-    lines_of,
-)
+from fairshare.simulate.traces.rows import DamagedLine, TraceUnreadable, files_in, kind_of, lines_of
 
 NODE = {MEMORY: 10_240, VCORES: 10}
 """The size of a node of SLS that names none (Hadoop: SLSConfiguration)."""

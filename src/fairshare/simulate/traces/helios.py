@@ -24,14 +24,7 @@ from fairshare.simulate.traces.records import (
     in_order,
     with_cpus,
 )
-from fairshare.simulate.traces.rows import (
-    left_out,
-    parsed,
-    rows_of,
-    seconds_of,
-    table_in,
-    whole,
-)
+from fairshare.simulate.traces.rows import left_out, parsed, rows_of, seconds_of, table_in, whole
 
 DEMAND = frozenset({"time", "vc", "vc_gpus", "running_gpus", "pending_gpus"})
 LOG = frozenset(

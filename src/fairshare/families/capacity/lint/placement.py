@@ -7,12 +7,7 @@ from fairshare.config.problems import Finding, Place, Problems
 from fairshare.families.capacity.lint.subject import CapacitySubject
 from fairshare.families.capacity.mappings import APPLICATION_MAPPINGS, JSON, JSON_FILE, MAPPINGS
 from fairshare.families.capacity.names import PREFIX
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 
 _OVERRIDE = PREFIX + "queue-mappings-override.enable"
 _VARIABLE = "%"

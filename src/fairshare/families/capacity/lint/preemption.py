@@ -5,13 +5,7 @@ from collections.abc import Iterator
 
 from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
-from fairshare.families.capacity.monitor import (
-    ENABLE,
-    INTRA,
-    POLICIES,
-    PREEMPTION,
-    UNDERUTILIZED,
-)
+from fairshare.families.capacity.monitor import ENABLE, INTRA, POLICIES, PREEMPTION, UNDERUTILIZED
 from fairshare.model.queues import ROOT
 
 _INTRA_OF_QUEUE = "intra-queue-preemption.disable_preemption"

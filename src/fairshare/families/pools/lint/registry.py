@@ -3,8 +3,6 @@
 from typing import Final
 
 from fairshare.families.lint_rules import rules_of
-from fairshare.families.pools.lint import (
-    rules,
-)
+from fairshare.families.pools.lint import rules
 
 RULES: Final = rules_of(rules)

@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from fairshare.config.problems import Finding
 from fairshare.families.pools.lint.subject import PoolsSubject
 from fairshare.families.pools.names import PREFIX
-from fairshare.schedulers.pools.settings import (
-    DEFAULT_POOL,
-    NEVER_MS,
-    NO_ADJUSTER,
-    SLOTS,
-)
+from fairshare.schedulers.pools.settings import DEFAULT_POOL, NEVER_MS, NO_ADJUSTER, SLOTS
 
 _TIMEOUTS = ("defaultMinSharePreemptionTimeout", "fairSharePreemptionTimeout")
 _MIN_TIMEOUT = "minSharePreemptionTimeout"
