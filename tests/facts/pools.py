@@ -8,10 +8,9 @@ from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.jobs import ReloadGate
 from fairshare.model.events import Locality
 from fairshare.model.inputs import SubmitApplication
-from fairshare.schedulers.pools.counting import maps_suffice
 from fairshare.schedulers.pools.deficits import grown, split
 from fairshare.schedulers.pools.heartbeats import tasks_per_heartbeat
-from fairshare.schedulers.pools.jobs import Slots
+from fairshare.schedulers.pools.jobs import Slots, maps_suffice
 from fairshare.schedulers.pools.load import even_cap, proportional_cap
 from fairshare.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
 from fairshare.schedulers.pools.naming import pool_name

@@ -41,7 +41,7 @@ HADOOP_SAYS = (
     "schedulers/capacity/submission.py",
     "schedulers/capacity/wording.py",
     "families/fair/yarn.py",
-    "families/capacity/yarn_diagnostics.py",
+    "families/capacity/yarn.py",
     "web/yarn/diagnostics.py",
     "cli/yarn/",
 )

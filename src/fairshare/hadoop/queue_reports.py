@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairshare.families.yarn.queue_reports import PartitionReport, QueueReport
+from fairshare.families.yarn.queues import PartitionReport, QueueReport
 from fairshare.hadoop.reports import optional_resource
 from fairshare.hadoop.resources import resource_message
 from fairshare.hadoop.wire.messages import (

@@ -1,25 +1,85 @@
-"""Owns the applications' masters as a scenario has them: they beat after every event.
+"""Owns the applications' masters as a scenario has them, which beat after every event, and which of
+an application's containers are its oldest.
 
 A master registers as soon as it has its container, launches what it was given, and knows how long
-its containers run in a `run` step. Decides nothing about containers.
+its containers run in a `run` step. Decides nothing about containers, and ends none. As in Hadoop a
+container is as old as its reservation: it was named when a node was reserved for it, and containers
+that were granted elsewhere in the meantime are younger.
 """
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Final
 
 from fairshare.model.applications import Application
 from fairshare.model.events import (
+    AttemptEnded,
     AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
+    ContainerReserved,
     Event,
+    NodeRemoved,
+    NodeTotalChanged,
     RequestRefused,
+    ReservationDropped,
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import LaunchContainer, MasterRegistered
 from fairshare.model.work import Command
 from fairshare.scenarios.cluster import Cluster
 from fairshare.scenarios.steps import Ask
+
+_Request = tuple[ApplicationId, int, int]
+"""Application, priority and request id."""
+
+
+class Ages:
+    """Hears of all containers; `by_age` puts them in order."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._births = count()
+        self._born: dict[ContainerId, int] = {}
+        self._reserved: dict[str, tuple[_Request, int]] = {}  # by node
+        cluster.listeners.append(self._hear)
+
+    def by_age(self, containers: Iterable[ContainerId]) -> list[ContainerId]:
+        """Live containers, the oldest first."""
+        return sorted(containers, key=self._born.__getitem__)
+
+    def _hear(self, events: tuple[Event, ...]) -> None:
+        for event in events:
+            match event:
+                case ContainerReserved():
+                    ask = (event.application, event.priority, event.request)
+                    if event.node not in self._reserved or self._reserved[event.node][0] != ask:
+                        self._reserved[event.node] = (ask, next(self._births))
+                case ReservationDropped() | NodeRemoved():
+                    self._reserved.pop(event.node, None)
+                case NodeTotalChanged() if not self._is_reserved(event.node):
+                    self._reserved.pop(event.node, None)
+                case AttemptEnded():
+                    self._forget_reservations(event.application)
+                case ContainerAllocated():
+                    reserved = self._reserved.pop(event.node, None) if event.reserved else None
+                    born = next(self._births) if reserved is None else reserved[1]
+                    self._born[event.container] = born
+                case ContainerCompleted():
+                    del self._born[event.container]
+                case _:
+                    pass
+
+    def _is_reserved(self, node: str) -> bool:
+        """Some schedulers drop the reservation of a node that gets another size."""
+        found = self._cluster.state.nodes.get(node)
+        return found is not None and found.reservation is not None
+
+    def _forget_reservations(self, application: ApplicationId) -> None:
+        nodes = [node for node, (ask, _) in self._reserved.items() if ask[0] == application]
+        for node in nodes:
+            del self._reserved[node]
+
 
 Key = tuple[ApplicationId, int, int]
 """Application, priority and request id: what a container was asked for under."""

@@ -12,12 +12,11 @@ from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Re
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.invariants import check
 from fairshare.scenarios import steps
-from fairshare.scenarios.ages import Ages
 from fairshare.scenarios.cluster import Applications, Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
 from fairshare.scenarios.description import Description, add_reasons, describe
 from fairshare.scenarios.inputs import add_nodes, apply_node_step, need_node, requests, vector
-from fairshare.scenarios.masters import Masters, refusals
+from fairshare.scenarios.masters import Ages, Masters, refusals
 from fairshare.scenarios.outcome import Outcome, Recorder
 from fairshare.scenarios.passage import Intervals, Kills, Passage
 

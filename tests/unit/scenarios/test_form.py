@@ -14,9 +14,8 @@ from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.scenarios.document import read_scenario
 from fairshare.scenarios.fields import Fields
-from fairshare.scenarios.form import schema
 from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
-from fairshare.scenarios.reference import FILES
+from fairshare.scenarios.reference import FILES, schema
 from fairshare.scenarios.step_forms import ASK, NODE, STEPS
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from fairshare.model.inputs import NodeJoined
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions
-from fairshare.simulate.readers.swf_job import Header, parse_job
+from fairshare.simulate.readers.swf import Header, parse_job
 from fairshare.simulate.workload import GroupPlan
 
 TRACES = Path(__file__).parents[4] / "shared" / "data" / "traces"

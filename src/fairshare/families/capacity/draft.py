@@ -10,7 +10,7 @@ from fairshare.config.site_files import include_reader, read_site
 from fairshare.config.xml import escaped
 from fairshare.config.xml_text import Span, changed, read_spans, with_child, with_value
 from fairshare.config.xml_text import without as taken_away
-from fairshare.families.capacity.mutation import apply_update
+from fairshare.families.capacity.changes import apply_update
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.queue_settings import FORM
 from fairshare.families.configuration import Configuration

@@ -169,7 +169,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
         """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""
-        from fairshare.families.capacity.reload import unreserving
+        from fairshare.families.capacity.changes import unreserving
 
         return unreserving(self.settings_of(configuration))
 
@@ -189,7 +189,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings:
         """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
-        from fairshare.families.capacity.reload import refreshed_capacity
+        from fairshare.families.capacity.changes import refreshed_capacity
         from fairshare.families.capacity.store import MISSING_FILE
 
         missing = [one for one in now.problems if one.rule == MISSING_FILE]
@@ -207,13 +207,13 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
         """As `SchedulerFamily.updated_properties`."""
-        from fairshare.families.capacity.mutation import apply_update
+        from fairshare.families.capacity.changes import apply_update
 
         return apply_update(properties, update)
 
     def is_refreshed(self, property_name: str) -> bool:
         """As `SchedulerFamily.is_refreshed`."""
-        from fairshare.families.capacity.reload import is_refreshed
+        from fairshare.families.capacity.changes import is_refreshed
 
         return is_refreshed(property_name)
 
@@ -228,8 +228,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
         Reads no file but the one that mapping-rule-json-file names.
         """
+        from fairshare.families.capacity.changes import refreshed_capacity
         from fairshare.families.capacity.reading import read_capacity
-        from fairshare.families.capacity.reload import refreshed_capacity
 
         site = store.with_properties(properties)
         now, found = read_capacity(site, STORED, read_file)

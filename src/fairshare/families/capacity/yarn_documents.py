@@ -39,7 +39,7 @@ from fairshare.families.yarn.documents import (
     resource_info,
     shortest,
 )
-from fairshare.families.yarn.queue_documents import NO_LIMIT
+from fairshare.families.yarn.queues import NO_LIMIT
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationMoved,

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.documents import Document, ResourceInfo, ResourceUsages, shortest
-from fairshare.families.yarn.queue_documents import TYPED
+from fairshare.families.yarn.queues import TYPED
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.settings import (
     Amount,

@@ -24,8 +24,7 @@ from fairshare.families.fair_to_capacity.elements import convert_elements, conve
 from fairshare.families.fair_to_capacity.maximums import Maximums
 from fairshare.families.fair_to_capacity.placement import Placement, convert_creation
 from fairshare.families.fair_to_capacity.policies import convert_policies, is_dominant
-from fairshare.families.fair_to_capacity.preemption import convert_preemption
-from fairshare.families.fair_to_capacity.properties import convert_properties
+from fairshare.families.fair_to_capacity.properties import convert_preemption, convert_properties
 from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.texts import capacity_text, companion_files
 from fairshare.families.fair_to_capacity.tree import Tree

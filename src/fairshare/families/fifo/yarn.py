@@ -3,7 +3,7 @@
 from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document, shortest
 from fairshare.families.yarn.interface import YarnInterface, within_largest_node
-from fairshare.families.yarn.queue_documents import TYPED
+from fairshare.families.yarn.queues import TYPED
 from fairshare.model.applications import Application
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import Resource

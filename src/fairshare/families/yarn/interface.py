@@ -14,8 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from fairshare.families.yarn.context import MasterLimit, YarnContext
 from fairshare.families.yarn.documents import Document, ResourceUsages, Written, percent
-from fairshare.families.yarn.queue_documents import scheduler_document
-from fairshare.families.yarn.queue_reports import QueueReports, reports_of_views
+from fairshare.families.yarn.queues import QueueReports, reports_of_views, scheduler_document
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.nodes import Node

@@ -8,8 +8,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from fairshare.schedulers.pools import limits
-from fairshare.schedulers.pools.counting import to_start
-from fairshare.schedulers.pools.jobs import Slots
+from fairshare.schedulers.pools.jobs import Slots, to_start
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.tree import PoolsCluster
 from fairshare.schedulers.pools.weights import raw_weight

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairshare.schedulers.pools import limits
-from fairshare.schedulers.pools.counting import to_start
-from fairshare.schedulers.pools.jobs import Job
+from fairshare.schedulers.pools.jobs import Job, to_start
 from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.tree import PoolsCluster
 from fairshare.schedulers.pools.weights import raw_weight

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.readers.swf_job import CANCELLED, Header, Job, parse_job
+from fairshare.simulate.readers.swf import CANCELLED, Header, Job, parse_job
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import DamagedLine, files_in, kind_of, left_out, lines_of
 from fairshare.wording import counted

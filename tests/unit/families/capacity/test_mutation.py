@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import InputError
-from fairshare.families.capacity.mutation import apply_update
+from fairshare.families.capacity.changes import apply_update
 from fairshare.families.configuration_update import QueueChange, Update, read_json, read_xml
 
 P = "yarn.scheduler.capacity."

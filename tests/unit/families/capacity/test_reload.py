@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.reload import is_refreshed
+from fairshare.families.capacity.changes import is_refreshed
 from fairshare.families.directory import read_directory
 from fairshare.families.reload import Refreshed, refresh
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage

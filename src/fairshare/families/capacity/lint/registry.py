@@ -6,8 +6,6 @@ from typing import Final
 from fairshare.families.capacity.lint import (
     access,
     capacities,
-    containers,
-    creation,
     placement,
     preemption,
     priorities,
@@ -24,8 +22,6 @@ RULES: Final = rules_of(
     placement,
     preemption,
     priorities,
-    containers,
     access,
-    creation,
     properties,
 )
