@@ -6,6 +6,8 @@ Opens files. Decides nothing about the conversion.
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.family import CapacityFamily
@@ -22,30 +24,20 @@ from fairshare.schedulers.fair.settings import FairSettings
 SHELL_FILE: Final = "fairshare.toml"
 
 
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A Fair Scheduler configuration with the places of its parts.
 
     `documents` are the other files of the directory by name, to go along unchanged where they may.
     `cluster` and `nodes` are what fairshare.toml says of them; None: nothing.
     """
 
-    def __init__(
-        self,
-        settings: FairSettings,
-        site: Site,
-        subject: Subject,
-        problems: tuple[Problem, ...],
-        documents: dict[str, bytes],
-        nodes: int | None = None,
-        cluster: Resource | None = None,
-    ) -> None:
-        self.settings = settings
-        self.site = site
-        self.subject = subject
-        self.problems = problems
-        self.documents = documents
-        self.nodes = nodes
-        self.cluster = cluster
+    settings: FairSettings
+    site: Site
+    subject: Subject
+    problems: tuple[Problem, ...]
+    documents: dict[str, bytes]
+    nodes: int | None = None
+    cluster: Resource | None = None
 
     @property
     def scheduler(self) -> str:

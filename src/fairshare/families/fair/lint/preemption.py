@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from fairshare.config import literals
 from fairshare.config.problems import Finding
+from fairshare.config.xml import Element
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.families.fair.names import PREFIX
 from fairshare.model.queues import ROOT
@@ -73,13 +74,7 @@ def timeout_without_minimum(subject: Subject) -> Iterator[Finding]:
 
 def threshold_zero(subject: Subject) -> Iterator[Finding]:
     """A threshold of 0 is never undercut."""
-    for queue, element in subject.written(
-        "fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"
-    ):
-        try:
-            value = literals.single(element.text)
-        except ValueError:
-            continue
+    for queue, element, value in _written_thresholds(subject):
         if value <= 0:
             where = f" of {queue}" if queue else ""
             yield Finding(
@@ -92,13 +87,7 @@ def threshold_zero(subject: Subject) -> Iterator[Finding]:
 
 def threshold_above_one(subject: Subject) -> Iterator[Finding]:
     """A part of the fair share that is more than all of it; seconds were meant, perhaps."""
-    for queue, element in subject.written(
-        "fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"
-    ):
-        try:
-            value = literals.single(element.text)
-        except ValueError:
-            continue
+    for queue, element, value in _written_thresholds(subject):
         if value > 1:
             where = f" of {queue}" if queue else ""
             meant = element.name.replace("Threshold", "Timeout")
@@ -178,6 +167,17 @@ def _min_share_timeout_ms(subject: Subject, name: str) -> int:
         if queue.min_share_timeout_ms is not None:
             return queue.min_share_timeout_ms
     return subject.allocations.min_share_timeout_ms
+
+
+def _written_thresholds(subject: Subject) -> Iterator[tuple[str, Element, float]]:
+    """The thresholds of the file, each with its queue ("" for the default) and element."""
+    for queue, element in subject.written(
+        "fairSharePreemptionThreshold", "defaultFairSharePreemptionThreshold"
+    ):
+        try:
+            yield queue, element, literals.single(element.text)
+        except ValueError:
+            continue
 
 
 def _threshold(subject: Subject, name: str) -> float:
