@@ -10,8 +10,8 @@ from fairshare.config.resource_types import read_increments
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.families.fair.allocation_file import read_allocation_file
+from fairshare.families.fair.element_values import read_resources
 from fairshare.families.fair.reading import read_fair
-from fairshare.families.fair.resource_text import read_resources
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.schedulers.fair.settings import NEVER_MS, AllocationSettings, Amount, QueueSettings
 from fairshare.schedulers.normalisation import normalise as normalised

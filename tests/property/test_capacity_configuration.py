@@ -8,9 +8,9 @@ from tests.effort import examples
 
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.known_names import LABEL_SUFFIXES, SUFFIXES, TEMPLATES
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.reading import read_capacity
+from fairshare.families.capacity.tree import LABEL_SUFFIXES, SUFFIXES, TEMPLATES
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 QUEUES = ("root", "root.a", "root.b", "root.a.x", "root.c", "root.*", "a")

@@ -15,7 +15,6 @@ from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
-from fairshare.families.capacity.known_names import HINTS, advice_on
 from fairshare.families.capacity.mappings import (
     APPLICATION_MAPPINGS,
     JSON,
@@ -33,7 +32,7 @@ from fairshare.families.capacity.scheduler_settings import (
     DOMINANT,
     SETTINGS,
 )
-from fairshare.families.capacity.tree import QueueReader, read_tree
+from fairshare.families.capacity.tree import HINTS, QueueReader, advice_on, read_tree
 from fairshare.families.setting import read_fields
 from fairshare.model.queues import parent_name
 from fairshare.model.resources import MEMORY, VCORES

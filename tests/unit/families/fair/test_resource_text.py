@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshare.families.fair.resource_text import forbids_further_types, read_resources
+from fairshare.families.fair.element_values import forbids_further_types, read_resources
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 
 TWO = ResourceTypes()

@@ -5,8 +5,8 @@ FSQueue.getMaxShare, ComputeFairShares, SchedulingPolicy.isChildPolicyAllowed).
 from collections.abc import Iterator, Sequence
 
 from fairshare.config.problems import Finding, Place
+from fairshare.families.fair.element_values import forbids_further_types, read_resources
 from fairshare.families.fair.lint.subject import Subject
-from fairshare.families.fair.resource_text import forbids_further_types, read_resources
 from fairshare.model.resources import UNBOUNDED, Resource, fits, smallest, total
 from fairshare.schedulers.fair.policies import POLICIES
 from fairshare.schedulers.fair.settings import Amount
