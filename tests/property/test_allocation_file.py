@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.property.allocation_files import write_allocation_file
 
 from fairshare.config import literals
 from fairshare.errors import ConfigurationError
 from fairshare.families.fair.allocation_file import read_allocation_file
-from fairshare.families.fair.writing import write_allocation_file
+from fairshare.families.fair_to_capacity.texts import number
 from fairshare.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.schedulers.fair.settings import (
     NEVER_MS,
@@ -132,8 +133,6 @@ def test_no_setting_of_a_queue_is_left_out() -> None:
 
 @given(st.floats(0, 2.0**100, width=32))
 def test_a_number_is_written_with_as_few_digits_as_it_needs(value: float) -> None:
-    from fairshare.families.fair.element_values import number
-
     assert literals.single(number(value)) == value
     assert len(number(value).replace(".", "").partition("e")[0].lstrip("0")) <= 9
 
@@ -155,28 +154,3 @@ def test_every_published_file_that_can_be_read_means_the_same_when_written_again
         rules = {p.rule for p in problems if p.severity == "warning"}
         assert rules <= {"unsupported"}, path
     assert read > 30
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (AllocationSettings(min_share_timeout_ms=500), "whole seconds"),
-        (AllocationSettings(rules=()), "without rules"),
-        (AllocationSettings(fair_share_threshold=0.1), "32 bits"),
-        (
-            AllocationSettings(queue_max_share_default=Amount(fractions=(-0.5, 0.5))),
-            "not a percentage",
-        ),
-        (AllocationSettings({"root.a": QueueSettings("root.a", min_share=(-1, 0))}), "negative"),
-        (AllocationSettings({"root.a": QueueSettings("root.a", submit_acl="\x01")}), "XML"),
-        (
-            AllocationSettings(
-                {"root.a": QueueSettings("root.a"), "root.a.b": QueueSettings("root.a.b")}
-            ),
-            "leaf with queues",
-        ),
-    ],
-)
-def test_what_no_file_can_say_is_refused(settings: AllocationSettings, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        write_allocation_file(settings, ResourceTypes())

@@ -194,14 +194,6 @@ class Fields(Values):
         node = self.need(key)
         return "" if node is None else self.text_of(node, self.path(key))
 
-    def optional_text(self, key: str) -> str | None:
-        """A text, also an empty one; None without it."""
-        self._taken.add(key)
-        node = self.entries.get(key)
-        if node is None or node.empty:
-            return None
-        return self.text_of(node, self.path(key))
-
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts."""
         node = self.get(key)
@@ -218,11 +210,6 @@ class Fields(Values):
         """A whole number, or None without one."""
         node = self.get(key)
         return None if node is None else self.whole_of(node, self.path(key), minimum)
-
-    def needed_whole(self, key: str, minimum: int | None = None) -> int:
-        """A whole number that must be there."""
-        node = self.need(key)
-        return 0 if node is None else self.whole_of(node, self.path(key), minimum)
 
     def boolean(self, key: str, default: bool) -> bool:
         """A truth value: `true` or `false`."""
@@ -258,11 +245,6 @@ class Fields(Values):
         """Whole numbers by the name of a resource type; must be there."""
         node = self.need(key)
         return {} if node is None else self.amounts_of(node, self.path(key), minimum, maximum)
-
-    def optional_amounts(self, key: str) -> dict[str, int] | None:
-        """Whole numbers by the name of a resource type, or None without them."""
-        node = self.get(key)
-        return None if node is None else self.amounts_of(node, self.path(key))
 
     def finish(self, known: Collection[str] = ()) -> None:
         """Report every key that no getter was asked for. `known` are keys that it may have too."""

@@ -1,6 +1,6 @@
 """Owns `Setting`: all that is known of one setting of a scheduler's file, written once.
 
-Parsing, writing back, the form of the configuration page, unknown names and the reference page come
+Parsing, the form of the configuration page, unknown names and the reference page come
 from tables of these. Knows no setting by name.
 """
 
@@ -21,11 +21,11 @@ class Setting(msgspec.Struct, frozen=True):
     """One setting.
 
     `name` is how the file names it, `field` the attribute of the settings that it becomes. `read`
-    turns what the file says into a value, `write` a value into text; the arguments are those of the
-    file's reader and writer. `unwritten` says in words what applies without it. `title` is that of
-    the form's input; a setting without a title is not in the form. `example` is a value as the file
-    has it, and `choices` are all values, if there are few. `aliases` are other names with the same
-    meaning. `since` is the first release of Hadoop that has it, where releases differ.
+    turns what the file says into a value; its arguments are those of the file's reader. `unwritten`
+    says in words what applies without it. `title` is that of the form's input; a setting without a
+    title is not in the form. `example` is a value as the file has it, and `choices` are all values,
+    if there are few. `aliases` are other names with the same meaning. `since` is the first release
+    of Hadoop that has it, where releases differ.
     """
 
     name: str
@@ -37,7 +37,6 @@ class Setting(msgspec.Struct, frozen=True):
     title: str = ""
     scope: Scope = "queue"
     choices: tuple[str, ...] = ()
-    write: Callable[..., str] = str
     aliases: tuple[str, ...] = ()
     since: str = ""
 

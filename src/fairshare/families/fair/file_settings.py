@@ -1,13 +1,13 @@
 """Owns the settings at the top of the allocation file: defaults for all queues and users.
 
-`allocation_file.py` reads by this table and `writing.py` writes by it. The placement policy, users
+`allocation_file.py` reads by this table. The placement policy, users
 and queues have a form of their own.
 """
 
 from typing import Any, Final
 
 from fairshare.config.xml import Element
-from fairshare.families.fair.element_values import BAD_FILE, ElementTexts, ElementValues
+from fairshare.families.fair.element_values import BAD_FILE, ElementValues
 from fairshare.families.setting import Setting, by_name
 from fairshare.model.resources import UNBOUNDED
 from fairshare.schedulers.fair.policies import POLICIES
@@ -37,27 +37,26 @@ SETTINGS: Final = (
     Setting("userMaxAppsDefault", "user_max_applications_default", ElementValues.applications,
         "no limit",
         "The maximum number of running applications of a user, if no `<user>` names the"
-        " user.", "10",
-        write=ElementTexts.text, scope="cluster"),
+        " user.", "10", scope="cluster"),
     Setting("queueMaxAppsDefault", "queue_max_applications_default", ElementValues.applications,
-        "no limit", "maxRunningApps of queues without one.", "50", write=ElementTexts.text,
+        "no limit", "maxRunningApps of queues without one.", "50",
         scope="cluster"),
     Setting("queueMaxResourcesDefault", "queue_max_share_default", _amount, "no limit",
-        "maxResources of queues without one.", "50%", write=ElementTexts.amount, scope="cluster"),
+        "maxResources of queues without one.", "50%", scope="cluster"),
     Setting("queueMaxAMShareDefault", "queue_max_master_share_default", ElementValues.share, "0.5",
-        "maxAMShare of leaf queues without one.", "0.3", write=ElementTexts.number,
+        "maxAMShare of leaf queues without one.", "0.3",
         scope="cluster"),
     Setting("defaultFairSharePreemptionTimeout", "fair_share_timeout_ms", ElementValues.seconds,
         "never", "fairSharePreemptionTimeout of the root queue, in seconds.", "60",
-        write=ElementTexts.seconds, scope="cluster"),
+        scope="cluster"),
     Setting("defaultMinSharePreemptionTimeout", "min_share_timeout_ms", ElementValues.seconds,
         "never", "minSharePreemptionTimeout of the root queue, in seconds.", "30",
-        write=ElementTexts.seconds, scope="cluster"),
+        scope="cluster"),
     Setting("defaultFairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,
-        "0.5", "fairSharePreemptionThreshold of the root queue.", "0.5", write=ElementTexts.number,
+        "0.5", "fairSharePreemptionThreshold of the root queue.", "0.5",
         scope="cluster"),
     Setting("defaultQueueSchedulingPolicy", "default_policy", _default_policy, "fair",
-        "schedulingPolicy of queues without one.", write=ElementTexts.text, scope="cluster",
+        "schedulingPolicy of queues without one.", scope="cluster",
         choices=_OF_PARENTS, aliases=("defaultQueueSchedulingMode",)),
 )  # fmt: skip
 """The settings at the top of the file, in the order in which they are written."""

@@ -9,13 +9,22 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import Final
 
+from fairshare.config import literals
 from fairshare.config.site import Property
 from fairshare.config.xml import escaped
 from fairshare.families.directory import SITE_FILES
-from fairshare.families.fair.element_values import number
 from fairshare.families.fair_to_capacity.source import SHELL_FILE, Source
 from fairshare.model.resources import MEMORY, UNBOUNDED, Resource, ResourceTypes
 from fairshare.schedulers.fair.settings import Amount
+
+
+def number(value: float) -> str:
+    """The shortest text of a number of 32 bits: `number(0.20000000298023224) == '0.2'`."""
+    for digits in range(1, 18):
+        text = f"{value:.{digits}g}"
+        if literals.to_single(float(text)) == value:
+            return text
+    raise ValueError(f"{value!r} is not a number of 32 bits")
 
 
 def plain_number(value: float) -> str:
