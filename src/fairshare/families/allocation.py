@@ -16,7 +16,7 @@ from fairshare.config.site import Site
 from fairshare.config.site_files import read_file
 from fairshare.errors import ConfigurationError
 from fairshare.families.configuration import Configuration
-from fairshare.families.family import SchedulerFamily, Watched
+from fairshare.families.family import SchedulerFamily, Source, Watched
 
 DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
 
@@ -39,6 +39,15 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         self, in_force: Settings, document: bytes, file: str
     ) -> tuple[Settings, tuple[Problem, ...]]:
         """The settings with what the file says now; raises ConfigurationError."""
+
+    def find_file(
+        self, source: Source, problems: Problems
+    ) -> tuple[Path | None, bytes | None, str]:
+        """The file of a directory with its content, each None if there is none; and its name."""
+        path, document = find_allocation_file(
+            source.directory, source.site, self.allocation_key, problems
+        )
+        return path, document, str(path or source.directory / DEFAULT_ALLOCATION_FILE)
 
     def watched(self, configuration: Configuration) -> Watched:
         """As `SchedulerFamily.watched`: the file, which is read again by itself."""

@@ -13,7 +13,6 @@ from fairshare.config.site import Site
 from fairshare.families.allocation import (
     DEFAULT_ALLOCATION_FILE,
     AllocationFileFamily,
-    find_allocation_file,
     read_again,
 )
 from fairshare.families.cluster_size import cluster_of
@@ -107,10 +106,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         """As `SchedulerFamily.read`."""
         from fairshare.families.fair.reading import collect_fair
 
-        path, document = find_allocation_file(
-            source.directory, source.site, ALLOCATION_FILE, problems
-        )
-        name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
+        path, document, name = self.find_file(source, problems)
         return ReadSettings(collect_fair(source.site, document, name, problems), path)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:

@@ -12,7 +12,6 @@ from fairshare.config.site import Site
 from fairshare.families.allocation import (
     DEFAULT_ALLOCATION_FILE,
     AllocationFileFamily,
-    find_allocation_file,
     read_again,
 )
 from fairshare.families.cluster_size import cluster_of
@@ -119,10 +118,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         """As `SchedulerFamily.read`."""
         from fairshare.families.pools.reading import collect_pools
 
-        path, document = find_allocation_file(
-            source.directory, source.site, ALLOCATION_FILE, problems
-        )
-        name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
+        path, document, name = self.find_file(source, problems)
         settings = collect_pools(source.site, document, name, problems, _switches(source.shell))
         return ReadSettings(settings, path)
 
