@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 from tests.manual_engine import ManualEngine
 
-from fairshare.cli.recorded_history import read_world
+from fairshare.cli.histories import read_world
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import InputError
 from fairshare.journal.sqlite import SqliteJournal

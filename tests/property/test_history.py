@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.cli.recorded_history import read_world
+from fairshare.cli.histories import read_world
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.sqlite import SqliteJournal

@@ -1,16 +1,200 @@
-"""Owns the verbs below `admin`, for administrators of the cluster."""
+"""Owns the verbs below `admin`, for administrators of the cluster: those that take nodes out of
+service and return them, and those of partitions (`admin labels`). `configuration` and `tokens` have
+others."""
+
+import re
+import time
+from typing import Any
 
 import click
 import msgspec
 
-from fairshare.cli.cells import plain_lines
+from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.configuration import config
-from fairshare.cli.json_output import print_json
-from fairshare.cli.labels import labels
-from fairshare.cli.node_orders import decommission, drain, safe_mode, undrain
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import DURATION, json_option, print_json, with_client
+from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.tokens import token
-from fairshare.client import Client
+from fairshare.cli.verbs import Failure
+from fairshare.client import Client, Node
+from fairshare.client.answers import Label
+
+_LABEL = re.compile(
+    r"\s*([^()\s]+)\s*(?:\(\s*exclusive\s*=\s*(true|false)\s*\)\s*)?", re.IGNORECASE
+)
+
+
+@click.group()
+def labels() -> None:
+    """Node labels: partitions of the cluster, used only by applications that request them.
+
+    Only with the Capacity Scheduler and yarn.node-labels.enabled.
+    """
+
+
+@labels.command("list")
+@with_client
+@json_option
+def list_labels(client: Client, as_json: bool) -> None:
+    """Show all labels, and the nodes of each."""
+    _show(client.labels(), as_json)
+
+
+@labels.command("add")
+@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def add(client: Client, named: tuple[str, ...], as_json: bool) -> None:
+    """Add labels: gpu, or "spot(exclusive=false)", which lends idle resources to others.
+
+    Names can also be separated by commas, as for `yarn rmadmin -addToClusterNodeLabels`. Existing
+    labels do not change.
+    """
+    wanted = {}
+    for word in ",".join(named).split(","):
+        found = _LABEL.fullmatch(word)
+        if found is None:
+            raise click.UsageError(f"{word!r} is not a label: write NAME or NAME(exclusive=false)")
+        wanted[found.group(1)] = (found.group(2) or "true").lower() == "true"
+    _show(client.add_labels(wanted), as_json)
+
+
+@labels.command("remove")
+@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def remove(client: Client, named: tuple[str, ...], as_json: bool) -> None:
+    """Remove labels that no queue names; their nodes return to the default partition."""
+    _show(client.remove_labels(",".join(named).split(",")), as_json)
+
+
+@labels.command("assign")
+@click.option("--known", is_flag=True, help="Refuse absent nodes.")
+@click.argument("pairs", metavar="NODE=LABEL...", nargs=-1, required=True)
+@with_client
+@json_option
+def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -> None:
+    """Assign nodes to labels; NODE= assigns one to the default partition.
+
+    The label of an absent node takes effect when it joins.
+    """
+    nodes = {}
+    for pair in pairs:
+        node, equals, label = pair.partition("=")
+        if not equals or not node:
+            raise click.UsageError(f"{pair!r}: write NODE=LABEL, or NODE= for none")
+        nodes[node] = label
+    found = client.label_nodes(nodes, known=known)
+    there = {node.name.partition(":")[0] for node in client.nodes()}
+    for name in [one for one in nodes if one.partition(":")[0] not in there]:
+        click.echo(
+            f"{plain(name)} is absent (see `fairshare nodes`): it keeps the label for"
+            " when it joins",
+            err=True,
+        )
+    _show(found, as_json)
+
+
+def _show(found: list[Label], as_json: bool) -> None:
+    if as_json:
+        print_json({"labels": msgspec.to_builtins(found)})
+    elif not found:
+        click.echo("There are no labels.")
+    for label in () if as_json else found:
+        kind = "exclusive" if label.exclusive else "shared"
+        click.echo(f"{label.name}  {kind}  {' '.join(label.nodes) or '-'}")
+
+
+HOUR_MS = 3_600_000
+PACE_S = 0.5
+
+nodes_argument = click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
+wait_option = click.option("--wait", is_flag=True, help="Wait until no container runs there.")
+
+
+@click.command()
+@nodes_argument
+@wait_option
+@with_client
+@json_option
+def drain(client: Client, nodes: tuple[str, ...], wait: bool, as_json: bool) -> None:
+    """Stop allocating containers on nodes; running containers continue.
+
+    The nodes stay drained, also after a restart of the server, until `fairshare admin undrain`.
+    """
+    found = client.order_nodes("drain", nodes)
+    _finish(client, nodes, found, wait, as_json)
+
+
+@click.command()
+@nodes_argument
+@click.option(
+    "--timeout",
+    "timeout_ms",
+    type=DURATION,
+    default=str(HOUR_MS) + "ms",
+    show_default="1h",
+    help="Containers that still run after this time are stopped, and their tasks wait again.",
+)
+@wait_option
+@with_client
+@json_option
+def decommission(
+    client: Client, nodes: tuple[str, ...], timeout_ms: int, wait: bool, as_json: bool
+) -> None:
+    """Decommission nodes: they are drained, and leave the cluster as soon as they are empty.
+
+    `fairshare admin undrain` returns them.
+    """
+    found = client.order_nodes("decommission", nodes, timeout_ms=timeout_ms)
+    _finish(client, nodes, found, wait, as_json)
+
+
+@click.command()
+@nodes_argument
+@with_client
+@json_option
+def undrain(client: Client, nodes: tuple[str, ...], as_json: bool) -> None:
+    """Return drained and decommissioned nodes to service."""
+    _finish(client, nodes, client.order_nodes("undrain", nodes), False, as_json)
+
+
+@click.command("safe-mode")
+@click.argument("order", type=click.Choice(["on", "off", "get"]))
+@with_client
+@json_option
+def safe_mode(client: Client, order: str, as_json: bool) -> None:
+    """Switch the safe mode: while it is on, the server accepts no applications and allocates no
+    containers; running containers continue."""
+    on = client.safe_mode() if order == "get" else client.set_safe_mode(order == "on")
+    if as_json:
+        print_json({"safe_mode": on})
+    else:
+        click.echo(f"safe mode is {'on' if on else 'off'}")
+
+
+def _finish(
+    client: Client, names: tuple[str, ...], found: tuple[Node, ...], wait: bool, as_json: bool
+) -> None:
+    while wait and any(node.name in names and node.containers for node in found):
+        _check_drained(names, found)
+        time.sleep(PACE_S)
+        found = client.nodes()
+    if as_json:
+        rows: Any = client.connection.get("/nodes")
+        print_json(rows)
+        return
+    # Imported lazily: the table of nodes is only needed here.
+    from fairshare.cli.nodes import node_table
+
+    console = open_console()
+    print_all(console, node_table(console, found) if found else "No node is left.")
+
+
+def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:
+    """Raise Failure if a node was undrained while this command waits."""
+    for node in found:
+        if node.name in names and node.state == "RUNNING":
+            raise Failure(f"node {node.name} takes containers again: it was undrained meanwhile")
 
 
 @click.group()

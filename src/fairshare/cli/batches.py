@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from fairshare.cli.json_output import print_json
+from fairshare.cli.options import print_json
 from fairshare.cli.verbs import Failure
 from fairshare.client import Refused
 

@@ -10,8 +10,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import json_option
+from fairshare.cli.options import json_option, print_json
 from fairshare.cli.seeds_report import changes_table, runs_table
 from fairshare.cli.seeds_report import pairing_sentence as seeds_sentence
 from fairshare.cli.simulation_report import overview_table

@@ -9,8 +9,7 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.client import Client
 
 _PREFIX = "yarn.scheduler.capacity."

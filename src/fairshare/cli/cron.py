@@ -10,10 +10,9 @@ from rich.text import Text
 from fairshare.api.cron import CronJob, CronRun, Overlap
 from fairshare.cli import submit
 from fairshare.cli.cells import NOTHING, short_queue
-from fairshare.cli.json_output import print_json
+from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import list_options, print_list
-from fairshare.cli.moments import moment_text
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import Column, open_console, print_all, table
 from fairshare.client import Client
 

@@ -9,8 +9,7 @@ import click
 from fairshare.cli.apps import ACTIVE, state_of
 from fairshare.cli.batches import act_on_each
 from fairshare.cli.cells import plain
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import NAME, TAG, json_option, with_client
+from fairshare.cli.options import NAME, TAG, json_option, print_json, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
 from fairshare.client import Application, Client
 from fairshare.wording import counted

@@ -20,7 +20,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING
-from fairshare.cli.json_output import print_json
+from fairshare.cli.options import print_json
 from fairshare.cli.tables import Column, open_console, print_all, table
 
 Row = TypeVar("Row", bound=msgspec.Struct)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from fairshare.cli.cells import plain, plain_lines
-from fairshare.cli.json_output import print_json
 from fairshare.cli.options import (
     DURATION,
     MEMORY,
@@ -20,6 +19,7 @@ from fairshare.cli.options import (
     Whole,
     checked,
     json_option,
+    print_json,
     tags_option,
     with_client,
 )

@@ -1,9 +1,11 @@
-"""Owns the command line options that verbs share: the server, JSON, typed values.
+"""Owns the command line options that verbs share: the server, typed values, JSON and its output.
 
-Opens the client for a verb and closes it. Knows no particular verb.
+Opens the client for a verb and closes it. Knows no particular verb. Must not load what draws
+tables: that takes longer than all else that most verbs do.
 """
 
 import functools
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -143,3 +145,8 @@ tags_option = click.option(
     multiple=True,
     help="A tag of the application; repeatable.",
 )
+
+
+def print_json(answer: Any) -> None:
+    """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
+    click.echo(json.dumps(answer, indent=2))

@@ -16,13 +16,11 @@ from fairshare.cli.cells import (
     instant_text,
     short_queue,
 )
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import DURATION, Whole
-from fairshare.cli.recorded_history import read_world
+from fairshare.cli.histories import Traced, is_traced, read_world, traced_history
+from fairshare.cli.options import DURATION, Whole, print_json
 from fairshare.cli.simulated_trace import TraceOptions, refuse
 from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.tables import Column, facts, open_console, print_all, table
-from fairshare.cli.traced_history import Traced, is_traced, traced_history
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.config.problems import Problem
 from fairshare.families.configuration import Configuration

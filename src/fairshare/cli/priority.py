@@ -2,8 +2,7 @@
 
 import click
 
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import PRIORITY, json_option, with_client
+from fairshare.cli.options import PRIORITY, json_option, print_json, with_client
 from fairshare.cli.placement_notes import no_priorities
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Refused

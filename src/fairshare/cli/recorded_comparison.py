@@ -5,7 +5,7 @@ Knows no table.
 
 from pathlib import Path
 
-from fairshare.cli.recorded_history import read_world
+from fairshare.cli.histories import read_world
 from fairshare.cli.verbs import Failure
 from fairshare.families.fair_to_capacity.converting import Conversion
 from fairshare.families.fair_to_capacity.source import Source

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from fairshare.api.accounting import REPORT_GROUPS, ReportRow
 from fairshare.cli.cells import short_queue
+from fairshare.cli.history import filter_options, percent
 from fairshare.cli.lists import print_list
 from fairshare.cli.options import with_client
-from fairshare.cli.past import filter_options, percent
 from fairshare.cli.tables import Column
 from fairshare.client import Client
 

@@ -2,8 +2,7 @@
 
 import click
 
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.submit import wait_for_end
 from fairshare.client import Client
 

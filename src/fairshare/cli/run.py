@@ -1,6 +1,7 @@
 """Owns the verb `run`: submits a command, shows its output, and ends as it ends.
 
-Ends the application when it is itself ended, by Ctrl-C too.
+Ends the application when it is itself ended, by Ctrl-C too. The output of a single task is passed
+on as it comes, stdout as stdout and stderr as stderr; that of several by whole lines.
 """
 
 import contextlib
@@ -8,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -20,15 +21,76 @@ from fairshare.cli.exit_codes import (
     is_code_of_command,
     worst_end,
 )
-from fairshare.cli.live_output import LiveOutput
 from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import input_file
 from fairshare.cli.surroundings import with_caller
 from fairshare.client import Application, Client, Container
+from fairshare.client import logs as client_logs
 from fairshare.client.caller import runs_here
+from fairshare.client.errors import Refused
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
+
+_NOT_THERE = ("log-gone", "node-unreachable", "unknown-container")
+
+
+class LiveOutput:
+    """What the containers of one application print. `lines`: only whole lines are passed on."""
+
+    def __init__(self, client: Client, *, lines: bool) -> None:
+        self._client = client
+        self._lines = lines
+        self._streams: dict[tuple[str, str], Stream] = {}
+
+    def advance(self, containers: tuple[Container, ...]) -> bool:
+        """Pass on what is new; returns whether there was anything."""
+        for container in containers:
+            if container.state in ("RUNNING", "COMPLETE"):
+                for name, target in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+                    key = container.id, name
+                    if key not in self._streams:
+                        self._streams[key] = Stream(*key, target.buffer, lines=self._lines)
+        progress = [one.advance(self._client) for one in self._streams.values() if not one.complete]
+        return any(progress)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing can follow from the containers that are known."""
+        return all(one.complete for one in self._streams.values())
+
+
+class Stream:
+    """One stream of one container."""
+
+    def __init__(self, container: str, name: str, target: BinaryIO, *, lines: bool) -> None:
+        self.complete = False
+        self._container = container
+        self._name = name
+        self._target = target
+        self._lines = lines
+        self._offset = 0
+        self._rest = b""
+
+    def advance(self, client: Client) -> bool:
+        """Pass on what is new; returns whether there was anything."""
+        try:
+            chunk = client_logs.read(client.connection, self._container, self._name, self._offset)
+        except Refused as refusal:
+            if refusal.code not in _NOT_THERE:
+                raise
+            self.complete = True
+            return False
+        self._offset += chunk.advance
+        self.complete = chunk.complete
+        data = self._rest + chunk.shown
+        end = data.rfind(b"\n") + 1 if self._lines and not self.complete else len(data)
+        self._rest = data[end:]
+        if end:
+            self._target.write(data[:end])
+            self._target.flush()
+        return bool(chunk.advance)
+
 
 QUICK_S = 0.03
 SLOW_S = 0.3

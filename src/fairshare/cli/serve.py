@@ -1,25 +1,31 @@
-"""Owns the verb `serve`, which runs the scheduler on this machine until it is stopped."""
+"""Owns the verb `serve`, which runs the scheduler on this machine until it is stopped, also in the
+background: then it waits until the server listens or fails."""
 
 import asyncio
 import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairshare.cli.options import GPUS, MEMORY, MOST_NODES, Whole, scheduler_option
 from fairshare.cli.verbs import WrongFiles
+from fairshare.client.discovery import UNIX, find_url
 from fairshare.config.engines import ENGINES
 from fairshare.documents.gpus import GpuSetting
-from fairshare.errors import ConfigurationError
+from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.registry import all_families
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer
     from fairshare.web.listener import AttachedServer
+
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -166,8 +172,6 @@ def command(
 
 
 def _start_in_background(context: click.Context, standby: bool) -> None:
-    from fairshare.cli.background import options_of, start_server
-
     if standby:
         raise click.UsageError("--background and --standby: give one of both")
     start_server(options_of(context, "background"))
@@ -216,3 +220,78 @@ def _report_ready(url: str) -> None:
 def _print_problems(problems: Sequence[object]) -> None:
     for problem in problems:
         click.echo(str(problem), err=True)
+
+
+READY = "listening on "
+
+
+def options_of(context: click.Context, *without: str) -> list[str]:
+    """The command line of the given parameters, except those named in `without`."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        value: Any = context.params.get(parameter.name or "")
+        if value is None or value is False or parameter.name in without:
+            continue
+        if isinstance(value, tuple):
+            value = ",".join(value) + ","  # one name alone remains a name
+        flag = parameter.opts[0]
+        words += [flag] if value is True else [flag, str(value)]
+    return words
+
+
+def start_server(options: list[str]) -> None:
+    """Start `fairshare serve` in a session of its own, and return when it listens.
+
+    If the server fails, exits with the server's messages and exit code.
+    """
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            # -P: never imports modules from the current directory, above all not as root.
+            [sys.executable, "-P", "-m", "fairshare", "serve", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            line = _first_words(process)
+        except BaseException:
+            process.terminate()
+            raise
+        code = process.wait() if not line else 0
+        errors.seek(0)
+        click.echo(errors.read(), err=True, nl=False)
+    if not line:
+        raise SystemExit(code or 1)
+    url = line.removeprefix(READY).split()[0]
+    click.echo(f"{line} (process {process.pid}); {how_it_ends(url)}")
+    process.returncode = 0  # it keeps running: Popen must neither wait for it nor warn
+
+
+def how_it_ends(url: str) -> str:
+    """The command that ends the server at `url`, with `--url` if it is not the default server.
+
+    >>> "shutdown --url http://127.0.0.1:8188`" in how_it_ends("http://127.0.0.1:8188")
+    True
+    """
+    try:
+        known = find_url()
+    except FairshareError:
+        known = ""
+    if known == url or known.startswith(UNIX):
+        return "`fairshare shutdown` ends it"
+    return (
+        f"`fairshare shutdown --url {url}` ends it; other verbs take --url too, or set"
+        " FAIRSHARE_STATE to its state directory"
+    )
+
+
+def _first_words(process: "subprocess.Popen[str]") -> str:
+    """The line that the server prints when it listens; empty if it has ended before."""
+    assert process.stdout is not None
+    with process.stdout as output:
+        for line in output:
+            if line.startswith(READY):
+                return line.strip()
+    return ""

@@ -5,8 +5,7 @@ import time
 import click
 import msgspec
 
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Refused, ServerUnreachable
 from fairshare.wording import counted

@@ -13,8 +13,7 @@ import msgspec
 from fairshare.cli.cells import MEMORY, plain
 from fairshare.cli.cluster_source import read_cluster_from
 from fairshare.cli.compare import write_page
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, scheduler_option
+from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, print_json, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.seeds_report import seeds_parts
 from fairshare.cli.simulated_runs import Setup, nodes_of_engine, simulate, simulate_seeds

@@ -1,4 +1,5 @@
-"""Owns how `simulate` runs a simulation: once, or several times with one process for each seed.
+"""Owns how `simulate` runs a simulation: once, or several times with one process for each seed; and
+which applications have not ended then, and why.
 
 Ctrl-C ends what runs; the runs that are over are the answer. Does not know how they are shown.
 """
@@ -17,18 +18,22 @@ from typing import Any, Final
 import click
 import msgspec
 
-from fairshare.cli.unfinished import unfinished
 from fairshare.families.configuration import Configuration
 from fairshare.families.registry import family_of
+from fairshare.insight.why import Words
 from fairshare.journal.memory import ForgetfulJournal
 from fairshare.journal.protocol import Journal
 from fairshare.manager.resource_manager import ResourceManager
+from fairshare.model.applications import Application
+from fairshare.model.identifiers import application_name
 from fairshare.model.inputs import NodeJoined
-from fairshare.model.resources import MEMORY, VCORES
+from fairshare.model.resources import MEMORY, VCORES, fits
 from fairshare.runtime.runtime import Observer
+from fairshare.schedulers.protocol import Scheduler
+from fairshare.schedulers.reasons import Cause, Lasts, Reason, reasons
 from fairshare.simulate.faults import Faults, FaultSettings
 from fairshare.simulate.repetition import RunNumbers, numbers_of
-from fairshare.simulate.report import Report
+from fairshare.simulate.report import Report, Unfinished
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Workload, alike
 from fairshare.wording import counted
@@ -174,3 +179,49 @@ def _wait(futures: list[concurrent.futures.Future[RunNumbers | None]]) -> None:
             click.echo(f"\r\x1b[K{text}", nl=False, err=True)
     if shown:
         click.echo("\r\x1b[K", nl=False, err=True)
+
+
+NOT_SAID: Final = "Why it waits was not looked at."
+
+
+def unfinished(scheduler: Scheduler, most: int | None = None) -> tuple[Unfinished, ...]:
+    """The applications that are not over, each with the most important reason why it waits; with
+    `most` only of so many, as each takes a while."""
+    state = scheduler.state
+    words = Words(state.types, state.epoch_ms)
+    found: list[Unfinished] = []
+    for application in state.applications.values():
+        if application.over:
+            continue
+        if most is not None and len(found) >= most:
+            name = application_name(state.epoch_ms, application.id)
+            submission = application.submission
+            found.append(Unfinished(name, submission.name, application.queue, sentence=NOT_SAID))
+            continue
+        why = reasons(application, scheduler.limits_of(application.id), state)
+        found.append(_of(application, state.epoch_ms, why, words))
+    return tuple(found)
+
+
+def _of(application: Application, epoch_ms: int, why: list[Reason], words: Words) -> Unfinished:
+    name = application_name(epoch_ms, application.id)
+    submission = application.submission
+    if not why:
+        return Unfinished(name, submission.name, application.queue)
+    explained = words.explain(why[0])
+    return Unfinished(
+        name,
+        submission.name,
+        application.queue,
+        any(_for_ever(reason) for reason in why),
+        why[0].cause.value,
+        explained.sentence,
+        explained.remedy,
+    )
+
+
+def _for_ever(reason: Reason) -> bool:
+    """Whether waiting is useless; this includes a single container above its queue's maximum."""
+    if reason.cause == Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit:
+        return not fits(reason.wanted, reason.limit)
+    return reason.cause.lasts is Lasts.PERMANENT

@@ -20,9 +20,8 @@ from fairshare.cli.cells import (
     plain,
     share_text,
 )
-from fairshare.cli.json_output import print_json
-from fairshare.cli.moments import moment_text
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.instants import moment_text
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.pools import job_lines
 from fairshare.cli.tables import (
     Column,

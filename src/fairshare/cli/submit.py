@@ -15,7 +15,6 @@ from fairshare.api.ray_programs import Program, container_signal, program_argume
 from fairshare.cli.arrays import Array, parse_array
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.exit_codes import code_of
-from fairshare.cli.json_output import print_json
 from fairshare.cli.options import (
     AMOUNT,
     DURATION,
@@ -29,6 +28,7 @@ from fairshare.cli.options import (
     Whole,
     checked,
     json_option,
+    print_json,
     tags_option,
     with_client,
 )

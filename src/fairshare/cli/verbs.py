@@ -101,7 +101,7 @@ class Verbs(click.Group):
             gc.freeze()  # what is imported stays to the end
             gc.enable()
         if COMPLETION_VARIABLE in os.environ:
-            from fairshare.cli.completion_values import add_completions
+            from fairshare.cli.completion import add_completions
 
             return add_completions(command)
         return command

@@ -6,8 +6,7 @@ import click
 import msgspec
 
 from fairshare.cli.exit_codes import FAILED, code_of
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import DURATION, json_option, with_client
+from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.client import Application, Client
 
 

@@ -6,8 +6,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fairshare.cli.cells import amounts_text, plain
-from fairshare.cli.json_output import print_json
-from fairshare.cli.options import json_option, with_client
+from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import open_console, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Reason

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from fairshare.cli import completion_values
+from fairshare.cli import completion
 from fairshare.cli.verbs import fairshare
 from fairshare.client import Client
 
@@ -80,7 +80,7 @@ def test_without_a_server_nothing_is_completed_and_nothing_is_said(complete, clu
 
 
 def test_a_slow_server_is_not_waited_for(complete, cluster, monkeypatch):
-    monkeypatch.setattr(completion_values, "LONGEST_S", 0.05)
+    monkeypatch.setattr(completion, "LONGEST_S", 0.05)
 
     def never(request):
         import time

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.cli import keys
+from fairshare.cli import top
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def terminal(monkeypatch):
 
 def pressed(terminal, typed):
     """What ends a wait in which this is typed."""
-    with keys.Keys() as found:
+    with top.Keys() as found:
         try:
             os.write(terminal, typed)  # the interruption may come before the sleep begins
             time.sleep(30)
@@ -43,7 +43,7 @@ def interrupted():
 
 
 def test_ctrl_c_is_still_an_interruption(terminal):
-    with keys.Keys() as found:
+    with top.Keys() as found:
         with pytest.raises(KeyboardInterrupt):
             interrupted()
         assert not found.quit
@@ -51,7 +51,7 @@ def test_ctrl_c_is_still_an_interruption(terminal):
 
 def test_the_terminal_is_as_it_was_afterwards(terminal):
     before = termios.tcgetattr(sys.stdin)
-    with keys.Keys():
+    with top.Keys():
         assert termios.tcgetattr(sys.stdin) != before
     assert termios.tcgetattr(sys.stdin) == before
 
@@ -59,5 +59,5 @@ def test_the_terminal_is_as_it_was_afterwards(terminal):
 def test_without_a_terminal_no_key_is_read(monkeypatch):
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
-        with keys.Keys() as found:
+        with top.Keys() as found:
             assert not found.quit

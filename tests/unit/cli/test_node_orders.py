@@ -26,7 +26,7 @@ def test_decommission_has_an_hour_unless_a_timeout_is_given(run, cluster):
 
 
 def test_wait_returns_when_nothing_runs_there(run, cluster, monkeypatch):
-    monkeypatch.setattr("fairshare.cli.node_orders.PACE_S", 0.0)
+    monkeypatch.setattr("fairshare.cli.admin.PACE_S", 0.0)
     cluster.answers["/admin/nodes/drain"] = {"nodes": [NODE]}
     cluster.answers["/nodes"] = {"nodes": [EMPTY]}
     result = run("admin", "drain", "n1", "--wait")
@@ -35,7 +35,7 @@ def test_wait_returns_when_nothing_runs_there(run, cluster, monkeypatch):
 
 
 def test_wait_gives_up_when_the_node_is_undrained(run, cluster, monkeypatch):
-    monkeypatch.setattr("fairshare.cli.node_orders.PACE_S", 0.0)
+    monkeypatch.setattr("fairshare.cli.admin.PACE_S", 0.0)
     cluster.answers["/admin/nodes/drain"] = {"nodes": [NODE]}
     cluster.answers["/nodes"] = {"nodes": [{**NODE, "state": "RUNNING"}]}
     result = run("admin", "drain", "n1", "--wait")

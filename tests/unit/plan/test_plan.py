@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from tests.manual_engine import ManualEngine
 
-from fairshare.cli.recorded_history import read_world
+from fairshare.cli.histories import read_world
 from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of

@@ -1,8 +1,9 @@
-"""Owns the choice of a server's history for `fairshare plan`: from its first record, or from one of
-the states that its journal keeps.
+"""Owns the history for `fairshare plan`: that of a server, or that of a trace, which is simulated
+under the present configuration. Its records are read as those of a server are.
 
-Before a journal whose first records were trimmed comes what the long history keeps of them. It
-begins with the oldest state that has all records behind it. Does not know what is simulated.
+A server's history begins with its first record, or with the oldest state of its journal that has
+all records behind it. Before a journal whose first records were trimmed comes what the long history
+keeps of them. Does not know what is simulated, and no table.
 """
 
 import contextlib
@@ -10,15 +11,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
+from fairshare.cli.simulated_runs import nodes_of_engine
+from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
+from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.verbs import Failure
 from fairshare.errors import JournalError
+from fairshare.families.configuration import Configuration
+from fairshare.families.directory import read_directory
+from fairshare.families.registry import family_of
+from fairshare.families.reservations import with_reservations
+from fairshare.journal.memory import MemoryJournal
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.manager.resource_manager import ResourceManager
 from fairshare.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.history import read_history
+from fairshare.simulate.readers.options import ReaderOptions
+from fairshare.simulate.simulator import Simulator
+from fairshare.simulate.traces.registry import is_trace
+from fairshare.simulate.workload import EPOCH_MS, Workload
 from fairshare.simulate.world import Origin, World
 
 if TYPE_CHECKING:
@@ -139,3 +156,60 @@ def _origin_of(snapshot: Snapshot) -> Origin:
     small = freeze(snapshot.sequence, snapshot.now_ms, {MANAGER: manager})
     position = Position(snapshot.sequence, snapshot.now_ms)
     return Origin(position, lambda: thaw(small)[MANAGER])
+
+
+def is_traced(path: Path) -> bool:
+    """Whether it is a trace or a workload, and not the history of a server."""
+    if path.name == JOURNAL_FILE or not path.exists() or (path / JOURNAL_FILE).exists():
+        return False
+    return is_workload(path) or is_trace(path)
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """The history of a trace, the interval of its nodes' beats, and what its reader left out or
+    assumed."""
+
+    world: World
+    beat_ms: int
+    notes: tuple[str, ...]
+
+
+def traced_history(path: Path, present: Path | None, options: TraceOptions, watch: Watch) -> Traced:
+    """The history of a trace under a configuration, watched while it is made; raises Failure, and
+    what readers of traces raise."""
+    if present is None:
+        raise Failure(
+            f"{path} is a trace, which has no settings in force: name the configuration that the"
+            " new one is compared with, as --present DIR"
+        )
+    configuration = read_directory(present)
+    workload = _read(path, configuration, options)
+    if not workload.nodes:
+        raise Failure(f"{path} names no nodes, and {present} has no engine of a known size")
+    configuration = with_reservations(configuration, len(workload.nodes))
+    journal = MemoryJournal()
+    manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
+    times_ms = [one.at_ms for one in workload.arrivals]
+    watch.simulates_again("the trace", times_ms, 0, workload.later)
+    simulator = Simulator(
+        manager,
+        msgspec.json.encode(configuration.settings),
+        workload,
+        journal,
+        beat_interval_ms=configuration.heartbeat_interval_ms,
+        observers=(watch.observe,) if workload.later else (),
+        stops=watch,
+    )
+    simulator.run()
+    parts = (configuration.scheduler, configuration.types, EPOCH_MS)
+    world = read_history(journal.records(), *parts)
+    return Traced(world, configuration.heartbeat_interval_ms, workload.notes)
+
+
+def _read(path: Path, configuration: Configuration, options: TraceOptions) -> Workload:
+    if not is_workload(path):
+        parts = (configuration.scheduler, configuration.types, configuration.settings)
+        return read_trace(path, *parts, options)
+    workload = read_workload(path, ReaderOptions(types=configuration.types))
+    nodes = workload.nodes or nodes_of_engine(configuration)
+    return msgspec.structs.replace(workload, nodes=nodes)
