@@ -6,9 +6,8 @@ from where, as for the REST interface.
 
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.exceptions import AUTHORIZATION, RpcError
-from fairshare.web.yarn.callers import Caller
+from fairshare.web.yarn.callers import Caller, is_proxy, is_proxy_host
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.impersonation import is_proxy, is_proxy_host
 
 
 async def caller_of(context: CallContext, gateway: Gateway) -> Caller:

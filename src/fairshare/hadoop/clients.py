@@ -53,7 +53,7 @@ from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.filters import MOST_MS, Filter, select
 from fairshare.web.yarn.gateway import LiveGateway
 from fairshare.web.yarn.nodes import all_nodes, node_states
-from fairshare.web.yarn.submission_checks import NO_RESERVATIONS, denial_of
+from fairshare.web.yarn.submission import NO_RESERVATIONS, denial_of
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
 

@@ -1,6 +1,6 @@
 """Reads a submission of Hadoop's clients: ApplicationSubmissionContextProto to SubmitApplication.
 
-Its fields are checked where those of the REST interface are (`web/yarn/submission_checks.py`). The
+Its fields are checked where those of the REST interface are (`web/yarn/submission.py`). The
 launch context of the master, which has tokens, becomes a payload file that the journal only names.
 """
 
@@ -20,7 +20,7 @@ from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.submission_checks import (
+from fairshare.web.yarn.submission import (
     DEFAULT_QUEUE,
     LONGEST_TYPE,
     NO_RESERVATIONS,

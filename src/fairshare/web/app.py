@@ -22,15 +22,9 @@ from fairshare.web import (
     drafts,
     driver,
     events,
-    health,
-    labels,
     metrics,
-    node_containers,
     nodes,
-    operations,
     queues,
-    reasons,
-    resubmission,
     sessions,
     timelines,
     uploads,
@@ -42,13 +36,13 @@ from fairshare.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.web.limits import Buckets, Throttle, requests_per_second
-from fairshare.web.node_rows import NodeRows
+from fairshare.web.nodes import NodeRows
 from fairshare.web.openapi import document
 from fairshare.web.openapi.operation import ApiRoute
 from fairshare.web.pages import applications as application_lines
-from fairshare.web.pages import history, session, tree
 from fairshare.web.pages import nodes as node_lines
 from fairshare.web.pages import queues as queue_names
+from fairshare.web.pages import session
 from fairshare.web.pages.files import page_routes
 from fairshare.web.pages.listings import Listings
 from fairshare.web.ray import packages as ray_packages
@@ -69,10 +63,8 @@ ROUTES: Final[list[ApiRoute]] = [
     *drafts.ROUTES,
     *configuration.ROUTES,
     *queues.ROUTES,
-    *reasons.ROUTES,
     *timelines.ROUTES,
     *applications.ROUTES,
-    *resubmission.ROUTES,
     *uploads.ROUTES,
     *deferral.ROUTES,
     *containers.ROUTES,
@@ -81,16 +73,11 @@ ROUTES: Final[list[ApiRoute]] = [
     *accounting.ROUTES,
     *cron.ROUTES,
     *nodes.ROUTES,
-    *node_containers.ROUTES,
-    *labels.ROUTES,
     *driver.ROUTES,
     *events.ROUTES,
-    *operations.ROUTES,
     *document.ROUTES,
     *session.ROUTES,
-    *history.ROUTES,
     *queue_names.ROUTES,
-    *tree.ROUTES,
     *application_lines.ROUTES,
     *node_lines.ROUTES,
 ]
@@ -116,7 +103,7 @@ def build_app(server: LiveServer) -> Starlette:
     app = Starlette(
         routes=[
             *page_routes(),
-            *health.ROUTES,
+            *cluster.HEALTH_ROUTES,
             *metrics.ROUTES,
             Mount(BASE, routes=ROUTES),
             *yarn_routes(),

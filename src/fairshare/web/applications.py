@@ -1,12 +1,17 @@
-"""Owns the paths of applications: submit, look, kill, move, change the priority."""
+"""Owns the paths of applications: submit, again too, look, kill, move, change the priority, and why
+they wait.
 
-from collections.abc import Mapping
+A list of many rows is written and sent in slices.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from itertools import islice
+from typing import Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from fairshare.api.applications import (
     Application as ApplicationDetails,
@@ -19,13 +24,17 @@ from fairshare.api.applications import (
     MoveBody,
     Notice,
     PriorityBody,
+    Reasons,
+    ResubmitBody,
     Submitted,
     Tasks,
 )
+from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS
 from fairshare.api.work import Submission
 from fairshare.documents.notice_targets import shown_target
 from fairshare.errors import InputError
+from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId, application_name
@@ -35,6 +44,8 @@ from fairshare.model.inputs import (
     SetPriority,
     SubmitApplication,
 )
+from fairshare.model.resubmission import again
+from fairshare.schedulers.reasons import Reason
 from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.notices.records import HOOK
 from fairshare.server.server import LiveServer
@@ -50,7 +61,7 @@ from fairshare.web.actors import (
     mover_of,
     sees_all_of,
 )
-from fairshare.web.answers import answer, refusal
+from fairshare.web.answers import answer, encoded, filled, refusal
 from fairshare.web.application_rows import (
     ApplicationRows,
     Chosen,
@@ -60,7 +71,6 @@ from fairshare.web.application_rows import (
 from fairshare.web.audit import note
 from fairshare.web.deferral import conditions_of
 from fairshare.web.limits import check_places, check_tasks, submission_slot
-from fairshare.web.listing import listing
 from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get, post
 from fairshare.web.requests import (
     read_application,
@@ -71,6 +81,25 @@ from fairshare.web.requests import (
 )
 from fairshare.web.submissions import commands_of, submission_of
 from fairshare.web.uploads import caller_key
+
+PIECE_BYTES: Final = 64 * 1024
+
+
+def listing(name: str, items: Iterable[object]) -> Response:
+    """`{"name": [...]}` as JSON, written and sent in slices."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        written, between = bytearray(b'{"%s":[' % name.encode()), b""
+        async for item in sliced(items):
+            written += between + encoded(item)
+            between = b","
+            if len(written) >= PIECE_BYTES:
+                yield bytes(written)
+                written.clear()
+        yield bytes(written) + b"]}"
+
+    return StreamingResponse(pieces(), media_type="application/json")
+
 
 MAX_LISTED = 100_000
 
@@ -268,6 +297,72 @@ async def change_priority(request: Request) -> Response:
     return answer(application_row(server_of(request), application))
 
 
+async def list_reasons(request: Request) -> Response:
+    """GET /applications/ID/reasons: the most important first, with numbers and in words."""
+    read_parameters(request)
+    application = read_application(request)
+    service = server_of(request).service
+    state = service.state
+    words = Words(state.types, state.epoch_ms, service.now_ms())
+    rows = []
+    for reason in service.reasons(application.id):
+        explanation = words.explain(reason)
+        rows.append(
+            filled(
+                NamedReason,
+                reason,
+                state.types,
+                ahead=tuple(application_name(state.epoch_ms, number) for number in reason.ahead),
+                also=tuple(other.cause for other in reason.also),
+                group=_group(application, reason),
+                sentence=explanation.sentence,
+                remedy=explanation.remedy,
+            )
+        )
+    name = application_name(state.epoch_ms, application.id)
+    return answer(Reasons(id=name, state=application.shown_state, reasons=tuple(rows)))
+
+
+def _group(application: Application, reason: Reason) -> str | None:
+    """The name of the task group whose ask waits."""
+    if reason.group < 0:
+        return None
+    name: str = application.tasks.groups[reason.group].spec.name
+    return name
+
+
+async def resubmit_application(request: Request) -> Response:
+    """POST /applications/ID/resubmit: 201 with the id of the new application."""
+    body = await read_body(request, ResubmitBody)
+    application = read_application(request)
+    await _check_owner(request, body.user, application)
+    try:
+        submission = again(application, failed=body.failed)
+    except ValueError as error:
+        raise InputError("cannot-resubmit", f"application {application.id}: {error}") from error
+    if identity_of(request) is not None:  # those of today
+        groups = await groups_of(server_of(request), application.user)
+        submission = msgspec.structs.replace(submission, groups=groups)
+    return await admitted(request, submission)
+
+
+async def _check_owner(request: Request, named: str | None, application: Application) -> None:
+    """Raise InputError (`access-denied`) unless the caller may submit in the owner's name: what
+    runs has the owner's rights."""
+    server = server_of(request)
+    user, owner = caller_of(request, named), application.user
+    identity = identity_of(request)
+    if user == owner or (identity is not None and identity.administrator):
+        return
+    if identity is None and server.may_administer("", user, await groups_of(server, user)):
+        return
+    raise InputError(
+        "access-denied",
+        f"application {application.id} belongs to {owner}: only {owner} and administrators may"
+        " submit it again",
+    )
+
+
 ROUTES = [
     get(
         "/applications",
@@ -294,4 +389,6 @@ ROUTES = [
     post(f"{ONE}/kill", kill_application, TAG, KillBody, ApplicationRow),
     post(f"{ONE}/move", move_application, TAG, MoveBody, ApplicationRow),
     post(f"{ONE}/priority", change_priority, TAG, PriorityBody, ApplicationRow),
+    get("/applications/{application}/reasons", list_reasons, "applications", Reasons),
+    post(f"{ONE}/resubmit", resubmit_application, TAG, ResubmitBody, Submitted, 201),
 ]

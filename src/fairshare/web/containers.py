@@ -2,13 +2,18 @@
 
 A container's output is untrusted: the server sends it as plain bytes, never follows links, and
 opens only regular files.
+
+Of the header `Range` (RFC 9110, section 14) one range of bytes is served; any other value (another
+unit, several ranges, invalid syntax) is ignored, as the RFC allows.
 """
 
 import base64
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -29,9 +34,13 @@ from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
 from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, post
-from fairshare.web.ranges import NotSatisfiable, read_range
-from fairshare.web.remote_files import log_of_node, result_of_node
-from fairshare.web.remote_logs import log_client, log_url, read_remote_part
+from fairshare.web.remote_logs import (
+    log_client,
+    log_of_node,
+    log_url,
+    read_remote_part,
+    result_of_node,
+)
 from fairshare.web.requests import (
     read_body,
     read_container,
@@ -39,6 +48,48 @@ from fairshare.web.requests import (
     server_of,
     whole_number,
 )
+
+_FORM = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.IGNORECASE)
+
+
+class ByteRange(msgspec.Struct, frozen=True):
+    """`limit` bytes from byte `first` on; None: all up to the end."""
+
+    first: int
+    limit: int | None
+
+
+class NotSatisfiable(Exception):
+    """The range contains no byte of the file."""
+
+
+def read_range(header: str | None, size: int) -> ByteRange | None:
+    """The range of a file of some bytes that a header asks for; None if it asks for none.
+
+    Raises NotSatisfiable.
+
+    >>> read_range("bytes=2-4", 10), read_range("bytes=7-", 10), read_range("bytes=-3", 10)
+    (ByteRange(first=2, limit=3), ByteRange(first=7, limit=None), ByteRange(first=7, limit=3))
+    >>> read_range("lines=1-2", 10), read_range("bytes=4-2", 10), read_range("bytes=0-1,5-6", 10)
+    (None, None, None)
+    """
+    found = _FORM.fullmatch(header or "")
+    if found is None:
+        return None
+    first, last = found.groups()
+    if not first:
+        if not last:
+            return None
+        count = min(int(last), size)
+        if count == 0:
+            raise NotSatisfiable
+        return ByteRange(size - count, count)
+    if last and int(last) < int(first):
+        return None
+    if int(first) >= size:
+        raise NotSatisfiable
+    return ByteRange(int(first), int(last) - int(first) + 1 if last else None)
+
 
 ONE = "/containers/{container}"
 

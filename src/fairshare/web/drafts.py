@@ -1,22 +1,49 @@
 """Owns the paths that show the scheduler's file, edit drafts of it, and put a draft in force."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api.configuration import TextVersion, TextVersionDetails, TextVersions
+from fairshare.api.values import ActorBody
+from fairshare.config.xml import MAX_BYTES
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.families.draft import Edit
 from fairshare.server.configuration_editor import ConfigurationEditor
 from fairshare.server.configuration_texts import ConfigurationText
 from fairshare.server.draft_trial import Judgement
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer
-from fairshare.web.draft_bodies import ApplyBody, DraftBody, TrialBody
 from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
+
+Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
+
+
+class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A draft, and the edits to apply to it."""
+
+    text: Text
+    edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
+
+
+class TrialBody(ActorBody, frozen=True, kw_only=True):
+    """A draft to try on the last part of the history: a duration, such as 24h or 14d."""
+
+    text: Text
+    last: Annotated[str, msgspec.Meta(max_length=32)] = "24h"
+
+
+class ApplyBody(ActorBody, frozen=True, kw_only=True):
+    """A draft to put in force. `digest` is that of the file that it was made from."""
+
+    text: Text
+    digest: Annotated[str, msgspec.Meta(max_length=64)]
+    note: Annotated[str, msgspec.Meta(max_length=500)] = ""
+
 
 MOST_EDITED = 10_000_000
 """The limit on the length of a draft's text times its edits: each edit parses the text again."""

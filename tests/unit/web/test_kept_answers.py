@@ -24,9 +24,8 @@ from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.answers import encoded
 from fairshare.web.app import build_app
 from fairshare.web.application_rows import application_row
-from fairshare.web.node_rows import node_rows
-from fairshare.web.yarn.application_documents import application_info
-from fairshare.web.yarn.application_forms import AppInfo
+from fairshare.web.nodes import node_rows
+from fairshare.web.yarn.application_documents import AppInfo, application_info
 from fairshare.web.yarn.nodes import all_nodes
 from fairshare.web.yarn.rendering import encoder
 

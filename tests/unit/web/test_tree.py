@@ -5,7 +5,7 @@ import pytest
 from fairshare.insight.shares import Shares
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.views import QueueView
-from fairshare.web.pages.tree import in_sight
+from fairshare.web.pages.queues import in_sight
 
 pytestmark = pytest.mark.anyio
 

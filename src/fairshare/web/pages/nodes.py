@@ -13,8 +13,7 @@ from fairshare.errors import InputError
 from fairshare.model.identifiers import application_name, application_of, container_name
 from fairshare.server.views import NodeView
 from fairshare.web.answers import answer, filled, named
-from fairshare.web.node_containers import unknown_node
-from fairshare.web.node_rows import taken_out
+from fairshare.web.nodes import taken_out, unknown_node
 from fairshare.web.openapi.operation import AT, Parameter, get
 from fairshare.web.pages.listings import (
     PART,

@@ -1,26 +1,39 @@
-"""Owns the paths of queues that only the pages use: their names, and the parts of an unmet
-share."""
+"""Owns the paths of queues that only the pages use: their names, the parts of an unmet share, the
+shares of one queue over time, and the tree as one screen shows it.
+
+Of a thousand queues few are open at a time; the others are only counted, and sent when they are
+opened or searched for.
+"""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.pages import Owed, QueueName, QueueNames
+from fairshare.api.pages import Owed, QueueName, QueueNames, QueueTree
 from fairshare.api.pages import OwedPart as NamedPart
+from fairshare.api.queues import History
+from fairshare.api.queues import Point as NamedPoint
 from fairshare.errors import InputError
 from fairshare.insight.owed import OwedPart, Waiting, owed_parts
-from fairshare.insight.shares import Shares
+from fairshare.insight.shares import Share, Shares, used_share
 from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
 from fairshare.model.queues import parent_name
-from fairshare.model.resources import subtract
+from fairshare.model.resources import ResourceTypes, positive, smallest, subtract
+from fairshare.schedulers.views import QueueView
+from fairshare.server.past_views import Point
 from fairshare.server.server import LiveServer
+from fairshare.server.slices import made_in_slices, sliced
 from fairshare.web.answers import answer, filled
-from fairshare.web.openapi.operation import get
-from fairshare.web.requests import read_parameters, server_of
+from fairshare.web.openapi.operation import AT, NUMBER, Parameter, get
+from fairshare.web.pages.listings import text_of
+from fairshare.web.queues import moment_at, queue_row
+from fairshare.web.requests import read_parameters, server_of, whole_number
 
 LOOKED_MS = 40.0
 """The time limit for finding the reasons why applications wait: each is O(n) in nodes."""
@@ -116,7 +129,156 @@ def _row(server: LiveServer, part: OwedPart) -> NamedPart:
     return filled(NamedPart, part, state.types, first=first)
 
 
+ALL_UP_TO: Final = 150
+"""The most queues that are shown at once; above it only the first level is open at first."""
+
+MOST_FOLDS: Final = 20_000
+
+
+async def show_tree(request: Request) -> Response:
+    """GET /pages/tree: root first, parents before children; each as in GET /queues.
+
+    Of more than 150 queues only those in sight: those whose parents are open (`fold` names,
+    separated by commas, the queues whose open state differs from the initial one), or that match
+    `search` or `below` (1: leaves that are owed something) with all above them; and always the
+    first level, and `queue` with all above it. `known` counts all, `owed` all leaves that are owed
+    something.
+    """
+    parameters = read_parameters(request)
+    server = server_of(request)
+    service = server.service
+    types = service.state.types
+    at_ms = None
+    if "at" in parameters:
+        moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
+        queues, total, at_ms = moment.queues, moment.cluster.total, moment.at_ms
+    else:
+        queues = await made_in_slices(service.views.queues_in_steps())
+        total = service.views.cluster.total
+    reckoned = Shares(queues, total, types)
+    shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
+    shown: Collection[str] = shares
+    if len(queues) > ALL_UP_TO:
+        shown = in_sight(
+            queues,
+            shares,
+            folds=parameters.get("fold", "")[:MOST_FOLDS].split(","),
+            search=text_of(parameters, "search").casefold(),
+            below=parameters.get("below") == "1",
+            selected=text_of(parameters, "queue"),
+        )
+    return answer(
+        QueueTree(
+            at_ms=at_ms,
+            total=types.mapping(total),
+            known=len(queues),
+            owed=sum(1 for one in queues if one.leaf and shares[one.name].state == "owed"),
+            queues=tuple(
+                queue_row(view, shares[view.name], types) for view in queues if view.name in shown
+            ),
+        )
+    )
+
+
+def in_sight(
+    queues: Sequence[QueueView],
+    shares: Mapping[str, Share],
+    *,
+    folds: Sequence[str],
+    search: str,
+    below: bool,
+    selected: str,
+) -> Collection[str]:
+    """The names of the queues that are visible, and of those that the page needs beside them."""
+    known = {view.name: view for view in queues}
+    turned = dict.fromkeys(folds)
+    wanted: dict[str, None] = {}
+
+    def with_all_above(name: str) -> None:
+        while name in known and name not in wanted:
+            wanted[name] = None
+            name = known[name].parent
+
+    for view in queues:
+        if not view.parent or not known[view.parent].parent:
+            wanted[view.name] = None
+        elif search or below:
+            owed = view.leaf and shares[view.name].state == "owed"
+            if search in view.name.casefold() and (owed or not below):
+                with_all_above(view.name)
+        elif view.parent in wanted and view.parent in turned:
+            wanted[view.name] = None  # queues below the first level are closed at first
+    with_all_above(selected)
+    return wanted
+
+
+MOST_POINTS = 2_000
+DEFAULT_POINTS = 600
+
+
+async def show_history(request: Request) -> Response:
+    """GET /history: the lines of a queue from `since` to `until`, at most `points` points.
+
+    The default queue is root. `began_ms` is the instant since which shares are remembered: a server
+    starts with an empty history. A point holds until the next one.
+    """
+    parameters = read_parameters(request)
+    server = server_of(request)
+    now_ms = server.service.now_ms()
+    queues = server.service.views.queues
+    queue = parameters.get("queue") or (queues[0].name if queues else "root")
+    if len(queue) > 1_000:
+        raise InputError("bad-request", "queue: a name of at most 1,000 characters is needed")
+    since_ms = whole_number(parameters, "since", 0, 2**63 - 1)
+    until_ms = whole_number(parameters, "until", now_ms, 2**63 - 1)
+    most = whole_number(parameters, "points", DEFAULT_POINTS, MOST_POINTS, least=2)
+    points = await run_in_threadpool(server.past_views.series, queue, since_ms, until_ms, most)
+    types = server.service.state.types
+    return answer(
+        History(
+            queue,
+            server.past_views.began_ms,
+            now_ms,
+            tuple(point_row(point, types) for point in points),
+        )
+    )
+
+
+def point_row(point: Point, types: ResourceTypes) -> NamedPoint:
+    """One point, with the queue's entitlement, and the part of the cluster that it used."""
+    entitled = smallest(point.demand, point.fair_share)
+    return filled(
+        NamedPoint,
+        point,
+        types,
+        used_share=used_share(point.used, point.total),
+        entitled=types.mapping(entitled),
+        owed=types.mapping(positive(subtract(entitled, point.used))),
+    )
+
+
 ROUTES = [
     get("/pages/queues", list_names, "pages", QueueNames),
     get("/pages/queues/{queue}/owed", explain_owed, "pages", Owed),
+    get(
+        "/pages/tree",
+        show_tree,
+        "pages",
+        QueueTree,
+        Parameter("fold", "Queues that are not open or closed as at first, with commas."),
+        Parameter("search", "A part of the name."),
+        Parameter("below", "1: only leaves that are owed something."),
+        Parameter("queue", "One that is shown in any case."),
+        AT,
+    ),
+    get(
+        "/history",
+        show_history,
+        "queues",
+        History,
+        Parameter("queue", "Its whole name; without it root."),
+        Parameter("since", "Milliseconds.", NUMBER),
+        Parameter("until", "Milliseconds.", NUMBER),
+        Parameter("points", "How many at most.", NUMBER),
+    ),
 ]

@@ -28,8 +28,7 @@ from fairshare.web.actors import actor_of, caller_of, groups_of, identity_of
 from fairshare.web.answers import answer
 from fairshare.web.applications import admitted
 from fairshare.web.audit import note
-from fairshare.web.ray.details import details_of
-from fairshare.web.ray.found import index_of, read_job, visible_jobs
+from fairshare.web.ray.found import details_of, index_of, read_job, visible_jobs
 from fairshare.web.ray.submission import (
     PREFIX,
     packages_of,

@@ -21,7 +21,7 @@ from fairshare.server.server import LiveServer
 from fairshare.web.answers import answer
 from fairshare.web.containers import log_of_node_manager, read_part
 from fairshare.web.ray.found import read_job
-from fairshare.web.remote_files import log_of_node
+from fairshare.web.remote_logs import log_of_node
 from fairshare.web.requests import server_of
 from fairshare.web.websocket import TextStream
 

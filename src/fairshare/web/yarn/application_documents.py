@@ -1,21 +1,107 @@
-"""Owns the conversion of an application to its document (Hadoop: AppInfo). Decides nothing."""
+"""Owns the document of one application (Hadoop: AppInfo): its fields in YARN's order, and how they
+are filled. Decides nothing.
+
+The fields from `startedTime` on are 0, empty or absent for callers who may not view it.
+"""
 
 from collections.abc import Collection
 
 from msgspec import UNSET, UnsetType
 
-from fairshare.families.yarn.documents import Entries, entries, resource_info
+from fairshare.families.yarn.documents import (
+    Document,
+    Entries,
+    ResourceInfo,
+    ResourceUsages,
+    entries,
+    resource_info,
+)
 from fairshare.model.applications import Application
 from fairshare.model.asks import Ask
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.resources import Resource, ResourceTypes, add, scale, total
 from fairshare.projections.attempt_history import ApplicationAttempts
-from fairshare.web.yarn.application_forms import AppInfo, ExecutionType, ResourceRequestInfo
 from fairshare.web.yarn.diagnostics import application_diagnostics
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.states import final_status, finished_ms, public_state
-from fairshare.web.yarn.timeouts import timeouts_of
+from fairshare.web.yarn.timeouts import Timeouts, timeouts_of
 from fairshare.wording import without_output
+
+
+class ExecutionType(Document):
+    """Whether a container is opportunistic; here never."""
+
+    executionType: str = "GUARANTEED"
+    enforceExecutionType: bool = False
+
+
+class ResourceRequestInfo(Document):
+    """One entry of the table of asks."""
+
+    priority: int
+    allocationRequestId: int
+    resourceName: str
+    capability: ResourceInfo
+    numContainers: int
+    relaxLocality: bool
+    nodeLabelExpression: str | UnsetType
+    executionTypeRequest: ExecutionType
+
+
+NO_ENTRIES = Entries()
+
+
+class AppInfo(Document):
+    """One application."""
+
+    id: str
+    user: str
+    name: str
+    queue: str
+    state: str
+    finalStatus: str
+    progress: float
+    trackingUI: str
+    trackingUrl: str | UnsetType
+    diagnostics: str
+    clusterId: int
+    applicationType: str
+    applicationTags: str
+    priority: int
+    startedTime: int = 0
+    launchTime: int = 0
+    finishedTime: int = 0
+    elapsedTime: int = 0
+    amContainerLogs: str | UnsetType = UNSET
+    amHostHttpAddress: str | UnsetType = UNSET
+    amRPCAddress: str | UnsetType = UNSET
+    masterNodeId: str = ""
+    allocatedMB: int = 0
+    allocatedVCores: int = 0
+    reservedMB: int = 0
+    reservedVCores: int = 0
+    runningContainers: int = 0
+    memorySeconds: int = 0
+    vcoreSeconds: int = 0
+    queueUsagePercentage: float = 0.0
+    clusterUsagePercentage: float = 0.0
+    resourceSecondsMap: Entries = NO_ENTRIES
+    preemptedResourceMB: int = 0
+    preemptedResourceVCores: int = 0
+    numNonAMContainerPreempted: int = 0
+    numAMContainerPreempted: int = 0
+    preemptedMemorySeconds: int = 0
+    preemptedVcoreSeconds: int = 0
+    preemptedResourceSecondsMap: Entries = NO_ENTRIES
+    resourceRequests: list[ResourceRequestInfo] | UnsetType = UNSET
+    logAggregationStatus: str | UnsetType = UNSET
+    unmanagedApplication: bool = False
+    appNodeLabelExpression: str | UnsetType = UNSET
+    amNodeLabelExpression: str | UnsetType = UNSET
+    rmClusterId: str | UnsetType = UNSET
+    resourceInfo: ResourceUsages | UnsetType = UNSET
+    timeouts: Timeouts | UnsetType = UNSET
+
 
 OWN_ASK = -1
 """The allocation request id that Hadoop gives to its own request: the master's container."""

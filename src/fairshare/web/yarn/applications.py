@@ -13,8 +13,7 @@ from fairshare.model.applications import Application
 from fairshare.server.slices import sliced
 from fairshare.web.yarn.access import may_view, sees_everything
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.web.yarn.application_documents import application_info
-from fairshare.web.yarn.application_forms import AppInfo
+from fairshare.web.yarn.application_documents import AppInfo, application_info
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.document_cache import DocumentCaches, Shown
 from fairshare.web.yarn.errors import bad_request

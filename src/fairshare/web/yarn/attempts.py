@@ -1,9 +1,10 @@
-"""Owns the paths of an application's attempts and their live containers
-(Hadoop: RMWebServices.getAppAttempts)."""
+"""Owns the paths of an application's attempts and their live containers, and the one that signals a
+container (Hadoop: RMWebServices.getAppAttempts and signalToContainer)."""
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
+from fairshare.errors import EngineError
 from fairshare.families.yarn.documents import Document, Entries, entries
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
@@ -11,10 +12,11 @@ from fairshare.model.identifiers import application_name, application_of, contai
 from fairshare.projections.attempt_history import Attempt
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.application_changes import NoSuchContainer, NotPermitted, signal
 from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.diagnostics import attempt_diagnostics
-from fairshare.web.yarn.errors import not_found, wrong_form
+from fairshare.web.yarn.errors import PlainRefusal, Refused, not_found, wrong_form
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import (
     attempt_name,
@@ -251,9 +253,42 @@ def container_info(
 
 _PATH = "/apps/{application}/appattempts"
 
+
+DUMP = "OUTPUT_THREAD_DUMP"
+COMMANDS = (DUMP, "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
+
+
+async def signal_container(request: Request, caller: Caller) -> Answer:
+    """POST /containers/ID/signal/COMMAND."""
+    gateway = gateway_of(request)
+    text, command = request.path_params["container"], request.path_params["command"].upper()
+    if command not in COMMANDS:
+        raise PlainRefusal(
+            400,
+            f"Invalid command: {request.path_params['command']}, valid commands are:"
+            f" [{', '.join(COMMANDS)}]",
+        )
+    if not text.startswith("container_"):
+        raise PlainRefusal(500, f"Invalid ContainerId prefix: {text}")
+    try:
+        _, container = read_container_id(text)
+    except Refused:
+        raise PlainRefusal(500, f"Invalid ContainerId: {text}") from None
+    try:
+        signal(gateway, caller, container, command)
+    except NoSuchContainer:
+        raise PlainRefusal(500, f"Trying to signal an absent container {text}") from None
+    except NotPermitted:
+        raise PlainRefusal(500, f"User {caller.user} cannot signal container {text}") from None
+    except EngineError as error:
+        raise PlainRefusal(400, str(error)) from None
+    return Answer()
+
+
 ROUTES = [
     YarnRoute(_PATH, get=list_attempts),
     YarnRoute(_PATH + "/{attempt}", get=show_attempt),
     YarnRoute(_PATH + "/{attempt}/containers", get=list_containers),
     YarnRoute(_PATH + "/{attempt}/containers/{container}", get=show_container),
+    YarnRoute("/containers/{container}/signal/{command}", post=signal_container),
 ]

@@ -1,5 +1,6 @@
-"""Owns the identity of YARN callers: `user.name`, the cookie that stores it, `doAs`, and the user
-of an anonymous call.
+"""Owns the identity of YARN callers: `user.name`, the cookie that stores it, `doAs` with the rules
+of `hadoop.proxyuser.*` for it, and the user of an anonymous call (Hadoop:
+DefaultImpersonationProvider, MachineList).
 
 With authentication (`[authentication]`) the caller is the authenticated user, and a name in a
 request only counts for administrators, who may act for others. Without it
@@ -11,18 +12,69 @@ issued it.
 import base64
 import hashlib
 import hmac
+import socket
 from collections.abc import Mapping
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
 from urllib.parse import quote, unquote
 
 import msgspec
 from starlette.requests import Request
 
+from fairshare.config.web import WebSettings
 from fairshare.server.access.identity import Identity
 from fairshare.web.authentication import KEY
 from fairshare.web.yarn.errors import RemoteException
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.impersonation import may_act
 from fairshare.web.yarn.rendering import natural
+
+LOOPBACK = "127.0.0.1"
+
+
+def may_act(
+    settings: WebSettings, user: str, acting: str, groups: tuple[str, ...], address: str = LOOPBACK
+) -> bool:
+    """Whether one user, from an IP address, may act for another one with these groups."""
+    return is_proxy(settings, user, acting, groups) and is_proxy_host(settings, user, address)
+
+
+def is_proxy(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
+    """Whether the lists of users and groups name the other one."""
+    users = _names(settings, user, "users")
+    allowed = _names(settings, user, "groups")
+    return bool("*" in users | allowed or acting in users or allowed & set(groups))
+
+
+def is_proxy_host(settings: WebSettings, user: str, address: str) -> bool:
+    """Whether the list of hosts has an IP address: itself, in a range such as 10.1.0.0/16, or by a
+    host's name."""
+    hosts = _names(settings, user, "hosts")
+    return "*" in hosts or any(_is_in(address, host) for host in hosts)
+
+
+def _names(settings: WebSettings, user: str, what: str) -> set[str]:
+    text = settings.proxies.get(user, {}).get(what, "")
+    return {name.strip() for name in text.split(",") if name.strip()}
+
+
+def _is_in(address: str, host: str) -> bool:
+    found = ip_address(address)
+    if host == "localhost" and found.is_loopback:
+        return True
+    try:
+        return found in ip_network(host, strict=False)
+    except ValueError:
+        return address in _addresses(host)
+
+
+@lru_cache(256)
+def _addresses(host: str) -> frozenset[str]:
+    """The addresses of a host by its name, looked up once, as in Hadoop."""
+    try:
+        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+    except OSError:
+        return frozenset()
+
 
 COOKIE = "hadoop.auth"
 _AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"

@@ -1,5 +1,5 @@
-"""Owns the paths of the cluster as a whole: its properties, its metrics, the user
-(Hadoop: RMWebServices)."""
+"""Owns the paths of the cluster as a whole: its properties, its metrics, the user, and the
+scheduler, for which each family has its own document (Hadoop: RMWebServices)."""
 
 import platform
 
@@ -7,15 +7,16 @@ from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 
 from fairshare import __version__
-from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info
+from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info, unwritten
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource, add, subtract
 from fairshare.schedulers.steps import Steps
 from fairshare.server.slices import made_in_slices
-from fairshare.web.yarn.answering import Answer, YarnRoute
+from fairshare.web.yarn.answering import XML, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.nodes import node_states
+from fairshare.web.yarn.rendering import raw
 from fairshare.web.yarn.states import public_state
 
 HADOOP_VERSION = "3.4.1"
@@ -289,10 +290,25 @@ def _utilization(gateway: Gateway) -> tuple[int, int, int]:
     )
 
 
+class SchedulerInfo(Document):
+    """The scheduler, in the form of its family."""
+
+    schedulerInfo: Document
+
+
+async def show_scheduler(request: Request, caller: Caller) -> Answer:
+    """GET /scheduler: made in slices, queue by queue; as JSON each queue is written at once."""
+    gateway = gateway_of(request)
+    written = unwritten if accepted_form(request) == XML else raw
+    steps = gateway.yarn.document_in_steps(gateway, written)
+    return Answer(SchedulerInfo(await made_in_slices(steps)), "scheduler")
+
+
 ROUTES = [
     YarnRoute("/", get=show_info),
     YarnRoute("/info", get=show_info),
     YarnRoute("/userinfo", get=show_user),
     YarnRoute("/scheduler-overview", get=show_overview),
     YarnRoute("/metrics", get=show_metrics),
+    YarnRoute("/scheduler", get=show_scheduler),
 ]

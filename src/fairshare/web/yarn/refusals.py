@@ -13,7 +13,7 @@ from fairshare.web.yarn.bodies import java_number, read_bytes, read_object
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request, forbidden
 from fairshare.web.yarn.gateway import gateway_of
-from fairshare.web.yarn.submission_checks import NO_RESERVATIONS
+from fairshare.web.yarn.submission import NO_RESERVATIONS
 
 _NO_KERBEROS = (
     "Delegation token operations can only be carried out on a Kerberos authenticated channel."

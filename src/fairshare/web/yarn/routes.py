@@ -11,13 +11,11 @@ from fairshare.web.yarn import (
     attempts,
     changes,
     cluster,
-    containers,
     labels,
     master_pages,
     nodes,
     pages,
     refusals,
-    scheduler,
     submission,
 )
 from fairshare.web.yarn.answering import HEADERS, YarnRoute
@@ -26,7 +24,6 @@ BASE = "/ws/v1/cluster"
 
 _TOPICS = (
     cluster,
-    scheduler,
     activities,
     submission,  # `new-application` before the names of applications
     applications,
@@ -35,7 +32,6 @@ _TOPICS = (
     labels,
     nodes,
     administration,
-    containers,
     refusals,
 )
 
