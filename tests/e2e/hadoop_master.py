@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from fairshare.hadoop.wire import descriptors, exceptions, tokens
+from fairshare.hadoop.wire import calls, descriptors, tokens
 from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.hadoop.wire.messages import (
     AllocateRequestProto,
@@ -58,7 +58,7 @@ class Master:
             try:
                 return await call()
             except RemoteError as error:
-                if error.class_name != exceptions.MASTER_NOT_REGISTERED:
+                if error.class_name != calls.MASTER_NOT_REGISTERED:
                     raise
                 await self.register()
 

@@ -26,10 +26,9 @@ from tests.unit.hadoop.cluster import Cluster
 from fairshare.hadoop import ids
 from fairshare.hadoop.administration import Administration
 from fairshare.hadoop.clients import Clients
-from fairshare.hadoop.host_lists import HostLists
-from fairshare.hadoop.wire.calls import CallContext, Handler
+from fairshare.hadoop.hosts import HostLists
+from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
 from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
-from fairshare.hadoop.wire.exceptions import RpcError
 from fairshare.hadoop.wire.messages import (
     ContainerIdProto,
     NodeIdProto,

@@ -16,7 +16,7 @@ pytest.importorskip("google.protobuf", reason="tests of fairshare.hadoop need th
 
 from tests.unit.hadoop.cluster import NOBODY, Cluster, Master, ask
 
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire.calls import RpcError
 from fairshare.hadoop.wire.messages import (
     NodeHeartbeatRequestProto,
     RegisterNodeManagerRequestProto,

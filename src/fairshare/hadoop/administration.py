@@ -8,19 +8,19 @@ from typing import Any
 
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.hadoop import ids
-from fairshare.hadoop.audit import audited
-from fairshare.hadoop.callers import caller_of
-from fairshare.hadoop.host_lists import HostLists
-from fairshare.hadoop.refusals import Denied, wrapped
+from fairshare.hadoop.hosts import HostLists
 from fairshare.hadoop.resources import resource_of
-from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
-from fairshare.hadoop.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.user_calls import Denied, audited, caller_of, wrapped
+from fairshare.hadoop.wire.calls import (
     INPUT_OUTPUT,
     SERVICE_FAILED,
     YARN,
+    CallContext,
+    Handler,
+    Handlers,
     RpcError,
 )
+from fairshare.hadoop.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 from fairshare.hadoop.wire.messages import (
     CheckForDecommissioningNodesResponseProto,
     DecommissionTypeProto,

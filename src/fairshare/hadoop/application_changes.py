@@ -11,8 +11,8 @@ from typing import Any
 from fairshare.errors import EngineError, InputError
 from fairshare.hadoop import ids
 from fairshare.hadoop.container_reports import shortened
-from fairshare.hadoop.refusals import Denied, rpc_error
-from fairshare.hadoop.wire.exceptions import APPLICATION_NOT_FOUND, YARN, RpcError
+from fairshare.hadoop.user_calls import Denied, rpc_error
+from fairshare.hadoop.wire.calls import APPLICATION_NOT_FOUND, YARN, RpcError
 from fairshare.hadoop.wire.messages import (
     FailApplicationAttemptResponseProto,
     KillApplicationResponseProto,

@@ -1,7 +1,11 @@
 """What a master asks for, as inputs: its requests, releases and blacklist, checked as Hadoop does
-before its scheduler sees them (RMServerUtils, SchedulerUtils).
+before its scheduler sees them (RMServerUtils, SchedulerUtils); and the answers to requests to
+change containers that run.
 
 Requests are absolute: each replaces the outstanding number of its priority, request id and place.
+Each request for a change gets an error with its reason, by Hadoop's own names where Hadoop refuses
+it too: all containers are GUARANTEED, of the resources with which they were granted, and of version
+0 (RMServerUtils.validateAndSplitUpdateResourceRequests).
 """
 
 from collections.abc import Iterable
@@ -11,19 +15,23 @@ from fairshare.documents.bounds import GROUP_REQUESTS
 from fairshare.hadoop import ids
 from fairshare.hadoop.node_checks import known_resources
 from fairshare.hadoop.resources import resource_of
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.wire.calls import (
     INVALID_BLACKLIST_REQUEST,
     INVALID_CONTAINER_RELEASE,
     INVALID_RESOURCE_REQUEST,
     YARN,
     RpcError,
 )
-from fairshare.hadoop.wire.messages import ExecutionTypeProto
+from fairshare.hadoop.wire.messages import (
+    ContainerUpdateTypeProto,
+    ExecutionTypeProto,
+    UpdateContainerErrorProto,
+)
 from fairshare.manager.requests import MOST_OUTSTANDING
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ContainerId, application_of, attempt_of
 from fairshare.model.inputs import ChangeBlacklist, Input, ReleaseContainers, RequestContainers
-from fairshare.model.resources import ResourceTypes
+from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ANYWHERE, ContainerRequest
 from fairshare.schedulers.protocol import State
 
@@ -156,3 +164,58 @@ def _check_scheduling_requests(request: Any, application: Application, state: St
 
 def _invalid(what: str) -> RpcError:
     return RpcError(INVALID_RESOURCE_REQUEST, f"Invalid resource request, {what}")
+
+
+VERSION = 0
+"""Of each container: it counts the updates."""
+
+UNKNOWN_VERSION = -1
+NOT_SUPPORTED = "UPDATE_NOT_SUPPORTED"
+
+_OPPORTUNISTIC_TYPE = ExecutionTypeProto.Value("OPPORTUNISTIC")
+_EXECUTION_TYPES = frozenset(
+    ContainerUpdateTypeProto.Value(name)
+    for name in ("PROMOTE_EXECUTION_TYPE", "DEMOTE_EXECUTION_TYPE")
+)
+
+
+def update_errors(
+    requests: Iterable[Any], application: Application, state: State, largest: Resource
+) -> list[Any]:
+    """An UpdateContainerErrorProto for each UpdateContainerRequestProto, but for those that ask for
+    what is so already. `largest` is the largest container."""
+    found = []
+    for request in requests:
+        known = _is_own(request.container_id, application, state)
+        reason = _refusal(request, largest) if known else "INVALID_CONTAINER_ID"
+        if reason is not None:
+            error = UpdateContainerErrorProto(reason=reason)
+            error.update_request.CopyFrom(request)
+            error.current_container_version = VERSION if known else UNKNOWN_VERSION
+            found.append(error)
+    return found
+
+
+def _is_own(message: Any, application: Application, state: State) -> bool:
+    """Whether a container runs for this application."""
+    container = ids.container_of(message, state.epoch_ms)
+    if container is None or application_of(container) != application.id:
+        return False
+    return container in application.containers
+
+
+def _refusal(request: Any, largest: Resource) -> str | None:
+    """The reason; None: nothing is to be changed."""
+    if request.container_version != VERSION:
+        return "INCORRECT_CONTAINER_VERSION_ERROR"
+    if request.update_type in _EXECUTION_TYPES:
+        if request.execution_type != _OPPORTUNISTIC_TYPE:
+            return None
+        return f"{NOT_SUPPORTED}: containers stay GUARANTEED here, none becomes OPPORTUNISTIC"
+    amounts = request.capability.memory, request.capability.virtual_cores
+    if any(not 0 <= amount <= most for amount, most in zip(amounts, largest[:2], strict=True)):
+        return "RESOURCE_OUTSIDE_ALLOWED_RANGE"
+    return (
+        f"{NOT_SUPPORTED}: containers keep the resources with which they were granted; ask for one"
+        " of the new size, then release this one"
+    )

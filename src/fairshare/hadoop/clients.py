@@ -11,24 +11,22 @@ from typing import Any
 from fairshare.errors import InputError
 from fairshare.hadoop import ids
 from fairshare.hadoop.application_changes import ApplicationChanges
-from fairshare.hadoop.attempt_reports import AttemptReports
-from fairshare.hadoop.audit import audited
-from fairshare.hadoop.callers import caller_of
-from fairshare.hadoop.label_reports import LabelReports
-from fairshare.hadoop.queue_reports import queue_acls, queue_info
-from fairshare.hadoop.refusals import Denied, rpc_error
-from fairshare.hadoop.reports import MasterToken, application_report, node_report
+from fairshare.hadoop.cluster_reports import LabelReports, queue_acls, queue_info
+from fairshare.hadoop.reports import AttemptReports, MasterToken, application_report, node_report
 from fairshare.hadoop.resources import resource_message, type_messages
 from fairshare.hadoop.submissions import submission_of
-from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
-from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.user_calls import Denied, audited, caller_of, rpc_error
+from fairshare.hadoop.wire.calls import (
     FEATURE_NOT_ENABLED,
     INPUT_OUTPUT,
     INVALID_LABEL_REQUEST,
     YARN,
+    CallContext,
+    Handler,
+    Handlers,
     RpcError,
 )
+from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.hadoop.wire.messages import (
     ApplicationsRequestScopeProto,
     GetAllResourceTypeInfoResponseProto,

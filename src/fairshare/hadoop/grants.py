@@ -9,8 +9,8 @@ from typing import Any
 
 from fairshare.hadoop import ids
 from fairshare.hadoop.attempt_deliveries import Deliveries
+from fairshare.hadoop.keys import TokenSigner
 from fairshare.hadoop.resources import resource_message
-from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.wire.messages import (
     ContainerProto,
     ContainerStateProto,

@@ -7,7 +7,7 @@ restarts (epochs); ours never repeats a number, and so gives out none of these.
 from functools import lru_cache
 from typing import Any
 
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.wire.calls import (
     APPLICATION_NOT_FOUND,
     ATTEMPT_NOT_FOUND,
     CONTAINER_NOT_FOUND,

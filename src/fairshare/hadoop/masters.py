@@ -14,17 +14,15 @@ from typing import Any
 
 from fairshare.errors import InputError
 from fairshare.families.registry import family_of
-from fairshare.hadoop import asks, container_updates, ids
+from fairshare.hadoop import asks, ids
 from fairshare.hadoop.attempt_deliveries import AttemptDeliveries, Deliveries
+from fairshare.hadoop.configuration import MasterSettings
 from fairshare.hadoop.container_reports import shortened
 from fairshare.hadoop.grants import Grants
-from fairshare.hadoop.keys import Kind, MasterKeys
+from fairshare.hadoop.keys import Kind, MasterKeys, TokenSigner
 from fairshare.hadoop.resources import resource_message, type_messages
-from fairshare.hadoop.settings import MasterSettings
-from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
-from fairshare.hadoop.wire.calls import CallContext, Handler
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.wire.calls import (
     ATTEMPT_NOT_FOUND,
     INVALID_LABEL_REQUEST,
     INVALID_MASTER_REQUEST,
@@ -32,6 +30,8 @@ from fairshare.hadoop.wire.exceptions import (
     MASTER_NOT_REGISTERED,
     RETRIABLE,
     YARN,
+    CallContext,
+    Handler,
     RpcError,
 )
 from fairshare.hadoop.wire.messages import (
@@ -444,7 +444,7 @@ class Masters:
             answer.am_rm_token.CopyFrom(token.message())
         if request.update_requests:
             largest = self._yarn.allocation_limits(state)[1]
-            refused = container_updates.errors(request.update_requests, application, state, largest)
+            refused = asks.update_errors(request.update_requests, application, state, largest)
             answer.update_errors.extend(refused)
         deliveries.answer = answer
         return answer

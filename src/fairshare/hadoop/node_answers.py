@@ -3,10 +3,10 @@
 from typing import Any
 
 from fairshare.hadoop import ids
+from fairshare.hadoop.configuration import VERSION
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.registered_nodes import RegisteredNode
 from fairshare.hadoop.resources import resource_message
-from fairshare.hadoop.settings import VERSION
 from fairshare.hadoop.wire.messages import (
     NodeActionProto,
     NodeHeartbeatRequestProto,

@@ -4,7 +4,7 @@
 import re
 from typing import Any
 
-from fairshare.hadoop.settings import NodeSettings
+from fairshare.hadoop.configuration import NodeSettings
 from fairshare.hadoop.wire.messages import ResourceProto
 from fairshare.model.resources import Resource, ResourceTypes
 

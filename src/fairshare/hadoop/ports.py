@@ -23,12 +23,11 @@ from fairshare.hadoop.configuration import (
 )
 from fairshare.hadoop.engine.engine import NodeManagersEngine
 from fairshare.hadoop.engine.results import Place, Results
-from fairshare.hadoop.keys import Kind, MasterKeys, watch
+from fairshare.hadoop.keys import Kind, MasterKeys, TokenSigner, watch
 from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.own.engine import ContextEngine
 from fairshare.hadoop.own.ports import NodePorts
 from fairshare.hadoop.registered_nodes import RegisteredNodes
-from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
 from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACKER
 from fairshare.hadoop.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of

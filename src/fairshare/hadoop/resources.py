@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from fairshare.config.units import convert
-from fairshare.hadoop.wire.exceptions import ILLEGAL_ARGUMENT, INVALID_RESOURCE_REQUEST, RpcError
+from fairshare.hadoop.wire.calls import ILLEGAL_ARGUMENT, INVALID_RESOURCE_REQUEST, RpcError
 from fairshare.hadoop.wire.messages import (
     ResourceInformationProto,
     ResourceProto,

@@ -6,9 +6,9 @@ launch context of the master, which has tokens, becomes a payload file that the 
 
 from typing import Any
 
-from fairshare.hadoop.refusals import wrapped
 from fairshare.hadoop.resources import resource_of, too_large
-from fairshare.hadoop.wire.exceptions import (
+from fairshare.hadoop.user_calls import wrapped
+from fairshare.hadoop.wire.calls import (
     ILLEGAL_ARGUMENT,
     INVALID_RESOURCE_REQUEST,
     YARN,

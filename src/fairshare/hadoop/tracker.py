@@ -13,15 +13,14 @@ from typing import Any
 
 from fairshare.families.registry import family_of
 from fairshare.hadoop import ids, node_answers
+from fairshare.hadoop.configuration import NodeSettings
 from fairshare.hadoop.container_reports import ContainerReports
+from fairshare.hadoop.heartbeats import Liveness, Pace
 from fairshare.hadoop.keys import Kind, MasterKeys
-from fairshare.hadoop.liveness import Liveness
 from fairshare.hadoop.node_answers import RESYNC, SHUTDOWN
 from fairshare.hadoop.node_checks import LONGEST_HOST, known_resources, reason_to_shut_down
-from fairshare.hadoop.pace import Pace
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.hadoop.resources import resource_of
-from fairshare.hadoop.settings import NodeSettings
 from fairshare.hadoop.wire.calls import CallContext, Handler
 from fairshare.hadoop.wire.messages import (
     ContainerStatusProto,

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from fairshare.hadoop.configuration import KeySettings, MasterSettings, NodeSettings
 from fairshare.hadoop.ids import container_id_message
-from fairshare.hadoop.keys import Kind, MasterKeys
+from fairshare.hadoop.keys import Kind, MasterKeys, TokenSigner
 from fairshare.hadoop.masters import Masters
 from fairshare.hadoop.registered_nodes import RegisteredNodes
-from fairshare.hadoop.settings import KeySettings, MasterSettings, NodeSettings
-from fairshare.hadoop.signing import TokenSigner
 from fairshare.hadoop.tracker import Tracker
 from fairshare.hadoop.wire.calls import CallContext, TokenIdentity
 from fairshare.hadoop.wire.messages import (

@@ -8,10 +8,9 @@ from tests.unit.hadoop.cluster import CAPACITY, Cluster
 
 from fairshare.hadoop import administration, ids
 from fairshare.hadoop.administration import NOT_SUPPORTED, Administration
-from fairshare.hadoop.host_lists import HostLists
-from fairshare.hadoop.wire.calls import CallContext
+from fairshare.hadoop.hosts import HostLists
+from fairshare.hadoop.wire.calls import CallContext, RpcError
 from fairshare.hadoop.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
-from fairshare.hadoop.wire.exceptions import RpcError
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.web.yarn.gateway import LiveGateway
 

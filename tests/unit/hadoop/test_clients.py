@@ -10,9 +10,8 @@ from tests.unit.hadoop.cluster import CAPACITY, Cluster
 
 from fairshare.hadoop import administration, ids
 from fairshare.hadoop.clients import NO_ATTRIBUTES, NOT_SUPPORTED, Clients
-from fairshare.hadoop.wire.calls import CallContext
+from fairshare.hadoop.wire.calls import CallContext, RpcError
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
-from fairshare.hadoop.wire.exceptions import RpcError
 from fairshare.model.inputs import AddLabels, LabelNodes, SubmissionDetails
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.access.audit import FILE, AuditEntry

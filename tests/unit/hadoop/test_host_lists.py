@@ -4,8 +4,7 @@ import pytest
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
-from fairshare.hadoop.host_lists import HostLists
-from fairshare.hadoop.racks import MAPPING, SCRIPT, TABLE, Racks
+from fairshare.hadoop.hosts import MAPPING, SCRIPT, TABLE, HostLists, Racks
 
 TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshare.hadoop import ids, resources
-from fairshare.hadoop.wire import exceptions
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire import calls
+from fairshare.hadoop.wire.calls import RpcError
 from fairshare.hadoop.wire.messages import ContainerIdProto, NodeIdProto, ResourceProto
 from fairshare.model.identifiers import NUMBER_MASK, container_id
 from fairshare.model.resources import ResourceTypes
@@ -76,4 +76,4 @@ def test_what_cannot_be_a_resource_is_refused_by_name(entry, words, class_name):
     message.resource_value_map.add(**entry)
     with pytest.raises(RpcError, match=words) as refused:
         resources.resource_of(message, TYPES)
-    assert refused.value.class_name == getattr(exceptions, class_name)
+    assert refused.value.class_name == getattr(calls, class_name)

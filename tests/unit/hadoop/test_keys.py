@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from fairshare.errors import FairshareError
+from fairshare.hadoop.configuration import KeySettings
 from fairshare.hadoop.keys import FILE, Kind, MasterKeys
-from fairshare.hadoop.settings import KeySettings
 
 SETTINGS = KeySettings(
     container_rolling_ms=1_000,

@@ -8,8 +8,8 @@ from tests.unit.hadoop.cluster import Cluster, Master, ask
 
 from fairshare.hadoop.ids import container_of
 from fairshare.hadoop.keys import Kind
-from fairshare.hadoop.wire import exceptions, tokens
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire import calls, tokens
+from fairshare.hadoop.wire.calls import RpcError
 from fairshare.hadoop.wire.messages import (
     ContainerIdProto,
     ContainerTokenIdentifierProto,
@@ -56,7 +56,7 @@ async def test_a_master_that_registers_hears_of_the_cluster(cluster, node):
 async def test_a_master_registers_once(cluster, master):
     with pytest.raises(RpcError) as caught:
         await master.register()
-    assert refused(caught) == exceptions.INVALID_MASTER_REQUEST
+    assert refused(caught) == calls.INVALID_MASTER_REQUEST
     assert f"already registered : application_{cluster.state.epoch_ms}_0001" in str(caught.value)
 
 
@@ -65,7 +65,7 @@ async def test_a_master_that_allocates_before_it_registers_is_asked_to(cluster, 
     for call in (master.allocate(), master.finish()):
         with pytest.raises(RpcError) as caught:
             await call
-        assert refused(caught) == exceptions.MASTER_NOT_REGISTERED
+        assert refused(caught) == calls.MASTER_NOT_REGISTERED
 
 
 async def test_an_attempt_that_is_over_is_not_found(cluster, master):
@@ -73,7 +73,7 @@ async def test_an_attempt_that_is_over_is_not_found(cluster, master):
     for call in (master.allocate(), master.finish(), master.register()):
         with pytest.raises(RpcError) as caught:
             await call
-        assert refused(caught) == exceptions.ATTEMPT_NOT_FOUND
+        assert refused(caught) == calls.ATTEMPT_NOT_FOUND
 
 
 # Requests and grants.
@@ -145,7 +145,7 @@ async def test_the_blacklist_changes_only_by_what_is_new(cluster, node, master):
     assert list(application.attempt.blacklist) == ["h2"]
     with pytest.raises(RpcError) as caught:
         await master.allocate(add=("*",))
-    assert refused(caught) == exceptions.INVALID_BLACKLIST_REQUEST
+    assert refused(caught) == calls.INVALID_BLACKLIST_REQUEST
 
 
 async def test_containers_are_released_and_their_ends_delivered(cluster, node, master):
@@ -168,7 +168,7 @@ async def test_another_applications_container_cannot_be_released(cluster, node, 
     for container in (theirs.id, foreign):
         with pytest.raises(RpcError) as caught:
             await master.allocate(release=(container,))
-        assert refused(caught) == exceptions.INVALID_CONTAINER_RELEASE
+        assert refused(caught) == calls.INVALID_CONTAINER_RELEASE
     assert own_id(cluster, theirs.id) in cluster.state.applications[2].containers
 
 
@@ -186,14 +186,14 @@ async def test_a_call_that_changes_nothing_costs_no_record(cluster, node, master
 @pytest.mark.parametrize(
     ("wrong", "class_name", "words"),
     [
-        (ask(1, memory_mb=100_000), exceptions.INVALID_RESOURCE_REQUEST, "100000"),
-        (ask(-1), exceptions.INVALID_RESOURCE_REQUEST, "negative number"),
-        (ask(1, memory_mb=-5), exceptions.INVALID_RESOURCE_REQUEST, "negative amount"),
-        (ask(1, ""), exceptions.INVALID_RESOURCE_REQUEST, "name of a host"),
-        (ask(1, number=1 << 40), exceptions.INVALID_RESOURCE_REQUEST, "allocation request id"),
+        (ask(1, memory_mb=100_000), calls.INVALID_RESOURCE_REQUEST, "100000"),
+        (ask(-1), calls.INVALID_RESOURCE_REQUEST, "negative number"),
+        (ask(1, memory_mb=-5), calls.INVALID_RESOURCE_REQUEST, "negative amount"),
+        (ask(1, ""), calls.INVALID_RESOURCE_REQUEST, "name of a host"),
+        (ask(1, number=1 << 40), calls.INVALID_RESOURCE_REQUEST, "allocation request id"),
         (
             ask(1, node_label_expression="gpu"),
-            exceptions.INVALID_LABEL_REQUEST,
+            calls.INVALID_LABEL_REQUEST,
             "label",
         ),
     ],
@@ -255,7 +255,7 @@ async def test_a_number_out_of_order_is_refused(master, response_id):
         response_id = 0
     with pytest.raises(RpcError) as caught:
         await master.allocate(response_id=response_id)
-    assert refused(caught) == exceptions.INVALID_MASTER_REQUEST
+    assert refused(caught) == calls.INVALID_MASTER_REQUEST
 
 
 # Ends.
@@ -342,7 +342,7 @@ async def test_the_next_attempt_begins_without_the_containers_of_the_one_before(
     await end_of_master(cluster, node)
     with pytest.raises(RpcError) as caught:
         await master.allocate()
-    assert refused(caught) == exceptions.ATTEMPT_NOT_FOUND
+    assert refused(caught) == calls.ATTEMPT_NOT_FOUND
     following = Master(cluster, 1)
     assert following.attempt == 2
     answer = await following.register()
@@ -415,7 +415,7 @@ async def test_a_master_registers_again_after_a_restart_and_repeats_its_requests
     await cluster.start()
     with pytest.raises(RpcError) as caught:
         await master.allocate()
-    assert refused(caught) == exceptions.MASTER_NOT_REGISTERED
+    assert refused(caught) == calls.MASTER_NOT_REGISTERED
     node.statuses[kept] = 4
     node.register()
     node.beat()

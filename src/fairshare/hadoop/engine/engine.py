@@ -1,25 +1,24 @@
 """Runs containers on NodeManagers: starts them by a call, lets heartbeats stop them and report.
 
 What a node reports of its containers reaches the resource manager through the resource tracker.
-This engine reports only what never came to run.
+This engine reports only what never came to run. `registered_nodes` keeps what it needs to know of
+nodes.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
-from fairshare.hadoop.engine.commands import unsupported
-from fairshare.hadoop.engine.launch import own_context, submitted_context
-from fairshare.hadoop.engine.nodes import Nodes
+from fairshare.hadoop.engine.launch import own_context, submitted_context, unsupported
 from fairshare.hadoop.engine.results import Results
 from fairshare.hadoop.ids import container_id_message
-from fairshare.hadoop.signing import TokenSigner
-from fairshare.hadoop.wire import exceptions
+from fairshare.hadoop.keys import TokenSigner
+from fairshare.hadoop.wire import calls
 from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT
 from fairshare.hadoop.wire.messages import (
@@ -35,6 +34,39 @@ from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.work import Command
 from fairshare.schedulers.protocol import State
 from fairshare.wording import cause
+
+
+class Node(Protocol):
+    """A NodeManager."""
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def web_address(self) -> str:
+        """`host:port` of its web server."""
+
+
+class Nodes(Protocol):
+    """The nodes that have registered in this life of the server."""
+
+    def get(self, name: str) -> Node | None:
+        """A registered node; None: it is unknown, has not returned, or is lost."""
+
+    def node_of(self, container: ContainerId) -> Node | None:
+        """The node that runs a container; None if none has reported it."""
+
+    def clean_up(self, container: ContainerId) -> None:
+        """Have its node stop a container with the next heartbeat."""
+
+    def signal(self, container: ContainerId, request: Any) -> bool:
+        """Have its node send a container a signal (a SignalContainerRequestProto) with the next
+        heartbeat; False if no node runs it."""
+
+    def running(self) -> Iterable[ContainerId]:
+        """All containers that nodes have reported as running."""
+
 
 _log = logging.getLogger("fairshare.hadoop")
 
@@ -243,7 +275,7 @@ class NodeManagersEngine:
             except RemoteError as error:
                 if attempt and _AGAIN in error.message:
                     return ""
-                if error.class_name not in (_NOT_READY, exceptions.RETRIABLE):
+                if error.class_name not in (_NOT_READY, calls.RETRIABLE):
                     raise EngineError(
                         f"the node {order.node} refuses the container: {_first_line(error.message)}"
                     ) from error

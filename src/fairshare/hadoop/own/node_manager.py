@@ -15,9 +15,8 @@ from fairshare.hadoop.ids import container_id_message, container_of, container_t
 from fairshare.hadoop.keys import Kind, MasterKeys
 from fairshare.hadoop.own.engine import ContextEngine
 from fairshare.hadoop.resources import resource_message
-from fairshare.hadoop.wire import exceptions, tokens
-from fairshare.hadoop.wire.calls import CallContext, Handler
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire import calls, tokens
+from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
 from fairshare.hadoop.wire.messages import (
     ContainerStateProto,
     ContainerStatusProto,
@@ -90,7 +89,7 @@ class NodeManager:
             except RpcError as error:
                 _add_failure(answer, identifier.containerId, error)
             except InputError as error:
-                _add_failure(answer, identifier.containerId, RpcError(exceptions.YARN, str(error)))
+                _add_failure(answer, identifier.containerId, RpcError(calls.YARN, str(error)))
             else:
                 answer.succeeded_requests.append(identifier.containerId)
         return answer
@@ -132,14 +131,14 @@ class NodeManager:
             identifier = ContainerTokenIdentifierProto.FromString(token.identifier)
         except DecodeError as error:
             raise RpcError(
-                exceptions.INVALID_TOKEN, f"the container's token cannot be read: {error}"
+                calls.INVALID_TOKEN, f"the container's token cannot be read: {error}"
             ) from error
         key = self._keys.known(Kind.CONTAINER, identifier.masterKeyId)
         if key is None or not hmac.compare_digest(
             tokens.password(key, token.identifier), token.password
         ):
             raise RpcError(
-                exceptions.INVALID_TOKEN,
+                calls.INVALID_TOKEN,
                 "Given Container "
                 f"{container_text(identifier.containerId)} seems to have an illegally generated"
                 " token.",
@@ -151,23 +150,23 @@ class NodeManager:
         container = self._container(context, identifier.containerId)
         if identifier.nmHostAddr != self._address:
             raise RpcError(
-                exceptions.YARN,
+                calls.YARN,
                 f"{name} was allocated on {identifier.nmHostAddr}, and this is {self._address}",
             )
         if identifier.rmIdentifier != self._server.started_ms:
             raise RpcError(
-                exceptions.YARN,
+                calls.YARN,
                 f"Container {name} rejected as it is allocated by a previous RM",
             )
         if identifier.expiryTimeStamp < self._server.service.now_ms():
             raise RpcError(
-                exceptions.YARN,
+                calls.YARN,
                 "Unauthorized request to start container. This token is expired. current time is"
                 f" {self._server.service.now_ms()} found {identifier.expiryTimeStamp}",
             )
         for service in launch.service_data:
             raise RpcError(
-                exceptions.INVALID_AUXILIARY_SERVICE,
+                calls.INVALID_AUXILIARY_SERVICE,
                 f"The auxService:{service.key} does not exist: {_NO_SERVICES}",
             )
         command = Command(
@@ -185,7 +184,7 @@ class NodeManager:
         caller = context.token.content.appAttemptId.application_id
         if container is None or application_of(container) != caller.id:
             raise RpcError(
-                exceptions.YARN,
+                calls.YARN,
                 f"Unauthorized request: {container_text(message)} is not of the application that"
                 " the NMToken is for",
             )
@@ -208,7 +207,7 @@ class NodeManager:
 
 def _unknown(message: Any) -> RpcError:
     return RpcError(
-        exceptions.YARN, f"Container {container_text(message)} is not handled by this NodeManager"
+        calls.YARN, f"Container {container_text(message)} is not handled by this NodeManager"
     )
 
 
@@ -221,7 +220,7 @@ def _add_failure(answer: Any, container: Any, error: RpcError) -> None:
 def _refusing(method: str) -> Handler:
     def handler(context: CallContext, request: Any) -> Any:
         raise RpcError(
-            exceptions.UNSUPPORTED_OPERATION,
+            calls.UNSUPPORTED_OPERATION,
             f"{method} is not supported by the nodes of this machine",
         )
 

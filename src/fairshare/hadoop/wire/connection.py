@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf.message import DecodeError
 
-from . import exceptions, framing, sasl
-from .calls import CallContext, TokenIdentity
-from .exceptions import RpcError
+from . import calls, framing, sasl
+from .calls import CallContext, RpcError, TokenIdentity
 from .framing import Malformed
 from .messages import (
     IpcConnectionContextProto,
@@ -160,10 +159,10 @@ class Connection(asyncio.Protocol):
         except _Fatal as fatal:
             self._refuse(fatal)
         except Malformed as problem:
-            error = RpcError(exceptions.RPC_SERVER, f"not Hadoop's RPC: {problem}")
+            error = RpcError(calls.RPC_SERVER, f"not Hadoop's RPC: {problem}")
             self._refuse(_Fatal(framing.NO_CALL, error, framing.DESERIALIZING))
         except DecodeError as problem:
-            error = RpcError(exceptions.RPC_SERVER, f"a header cannot be read: {problem}")
+            error = RpcError(calls.RPC_SERVER, f"a header cannot be read: {problem}")
             self._refuse(_Fatal(framing.NO_CALL, error, framing.DESERIALIZING))
         self._flush()
         if self._state is State.CLOSED:
@@ -213,7 +212,7 @@ class Connection(asyncio.Protocol):
             self._reserved = length
 
     def _fatal_server(self, message: str) -> _Fatal:
-        error = RpcError(exceptions.RPC_SERVER, message)
+        error = RpcError(calls.RPC_SERVER, message)
         return _Fatal(framing.NO_CALL, error, framing.INVALID_HEADER)
 
     def _take_opening(self, data: bytes, at: int) -> int:
@@ -234,7 +233,7 @@ class Connection(asyncio.Protocol):
             self._state = State.CONTEXT
         else:
             error = RpcError(
-                exceptions.ACCESS_CONTROL, "SIMPLE authentication is not enabled. Available:[TOKEN]"
+                calls.ACCESS_CONTROL, "SIMPLE authentication is not enabled. Available:[TOKEN]"
             )
             raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED)
         return framing.PREAMBLE_BYTES
@@ -279,7 +278,7 @@ class Connection(asyncio.Protocol):
             try:
                 identifier, proof = self._login.accept(message.token, tokens.password_of)
             except sasl.WrongLogin as problem:
-                error = RpcError(exceptions.INVALID_TOKEN, str(problem))
+                error = RpcError(calls.INVALID_TOKEN, str(problem))
                 raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED) from None
             self._token = tokens.identity(identifier)
             self._answer_sasl(RpcSaslProto(state=state.Value("SUCCESS"), token=proof))
@@ -300,11 +299,11 @@ class Connection(asyncio.Protocol):
         if self._token is not None:
             user = real_user = ""
         elif not user:
-            error = RpcError(exceptions.ACCESS_CONTROL, "the connection names no user")
+            error = RpcError(calls.ACCESS_CONTROL, "the connection names no user")
             raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED)
         for name in (user, real_user):
             if len(name) > _LONGEST_USER or not name.isprintable():
-                error = RpcError(exceptions.ACCESS_CONTROL, "no user can have this name")
+                error = RpcError(calls.ACCESS_CONTROL, "no user can have this name")
                 raise _Fatal(framing.NO_CALL, error, framing.UNAUTHORIZED)
         self._context = CallContext(
             user=user,
@@ -321,9 +320,7 @@ class Connection(asyncio.Protocol):
     def _call(self, header: Any, frame: bytes, at: int) -> None:
         if header.rpcKind != framing.PROTOCOL_BUFFERS or header.rpcOp:
             message = "only calls with protocol buffers are served (RPC_PROTOCOL_BUFFER)"
-            raise _Fatal(
-                header.callId, RpcError(exceptions.RPC_SERVER, message), framing.INVALID_HEADER
-            )
+            raise _Fatal(header.callId, RpcError(calls.RPC_SERVER, message), framing.INVALID_HEADER)
         named, at = framing.take_part(frame, at)
         body, _ = framing.take_part(frame, at)
         try:
@@ -336,7 +333,7 @@ class Connection(asyncio.Protocol):
             self._answers.append(framing.failure(header, error))
             return
         except DecodeError as problem:
-            unreadable = RpcError(exceptions.RPC_SERVER, f"the request cannot be read: {problem}")
+            unreadable = RpcError(calls.RPC_SERVER, f"the request cannot be read: {problem}")
             self._answers.append(framing.failure(header, unreadable))
             return
         except Exception as problem:
@@ -367,7 +364,7 @@ class Connection(asyncio.Protocol):
         _log.error(
             "%s: the call %r failed by a defect", self._server.name, method, exc_info=problem
         )
-        return RpcError(exceptions.INPUT_OUTPUT, "internal error; the log of the server says more")
+        return RpcError(calls.INPUT_OUTPUT, "internal error; the log of the server says more")
 
     # -- flow -------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairshare.errors import FairshareError
 
-from . import exceptions
+from . import calls
 from .messages import RpcResponseHeaderProto
 
 VERSION = 9
@@ -46,8 +46,8 @@ DESERIALIZING = 13
 UNAUTHORIZED = 15
 
 _DETAILS = {
-    exceptions.NO_SUCH_METHOD: NO_SUCH_METHOD,
-    exceptions.NO_SUCH_PROTOCOL: NO_SUCH_PROTOCOL,
+    calls.NO_SUCH_METHOD: NO_SUCH_METHOD,
+    calls.NO_SUCH_PROTOCOL: NO_SUCH_PROTOCOL,
 }
 
 
@@ -118,12 +118,12 @@ def success(call: Any, response: Any) -> bytes:
     return frame(header.SerializeToString(), response.SerializeToString())
 
 
-def failure(call: Any, error: exceptions.RpcError) -> bytes:
+def failure(call: Any, error: calls.RpcError) -> bytes:
     """The frame that refuses `call`; the connection goes on."""
     return _refusal(call.callId, call.clientId, call.retryCount, error, _ERROR, APPLICATION)
 
 
-def fatal(call_id: int, error: exceptions.RpcError, detail: int) -> bytes:
+def fatal(call_id: int, error: calls.RpcError, detail: int) -> bytes:
     """The frame after which the server closes. `detail` is a number of RpcErrorCodeProto."""
     return _refusal(call_id, b"", NO_RETRY, error, _FATAL, detail)
 
@@ -132,7 +132,7 @@ def _refusal(
     call_id: int,
     client_id: bytes,
     retry_count: int,
-    error: exceptions.RpcError,
+    error: calls.RpcError,
     status: int,
     detail: int,
 ) -> bytes:

@@ -15,11 +15,10 @@ from msgspec import Struct
 
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 
-from . import exceptions, tokens
-from .calls import Handler, Handlers, TokenIdentity
+from . import calls, tokens
+from .calls import Handler, Handlers, RpcError, TokenIdentity
 from .connection import Connection
 from .descriptors import METHODS
-from .exceptions import RpcError
 from .limits import RpcLimits
 
 _log = logging.getLogger("fairshare.hadoop")
@@ -187,9 +186,9 @@ class RpcServer:
         handler = self._handlers.get((protocol, name))
         if handler is None:
             if protocol not in self._protocols:
-                raise RpcError(exceptions.NO_SUCH_PROTOCOL, f"Unknown protocol: {protocol[:200]}")
+                raise RpcError(calls.NO_SUCH_PROTOCOL, f"Unknown protocol: {protocol[:200]}")
             raise RpcError(
-                exceptions.NO_SUCH_METHOD,
+                calls.NO_SUCH_METHOD,
                 f"Unknown method {name[:200]} called on {protocol} protocol.",
             )
         method = METHODS[protocol, name]

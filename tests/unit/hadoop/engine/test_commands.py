@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.hadoop.engine.commands import variables_of
-from fairshare.hadoop.engine.launch import own_context
+from fairshare.hadoop.engine.launch import own_context, variables_of
 from fairshare.model.identifiers import container_id
 from fairshare.model.work import Command, Payload
 

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from fairshare.engines.protocol import LaunchOrder
+from fairshare.hadoop.configuration import KeySettings
 from fairshare.hadoop.engine import engine
 from fairshare.hadoop.engine.call_program import CALL_SECRET
 from fairshare.hadoop.engine.engine import NodeManagersEngine
-from fairshare.hadoop.keys import Kind, MasterKeys
-from fairshare.hadoop.settings import KeySettings
-from fairshare.hadoop.signing import TokenSigner
-from fairshare.hadoop.wire import descriptors, exceptions, tokens
+from fairshare.hadoop.keys import Kind, MasterKeys, TokenSigner
+from fairshare.hadoop.wire import calls, descriptors, tokens
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.messages import (
     ContainerLaunchContextProto,
@@ -322,8 +321,8 @@ def test_a_container_whose_start_was_not_answered_counts_as_started(tmp_path: Pa
     async def body() -> None:
         async with Cluster(tmp_path).running() as cluster:
             cluster.node.refusals = [
-                (exceptions.RETRIABLE, "once more"),
-                (exceptions.INVALID_TOKEN, "Attempt to relaunch the same container with id x"),
+                (calls.RETRIABLE, "once more"),
+                (calls.INVALID_TOKEN, "Attempt to relaunch the same container with id x"),
             ]
             cluster.engine.launch(cluster.order(ECHO))
             await until(lambda: not cluster.node.refusals)

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairshare.hadoop.keys import MasterKeys
+from fairshare.hadoop.configuration import KeySettings
+from fairshare.hadoop.keys import MasterKeys, TokenSigner
 from fairshare.hadoop.own.engine import ContextEngine
 from fairshare.hadoop.own.node_manager import NOT_SUPPORTED, NodeManager
 from fairshare.hadoop.own.ports import NodePorts
-from fairshare.hadoop.settings import KeySettings
-from fairshare.hadoop.signing import TokenSigner
-from fairshare.hadoop.wire import exceptions, tokens
+from fairshare.hadoop.wire import calls, tokens
 from fairshare.hadoop.wire.client import RemoteError, RpcClient
 from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT, METHODS
 from fairshare.hadoop.wire.messages import (
@@ -191,7 +190,7 @@ def test_a_start_is_refused_where_a_node_refuses_it(tmp_path: Path) -> None:
             assert "illegally generated" in refusal(await one.start(granted, line, forged))[1]
             unreadable = msgspec.structs.replace(good, identifier=b"\xff")
             answer = await one.start(granted, line, unreadable)
-            assert refusal(answer)[0] == exceptions.INVALID_TOKEN
+            assert refusal(answer)[0] == calls.INVALID_TOKEN
             expired = one.signer_of(one.server.started_ms, -1).container(granted, "ann")
             assert "This token is expired" in refusal(await one.start(granted, line, expired))[1]
             earlier = one.signer_of(7).container(granted, "ann")
@@ -209,7 +208,7 @@ def test_a_start_is_refused_where_a_node_refuses_it(tmp_path: Path) -> None:
             shuffle = context("exec sleep 60")
             shuffle.service_data.add(key="mapreduce_shuffle", value=b"")
             class_name, message = refusal(await one.start(granted, shuffle))
-            assert class_name == exceptions.INVALID_AUXILIARY_SERVICE
+            assert class_name == calls.INVALID_AUXILIARY_SERVICE
             assert message.startswith("The auxService:mapreduce_shuffle does not exist")
 
             assert not (await one.start(granted, line)).failed_requests

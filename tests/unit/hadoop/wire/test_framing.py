@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshare.hadoop.wire import exceptions, framing
-from fairshare.hadoop.wire.exceptions import RpcError
+from fairshare.hadoop.wire import calls, framing
+from fairshare.hadoop.wire.calls import RpcError
 from fairshare.hadoop.wire.framing import Malformed
 from fairshare.hadoop.wire.messages import RpcRequestHeaderProto, RpcResponseHeaderProto
 
@@ -43,7 +43,7 @@ def test_a_length_of_more_than_32_bits_is_malformed() -> None:
 
 
 def test_an_answer_has_the_call_id_without_its_sign() -> None:
-    error = RpcError(exceptions.NO_SUCH_METHOD, "Unknown method")
+    error = RpcError(calls.NO_SUCH_METHOD, "Unknown method")
     data = framing.failure(RpcRequestHeaderProto(callId=-33, clientId=b"c"), error)
     header = RpcResponseHeaderProto.FromString(framing.take_part(data, 4)[0])
     assert header.callId == 4294967263

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from fairshare.hadoop.wire import descriptors, exceptions, framing, tokens
-from fairshare.hadoop.wire.calls import CallContext, Handler
+from fairshare.hadoop.wire import calls, descriptors, framing, tokens
+from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
 from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
-from fairshare.hadoop.wire.exceptions import RpcError
 from fairshare.hadoop.wire.limits import RpcLimits
 from fairshare.hadoop.wire.messages import (
     AllocateRequestProto,
@@ -123,12 +122,12 @@ def refusing(error: Exception, later: bool) -> Handler:
 @pytest.mark.parametrize("later", [False, True])
 def test_a_refusal_travels_by_its_class_and_the_connection_goes_on(later: bool) -> None:
     async def body() -> None:
-        error = RpcError(exceptions.APPLICATION_NOT_FOUND, "no such application")
+        error = RpcError(calls.APPLICATION_NOT_FOUND, "no such application")
         async with serving(tracker(refusing(error, later))) as (server, address), client() as ann:
             for _ in range(2):
                 with pytest.raises(RemoteError, match="no such application") as raised:
                     await ann.call(address, TRACKER, "nodeHeartbeat", NodeHeartbeatRequestProto())
-                assert raised.value.class_name == exceptions.APPLICATION_NOT_FOUND
+                assert raised.value.class_name == calls.APPLICATION_NOT_FOUND
             assert len(server._connections) == 1
 
     asyncio.run(body())
@@ -152,8 +151,8 @@ def test_a_defect_is_logged_and_its_text_does_not_travel(
 @pytest.mark.parametrize(
     ("protocol", "method", "class_name"),
     [
-        (TRACKER, "unRegisterNodeManager", exceptions.NO_SUCH_METHOD),
-        (MASTERS, "allocate", exceptions.NO_SUCH_PROTOCOL),
+        (TRACKER, "unRegisterNodeManager", calls.NO_SUCH_METHOD),
+        (MASTERS, "allocate", calls.NO_SUCH_PROTOCOL),
     ],
 )
 def test_what_is_not_served_is_refused(protocol: str, method: str, class_name: str) -> None:
@@ -234,8 +233,8 @@ def test_a_client_without_a_valid_token_is_refused(token: tokens.Token | None) -
                 await ann.call(address, MASTERS, "allocate", request, token=token)
             if isinstance(raised.value, RemoteError):
                 assert raised.value.class_name in (
-                    exceptions.INVALID_TOKEN,
-                    exceptions.ACCESS_CONTROL,
+                    calls.INVALID_TOKEN,
+                    calls.ACCESS_CONTROL,
                 )
 
     asyncio.run(body())

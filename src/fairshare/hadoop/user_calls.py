@@ -1,7 +1,11 @@
-"""Lines of the audit log for calls over Hadoop's RPC: each change, and each refusal of a caller.
+"""What the calls of clients and administrators over Hadoop's RPC have in common: their user,
+refusals as Hadoop's exceptions, and their lines of the audit log, one for each change and each
+refusal of a caller.
 
-The log is that of the web interfaces (`server/access/audit.py`): `method` is RPC, `path` the
-protocol and its method, and `status` the one that the refusal would have there.
+A simple cluster believes its callers. `hadoop.proxyuser.*` lists the users that act for others, and
+from where, as for the REST interface. The log is that of the web interfaces
+(`server/access/audit.py`): `method` is RPC, `path` the protocol and its method, and `status` the
+one that the refusal would have there.
 """
 
 import asyncio
@@ -9,13 +13,65 @@ import inspect
 from collections.abc import Set
 from typing import Any
 
+from fairshare.errors import InputError
 from fairshare.hadoop import ids
-from fairshare.hadoop.refusals import Denied
-from fairshare.hadoop.wire.calls import CallContext, Handler, Handlers
-from fairshare.hadoop.wire.exceptions import ACCESS_CONTROL, AUTHORIZATION, RETRIABLE, RpcError
+from fairshare.hadoop.wire.calls import (
+    ACCESS_CONTROL,
+    AUTHORIZATION,
+    JAVA_ACCESS_CONTROL,
+    RETRIABLE,
+    YARN,
+    CallContext,
+    Handler,
+    Handlers,
+    RpcError,
+)
 from fairshare.server.access.audit import AuditEntry, instant, redacted
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
+from fairshare.web.yarn.callers import Caller, is_proxy, is_proxy_host
+from fairshare.web.yarn.gateway import Gateway
+
+LATER = frozenset(("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping"))
+"""Refusals that may pass: clients try again."""
+
+
+class Denied(RpcError):
+    """The caller may not do it. Hadoop wraps that into a YarnException, whose message names the
+    class; `of_application`: that of another package, as for changes of an application."""
+
+    def __init__(self, message: str, *, of_application: bool = False) -> None:
+        kind = JAVA_ACCESS_CONTROL if of_application else ACCESS_CONTROL
+        super().__init__(YARN, f"{kind}: {message}")
+
+
+def rpc_error(error: InputError) -> RpcError:
+    """What a client gets whose input is refused."""
+    return RpcError(RETRIABLE if error.code in LATER else YARN, str(error))
+
+
+def wrapped(class_name: str, message: str) -> RpcError:
+    """An exception of Java inside a YarnException, as Hadoop sends those that it did not expect."""
+    return RpcError(YARN, f"{class_name}: {message}")
+
+
+async def caller_of(context: CallContext, gateway: Gateway) -> Caller:
+    """The caller with groups. Raises RpcError for one that may not act for the other."""
+    user = context.user
+    if not user:
+        raise RpcError(AUTHORIZATION, "the connection names no user")
+    groups = await gateway.groups_of(user)
+    acting = context.real_user
+    if acting and acting != user:
+        if not is_proxy(gateway.settings, acting, user, groups):
+            raise RpcError(AUTHORIZATION, f"User: {acting} is not allowed to impersonate {user}")
+        if not is_proxy_host(gateway.settings, acting, context.address):
+            raise RpcError(
+                AUTHORIZATION,
+                f"Unauthorized connection for super-user: {acting} from IP {context.address}",
+            )
+    return Caller(user, groups, address=context.address)
+
 
 REFUSALS_AT_ONCE = 200
 """The number of refusals of one address per interval that get a line; further ones are counted."""
