@@ -16,7 +16,7 @@ from tests.served import FAIR_SITE, PATIENCE_S, SMALL_MACHINE, Served, until
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
-from fairshare.client import Client, executor, executor_durations, executor_links
+from fairshare.client import Client, executor, executor_links, executor_workers
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 
 SMALL = {"memory-mb": 64, "vcores": 1}
@@ -353,7 +353,7 @@ def test_short_calls_share_containers_unless_they_are_isolated(server):
 
 
 def test_calls_that_wait_for_each_other_get_containers_of_their_own(pool, monkeypatch, tmp_path):
-    monkeypatch.setattr(executor_durations, "PROBES", 1)
+    monkeypatch.setattr(executor_workers, "PROBES", 1)
 
     def meet(name: str) -> int:
         import time

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.footprint import footprint
-from fairshare.mapreduce.pairs import Combiner, PairBuffer, partition_of
+from fairshare.mapreduce.pairs import Combiner, PairBuffer, footprint, partition_of
 from fairshare.mapreduce.spills import Spills
 
 LIMIT_BYTES = 1 << 20

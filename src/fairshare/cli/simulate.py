@@ -29,7 +29,7 @@ from fairshare.cli.simulation_report import report_parts
 from fairshare.cli.simulation_watch import Watch
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
-from fairshare.client.refusals import in_plain_words
+from fairshare.client.errors import in_plain_words
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import read_directory
 from fairshare.families.registry import all_families

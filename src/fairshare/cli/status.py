@@ -42,8 +42,8 @@ from fairshare.client import (
     Refused,
 )
 from fairshare.client.answers import Reason
-from fairshare.client.paths import segment
-from fairshare.client.refusals import in_plain_words
+from fairshare.client.errors import in_plain_words
+from fairshare.client.exchange import segment
 from fairshare.documents.notice_targets import shown_target
 from fairshare.wording import counted
 

@@ -10,8 +10,8 @@ from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import open_console, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Reason
-from fairshare.client.paths import segment
-from fairshare.client.refusals import in_plain_words
+from fairshare.client.errors import in_plain_words
+from fairshare.client.exchange import segment
 from fairshare.wording import counted
 
 

@@ -15,12 +15,11 @@ import httpx
 from fairshare.client import logs, waiting
 from fairshare.client.answers import Application
 from fairshare.client.async_connection import AsyncConnection
-from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results
+from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results, submitting
 from fairshare.client.client import LOG_LINES
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
 from fairshare.client.interpreter import choose_interpreter
-from fairshare.client.large_calls import submitting
 from fairshare.client.methods import SentInLoop
 from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError

@@ -1,6 +1,7 @@
 """Owns every call of the REST interface as data: its path, what is sent, what its answer becomes.
 
-`Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket.
+`Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket. A
+submission whose calls are too large for one request is several calls (`submitting`).
 """
 
 import hashlib
@@ -56,12 +57,11 @@ from fairshare.client.answers import (
 )
 from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
-from fairshare.client.exchange import Reply
+from fairshare.client.exchange import Reply, segment
 from fairshare.client.interpreter import Interpreter
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Conversation as Conversation
 from fairshare.client.methods import Returned, method
-from fairshare.client.paths import segment
 
 Answer = TypeVar("Answer")
 
@@ -373,3 +373,23 @@ def _whole(form: type[Answer]) -> Decoded[Answer, Answer]:
 
 def _nothing(answer: Any) -> None:
     """Nothing is said but that it is done."""
+
+
+MOST_INLINE: Final = 4 << 20
+"""A server takes bodies of 8 MB by default, and a call grows by a third in JSON."""
+
+
+def submitting(calls: Calls, submission: Submission) -> Conversation[str]:
+    """Upload the large calls of a submission, each once, and submit it; its id."""
+    sizes = sum(len(group.callable) for group in submission.tasks)
+    if sizes > MOST_INLINE:
+        digests: dict[bytes, str] = {}
+        tasks = []
+        for group in submission.tasks:
+            if group.callable and group.callable not in digests:
+                digests[group.callable] = yield calls.upload(group.callable)
+            payload = digests.get(group.callable)
+            tasks.append(msgspec.structs.replace(group, callable=b"", payload=payload))
+        submission = msgspec.structs.replace(submission, tasks=tuple(tasks))
+    name: str = yield calls.submit_whole(submission)
+    return name

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from fairshare.client import logs, waiting
 from fairshare.client.answers import Application
-from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results
+from fairshare.client.calls import Calls, CallTable, map_call, map_submission, results, submitting
 from fairshare.client.connection import Connection
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
 from fairshare.client.interpreter import choose_interpreter
-from fairshare.client.large_calls import submitting
 from fairshare.client.methods import Sent
 from fairshare.client.submissions import Submission
 from fairshare.errors import FairshareError

@@ -4,8 +4,8 @@ from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody, Overl
 from fairshare.api.work import Submission
 from fairshare.client.answers import Decoded
 from fairshare.client.discovery import Server
+from fairshare.client.exchange import segment
 from fairshare.client.methods import Call, method
-from fairshare.client.paths import segment
 
 
 def _same(job: CronJob) -> CronJob:

@@ -21,7 +21,7 @@ from fairshare.client.discovery import (
     published_url,
 )
 from fairshare.client.errors import ServerUnreachable
-from fairshare.client.paths import segment
+from fairshare.client.exchange import segment
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
 
 if TYPE_CHECKING:

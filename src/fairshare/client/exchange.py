@@ -5,10 +5,12 @@ Knows no library: `local_exchange` and `httpx_exchange` carry requests.
 
 from collections.abc import Mapping
 from typing import Protocol
+from urllib.parse import quote
 
 import msgspec
 
 from fairshare.client.discovery import UNIX
+from fairshare.errors import InputError
 
 BASE = "/api/v1"
 CONNECT_TIMEOUT_S = 5.0
@@ -63,3 +65,16 @@ def http_address(url: str) -> str:
     ('http://localhost', 'http://127.0.0.1:8088')
     """
     return "http://localhost" if url.startswith(UNIX) else url
+
+
+def segment(text: str) -> str:
+    """One part of a path, so that an odd name cannot become another path.
+
+    Raises InputError (`no-name`) for what would be another path however it is written.
+
+    >>> segment("a/../b")
+    'a%2F..%2Fb'
+    """
+    if text in ("", ".", ".."):
+        raise InputError("no-name", f"{text!r} names nothing: write an id, a number or a name")
+    return quote(text, safe="")

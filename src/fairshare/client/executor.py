@@ -2,34 +2,106 @@
 
 A call gets a container of its own (`executor_containers`), or a worker that other short calls use
 too (`executor_workers`). One thread submits applications, another follows them; both wait for a
-server that restarts. A call runs at least once: like every task it runs again when its container
-was lost.
+server that restarts. A call runs at least once, and its result is taken once. Only arguments that
+are futures themselves are awaited, not those inside of lists or other objects, as with Ray.
 """
 
 import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
 from fairshare.client import callables
 from fairshare.client.client import Client
 from fairshare.client.errors import ServerUnreachable
-from fairshare.client.executor_arguments import after_all, futures_among, with_results
-from fairshare.client.executor_bar import progress_bar
-from fairshare.client.executor_calls import Call, ExecutorProgress, Load
+from fairshare.client.executor_calls import Call, ExecutorProgress, Load, State
 from fairshare.client.executor_containers import MOST_CALLS, Containers
 from fairshare.client.executor_sending import Sender
-from fairshare.client.executor_state import State
 from fairshare.client.executor_workers import Workers
 from fairshare.client.interpreter import Interpreter
 from fairshare.client.remote_calls import chunk_callable
 from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
+
+
+def futures_among(
+    arguments: Sequence[object], keywords: Mapping[str, object]
+) -> tuple[Future[Any], ...]:
+    """The different futures among arguments."""
+    found = [one for one in (*arguments, *keywords.values()) if isinstance(one, Future)]
+    return tuple(dict.fromkeys(found))
+
+
+def with_results(
+    arguments: Sequence[object], keywords: Mapping[str, object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The arguments with the results of futures in their places; raises what one of these has
+    raised, CancelledError too. All must be done."""
+    return (
+        tuple(_result(one) for one in arguments),
+        {name: _result(one) for name, one in keywords.items()},
+    )
+
+
+def after_all(futures: Sequence[Future[Any]], then: Callable[[], None]) -> None:
+    """Call `then` once, when all futures are done: from the thread that ends the last one, or at
+    once."""
+    left = len(futures)
+    turn = threading.Lock()
+
+    def done(future: Future[Any]) -> None:
+        nonlocal left
+        with turn:
+            left -= 1
+            last = left == 0
+        if last:
+            then()
+
+    for future in futures:
+        future.add_done_callback(done)
+
+
+def _result(value: object) -> object:
+    return value.result() if isinstance(value, Future) else value
+
+
+def progress_bar(name: str) -> Callable[[ExecutorProgress], None] | None:
+    """What shows each progress as a bar; None if stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    shown = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[words]}"),
+        Elapsed(),
+        console=console,
+    )
+    bar = shown.add_task(name, total=None, words="")
+
+    def show(now: ExecutorProgress) -> None:
+        over = now.done + now.failed + now.cancelled
+        counts = {"running": now.running, "waiting": now.waiting, "failed": now.failed}
+        words = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        shown.start()
+        shown.update(bar, total=now.calls, completed=over, words=words)
+        if over == now.calls:
+            shown.refresh()
+            shown.stop()
+
+    return show
+
 
 Result = TypeVar("Result")
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from fairshare.client.answers import Application, Task
 from fairshare.client.errors import Refused
-from fairshare.client.executor_calls import Batch, Call, Load, verdicts
+from fairshare.client.executor_calls import Batch, Call, Load, State, verdicts
 from fairshare.client.executor_sending import Sender
-from fairshare.client.executor_state import State
 from fairshare.client.remote_calls import SKIPPED, Outcome, group_callable, value_or_error
 from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 

@@ -12,8 +12,7 @@ import msgspec
 from fairshare.client.calls import Call, Calls, Conversation, last_failed
 from fairshare.client.connection import Connection
 from fairshare.client.errors import Refused
-from fairshare.client.exchange import Reply
-from fairshare.client.paths import segment
+from fairshare.client.exchange import Reply, segment
 from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20

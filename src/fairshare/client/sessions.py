@@ -19,8 +19,7 @@ from fairshare.api.cluster import Refusal
 from fairshare.api.frames import Decoder, Malformed, Message
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
-from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address
-from fairshare.client.paths import segment
+from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address, segment
 from fairshare.wording import cause
 
 _MOST_HEADER_BYTES = 64 * 1024

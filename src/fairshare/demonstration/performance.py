@@ -1,25 +1,56 @@
 """Owns one demonstration from its beginning to its end, whatever its work is.
 
-Everything that is set up is put away again, whatever happens in between.
+Everything that is set up is put away again, whatever happens in between. The first signal to end
+becomes an exception, so that everything is cleaned up; further signals are ignored, so that they do
+not interrupt that.
 """
 
-from collections.abc import Callable
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 
 from fairshare.demonstration.applications.workload import Applications
 from fairshare.demonstration.errors import DemonstrationFailed
-from fairshare.demonstration.interruption import ended_by_signals
 from fairshare.demonstration.invocation import PROGRAM
+from fairshare.demonstration.picture import presentation_on
 from fairshare.demonstration.pools.workload import Jobs
-from fairshare.demonstration.presentation import presentation_on
 from fairshare.demonstration.server import Server, confined, temporary_folder
 from fairshare.demonstration.summary import Results, report
 from fairshare.demonstration.teams import SETTINGS
 from fairshare.demonstration.workload import Workload
 from fairshare.errors import FairshareError
 from fairshare.families.registry import family_of
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SHELL_OFFSET = 128
+"""A shell shows a program that ended by signal n as exit code 128 + n."""
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """In this block SIGINT raises KeyboardInterrupt; SIGTERM and SIGHUP raise SystemExit."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        # A process that nohup started must not end with its terminal.
+        if number != signal.SIGHUP or before[number] != signal.SIG_IGN:
+            signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(SHELL_OFFSET + number)
 
 
 def demonstrate(

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.job import Job
+from fairshare.mapreduce.job import Job, TaskFailed
 from fairshare.mapreduce.reporter import Reporter
 from fairshare.wording import cause
 

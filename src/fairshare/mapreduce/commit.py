@@ -10,9 +10,7 @@ import time
 from pathlib import Path
 
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.job import Job
-from fairshare.mapreduce.layout import COUNTERS, MAP, REDUCE, RESULT, Layout
+from fairshare.mapreduce.job import COUNTERS, MAP, REDUCE, RESULT, Job, Layout, TaskFailed
 
 CLEARING_S = 5.0
 """How long the cleanup waits for ending attempts that still write files."""

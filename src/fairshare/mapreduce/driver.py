@@ -1,27 +1,77 @@
 """Owns the driver of a job that needs one: `python -m fairshare.mapreduce.driver OUTPUT`.
 
 It adds the groups of tasks, which the server runs, and makes two decisions while they run:
-* a straggler gets a second attempt (`stragglers`), in a separate group, `map-backup-3`. The first
+* a straggler gets a second attempt (see below), in a separate group, `map-backup-3`. The first
   of both that commits wins. The driver releases the other; the server then runs its task again,
   which finds that it is committed, and ends at once.
 * reduces that wait for maps are released if maps lack room.
 
 A restarted driver adds the same groups; committed tasks end at once.
+
+A task is a straggler when
+
+* at least half of the tasks of its kind have succeeded, so that their mean duration is known,
+* it has run for at least `delay_ms`, and for twice that mean,
+* it would end later than a new attempt: with progress p after the time t, it needs t (1 - p) / p
+  more, and a new attempt needs the mean.
+
+Example: tasks take 10 s; one has run for 30 s and reports 0.6: it needs 20 s more, so that a new
+attempt would end before it. At 0.9 it needs 3.3 s, and gets no second attempt.
 """
 
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from fairshare.client import Driver, Refused, ServerUnreachable, TaskGroup
 from fairshare.client.answers import Container, GroupProgress
-from fairshare.mapreduce.layout import COMMIT, MAP, PROGRESS, REDUCE, Layout
-from fairshare.mapreduce.stragglers import Run, stragglers
+from fairshare.mapreduce.job import COMMIT, MAP, PROGRESS, REDUCE, Layout
 from fairshare.mapreduce.submission import Plan
+
+FACTOR = 2.0
+MOST_AT_ONCE = 0.1
+"""The fraction of the tasks of a kind that may have second attempts at once, at least one task."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A running task: the instant of its start, and its reported progress (0 to 1)."""
+
+    index: int
+    started_ms: int
+    progress: float
+
+
+def stragglers(
+    now_ms: int,
+    count: int,
+    durations_ms: Sequence[int],
+    running: Sequence[Run],
+    doubled: int,
+    delay_ms: int,
+) -> list[int]:
+    """The tasks that get a second attempt, the one that would end last first.
+
+    `count` is the number of tasks of the kind, `durations_ms` are the durations of successful ones,
+    `doubled` is the number of current second attempts. No task in `running` may have one.
+    """
+    if not durations_ms or 2 * len(durations_ms) < count:
+        return []
+    mean_ms = sum(durations_ms) / len(durations_ms)
+    found = []
+    for run in running:
+        elapsed_ms = now_ms - run.started_ms
+        if elapsed_ms < max(delay_ms, FACTOR * mean_ms):
+            continue
+        left_ms = elapsed_ms * (1 - run.progress) / max(run.progress, 0.001)
+        if left_ms > mean_ms:
+            found.append((-left_ms, run.index))
+    room = max(1, int(count * MOST_AT_ONCE)) - doubled
+    return [index for _, index in sorted(found)[: max(0, room)]]
+
 
 PACE_S = 0.5
 STALL_S = 5.0

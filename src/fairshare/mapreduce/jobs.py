@@ -19,8 +19,7 @@ from fairshare.mapreduce import counters as names
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.functions import Functions, Mapper, Partitioner, Reducer
 from fairshare.mapreduce.inputs import SPLIT_BYTES, find_files, splits_of
-from fairshare.mapreduce.job import TAB, Job, Split
-from fairshare.mapreduce.layout import MAP, REDUCE, Layout
+from fairshare.mapreduce.job import MAP, REDUCE, TAB, Job, Layout, Split
 from fairshare.mapreduce.submission import (
     Needs,
     Plan,

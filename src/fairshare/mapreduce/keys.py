@@ -10,7 +10,7 @@ Keys of different types are never equal; their order is bytes, int, str, tuple.
 
 from typing import Any
 
-from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.job import TaskFailed
 
 Key = Any
 """str | bytes | int | tuple of keys."""

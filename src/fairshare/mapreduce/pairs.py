@@ -1,24 +1,74 @@
 """Owns the pairs of Python functions between map and reduce: the buffer, the groups.
 
 Values are grouped by key, so that a key is written once for all its values in a buffer, and a
-combiner can run repeatedly in memory before anything is written.
+combiner can run repeatedly in memory before anything is written. Sizes of values in memory are
+estimated.
 """
 
 import itertools
 import marshal
 import operator
 import pickle
+import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fairshare.mapreduce.counters import COMBINE_INPUT_RECORDS, COMBINE_OUTPUT_RECORDS, Counters
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.footprint import dumped, footprint
 from fairshare.mapreduce.functions import Pair, Partitioner, Reducer
+from fairshare.mapreduce.job import TaskFailed
 from fairshare.mapreduce.keys import decoded, encoded
 from fairshare.mapreduce.runs import BLOCK_BYTES, Batch, Groups
+
+LARGEST_SAMPLE = 100
+"""The number of entries of a collection that are measured."""
+
+DEPTH = 2
+"""The maximum depth of nested collections that are measured; they may even contain themselves."""
+
+
+def dumped(values: list[Any]) -> bytes:
+    """Serialise values: plain data is marshalled, which is much faster, other data is pickled."""
+    try:
+        return marshal.dumps(values)
+    except ValueError:
+        pass
+    try:
+        return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle  # a class of the job's functions
+
+        data: bytes = cloudpickle.dumps(values)
+        return data
+
+
+def footprint(thing: Any, depth: int = DEPTH) -> int:
+    """The approximate size, in bytes, of a key or value in memory, including its contents.
+
+    Shared contents are counted repeatedly, so that the estimate is rather too high. A tuple of a
+    string of 7 letters and 1.5 takes 56 bytes, plus 56 for the string and 24 for the number.
+    """
+    kind = type(thing)
+    if kind is int and -6 < thing < 257:
+        return 0  # the interpreter caches these ints
+    size = sys.getsizeof(thing)
+    if kind in (str, bytes, int, float, bool, type(None)):
+        return size
+    if depth and kind in (tuple, list, set, frozenset):
+        return size + _extrapolated(thing, len(thing), depth)
+    if depth and kind is dict:
+        entries = itertools.chain.from_iterable(thing.items())
+        return size + _extrapolated(entries, 2 * len(thing), depth)
+    # The contents of other objects are unknown; in memory they take about twice their pickled size.
+    return max(size, 2 * len(dumped([thing])))
+
+
+def _extrapolated(things: Iterable[Any], number: int, depth: int) -> int:
+    """The size of many objects, extrapolated from the first ones."""
+    seen = [footprint(thing, depth - 1) for thing in itertools.islice(things, LARGEST_SAMPLE)]
+    return sum(seen) * number // max(1, len(seen))
+
 
 BATCH_PAIRS = 4096
 FIRST_BATCH_PAIRS = 16

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BufferedIOBase
 from pathlib import Path
 
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.job import Split
+from fairshare.mapreduce.job import Split, TaskFailed
 
 CHUNK_BYTES = 1 << 18
 

@@ -12,13 +12,11 @@ from fairshare.mapreduce import counters as names
 from fairshare.mapreduce import lines
 from fairshare.mapreduce.commands import Command, environment_of
 from fairshare.mapreduce.functions import Functions, line_of
-from fairshare.mapreduce.job import Job
-from fairshare.mapreduce.layout import INDEX, MAP, RESULT, Layout
+from fairshare.mapreduce.job import INDEX, MAP, RESULT, Job, Layout
 from fairshare.mapreduce.map_task import measured
-from fairshare.mapreduce.merging import Merger
 from fairshare.mapreduce.pairs import grouped
 from fairshare.mapreduce.reporter import Reporter
-from fairshare.mapreduce.runs import Batch, Segment, merged, read_index, records_of
+from fairshare.mapreduce.runs import Batch, Merger, Segment, merged, read_index, records_of
 
 PACE_S = 0.1
 """The interval at which a reduce polls for committed maps."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.layout import PROGRESS
+from fairshare.mapreduce.job import PROGRESS
 
 _PREFIX = b"reporter:"
 _PACE_S = 0.5

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
-from fairshare.mapreduce.merging import Merger
 from fairshare.mapreduce.runs import (
     Batch,
     Groups,
+    Merger,
     RunWriter,
     Segment,
     merged,

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from fairshare.client.submissions import DriverCommand, Master, Submission, TaskGroup
-from fairshare.mapreduce.layout import COMMIT, MAP, REDUCE, Layout
+from fairshare.mapreduce.job import COMMIT, MAP, REDUCE, Layout
 
 COMMIT_MEMORY_MB = 256
 DRIVER_RESOURCES = {"memory-mb": 256, "vcores": 1}

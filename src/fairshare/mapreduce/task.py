@@ -15,10 +15,8 @@ from types import FrameType
 
 from fairshare.mapreduce import commit, reporter
 from fairshare.mapreduce.counters import CPU_MS
-from fairshare.mapreduce.failure import TaskFailed
 from fairshare.mapreduce.functions import Functions
-from fairshare.mapreduce.job import Job, read_splits
-from fairshare.mapreduce.layout import COMMIT, COUNTERS, MAP, Layout
+from fairshare.mapreduce.job import COMMIT, COUNTERS, MAP, Job, Layout, TaskFailed, read_splits
 from fairshare.mapreduce.map_task import MapTask
 from fairshare.mapreduce.reduce_task import ReduceTask
 from fairshare.wording import failed_call

@@ -26,10 +26,11 @@ from fairshare.model.events import ExitCode
 from fairshare.model.inputs import ContainerExited
 from fairshare.ray import amounts, room
 from fairshare.ray.agent import PROTOCOL, NodeAgent
-from fairshare.ray.driver_options import AgentOptions, DriverOptions
-from fairshare.ray.labels import attributes_of
+from fairshare.ray.amounts import attributes_of
 from fairshare.ray.messages import (
     RAY_NODE,
+    AgentOptions,
+    DriverOptions,
     FilePart,
     FromDriver,
     Grow,

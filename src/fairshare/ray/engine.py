@@ -1,8 +1,6 @@
-"""Owns the engine of a Ray cluster, as the server sees it: nodes come and go, containers are
-started by their agents.
+"""Owns what follows when the agent of a node answers (again): the inputs that make the state true.
 
-Speaks to the driver process only, and starts it again when it ends. What a node runs when it is
-back decides, not what was ordered.
+Pure: returns the inputs to feed and the containers to stop, and does neither.
 """
 
 import asyncio
@@ -21,14 +19,14 @@ import msgspec
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.model.events import ExitCode
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, Input, NodeJoined, NodeLost
+from fairshare.model.identifiers import ContainerId, application_of
+from fairshare.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
 from fairshare.model.resources import VCORES, Resource
 from fairshare.model.work import Command
-from fairshare.ray.driver_options import DriverOptions
 from fairshare.ray.growth import waiting_room
 from fairshare.ray.messages import (
     RAY_NODE,
+    DriverOptions,
     FilePart,
     FromDriver,
     Grow,
@@ -47,10 +45,40 @@ from fairshare.ray.messages import (
     framed,
     read_body,
 )
-from fairshare.ray.nodes import returned
+from fairshare.runtime.reconciliation import MISSING, Findings, reconcile_node
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.views import QueueView
 from fairshare.wording import cause
+
+
+def returned(
+    state: State,
+    node: NodeJoined,
+    running: Iterable[ContainerId],
+    ended: Iterable[ContainerExited],
+) -> Findings:
+    """Compare a node and its containers with what its agent says.
+
+    A container that was granted there and launches later is kept; one that was launched and that
+    the agent does not know has not started, and is aborted: its order was lost on the way.
+    """
+    known = state.nodes.get(node.node)
+    inputs: list[Input] = []
+    if known is None:
+        inputs.append(node)
+    elif state.offered(known) != node.total:
+        inputs.append(NodeResized(node.node, node.total))
+    reported: dict[ContainerId, ContainerExited | None] = dict.fromkeys(running)
+    reported.update((one.container, one) for one in ended)
+    findings = reconcile_node(state, node.node, reported, may_start=True)
+    inputs += findings.inputs
+    for container in known.containers if known is not None else ():
+        if container in reported or container in state.running:
+            continue
+        if container in state.applications[application_of(container)].attempt.launched:
+            inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+    return msgspec.structs.replace(findings, inputs=tuple(inputs))
+
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 MARGIN_S = 5.0

@@ -23,8 +23,8 @@ from fairshare.client.discovery import (
     URL_VARIABLE,
     published_url,
 )
+from fairshare.client.exchange import segment
 from fairshare.client.httpx_exchange import manners
-from fairshare.client.paths import segment
 from fairshare.errors import FairshareError
 from fairshare.server.archives import unpack
 from fairshare.wording import failed_call

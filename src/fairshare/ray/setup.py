@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fairshare.errors import ConfigurationError
-from fairshare.ray.driver_options import ContainerLimits, DriverOptions
 from fairshare.ray.engine import RayEngine
+from fairshare.ray.messages import ContainerLimits, DriverOptions
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 

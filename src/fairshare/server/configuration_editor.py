@@ -1,14 +1,16 @@
 """Owns the editing of the scheduler's file through the server: its text in force, the validation of
 drafts, and putting a draft in force.
 
-To put a draft in force, the editor validates it, replaces the file atomically, and loads it; if the
-scheduler refuses it, the file is restored. Where properties are changed by document
-(`stored_configuration.py`) there is no file to write: then a draft changes the properties. Knows
-nothing of HTTP.
+To put a draft in force, the editor validates it, replaces the file atomically, with its permissions
+kept, and loads it; if the scheduler refuses it, the file is restored. Where properties are changed
+by document (`stored_configuration.py`) there is no file to write: then a draft changes the
+properties. Knows nothing of HTTP.
 """
 
 import asyncio
 import logging
+import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,8 +29,39 @@ from fairshare.schedulers.protocol import State
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.server.draft_trial import DraftTrial, Judgement, QueueProblem
-from fairshare.server.file_swap import swap_file
 from fairshare.wording import cause
+
+
+def swap_file(path: Path, content: bytes | None) -> bytes | None:
+    """Replace the content of a file, or delete it (None), and return the old content; None: it did
+    not exist.
+
+    A link stays a link; its target is changed. Raises FairshareError with what to do; then the file
+    is unchanged.
+    """
+    target = path.resolve()
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        before, mode = None, 0o644
+        if target.exists():
+            before, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
+        if content is None:
+            target.unlink(missing_ok=True)
+            return before
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.chmod(mode)
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FairshareError(
+            f"cannot write {path}: {error.strerror or error}. The server's user needs to write"
+            " there; nothing has changed"
+        ) from error
+    return before
+
 
 STORE = "scheduler-conf"
 

@@ -10,7 +10,7 @@ from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.interactive import Interactive
+from fairshare.engines.local.limits import Interactive
 from fairshare.engines.protocol import HostEngine
 from fairshare.server.settings import LiveSettings
 

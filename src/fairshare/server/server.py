@@ -35,10 +35,10 @@ from fairshare.runtime.clock import WallClock
 from fairshare.runtime.runtime import Runtime
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.server import adoption
-from fairshare.server.access.active_counts import ActiveCounts
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
 from fairshare.server.access.identity import Identity
+from fairshare.server.access.submitted_bytes import ActiveCounts
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.accounting.accounting import Accounting
 from fairshare.server.configuration import LiveConfiguration

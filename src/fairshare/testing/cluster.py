@@ -1,11 +1,8 @@
-"""Owns a simulated cluster for tests: submit applications, advance the time, check the queues.
+"""Owns the text of a failed assertion: the differences, and a table of all queues."""
 
-The decisions are those of a server; clock and containers are simulated, so that an hour takes no
-time. Independent of pytest: a failed check raises AssertionError with a table of the queues.
-"""
-
+import difflib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,13 +27,70 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.queues import full_name
-from fairshare.model.resources import MEMORY, VCORES, Resource
+from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.reasons import reasons
 from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload
-from fairshare.testing.pictures import differences, picture, unknown_name
+from fairshare.wording import counted
+
+_TITLES = ("queue", "share", "used", "demand", "running", "held back")
+
+
+def differences(found: Mapping[str, int], wanted: Mapping[str, int], within: float) -> list[str]:
+    """A line for each amount that differs by more than the tolerance `within`.
+
+    >>> differences({"memory-mb": 4096, "vcores": 4}, {"memory-mb": 4000, "vcores": 4}, 0.0)
+    ['memory-mb: expected 4000, found 4096 (96 more)']
+    >>> differences({"memory-mb": 4096}, {"memory-mb": 4000}, 0.03)
+    []
+    """
+    lines = []
+    for name, amount in wanted.items():
+        more = found[name] - amount
+        if abs(more) > within * amount:
+            words = f"{abs(more)} {'more' if more > 0 else 'less'}"
+            lines.append(f"{name}: expected {amount}, found {found[name]} ({words})")
+    return lines
+
+
+def picture(
+    views: Iterable[QueueView], types: ResourceTypes, share: Callable[[QueueView], Resource]
+) -> str:
+    """A table of all queues, one per line."""
+    rows: list[tuple[str, ...]] = [_TITLES]
+    for view in views:
+        amounts = (share(view), view.used, view.demand)
+        counts = (view.running_applications, view.pending_applications)
+        rows.append((view.name, *(_amounts(a, types) for a in amounts), *map(str, counts)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
+    return "\n".join(f"  {line.rstrip()}" for line in lines)
+
+
+def _amounts(amounts: Resource, types: ResourceTypes) -> str:
+    """`4096 MB, 4 vcores`, and further types with an amount other than 0."""
+    memory, vcores, *_ = amounts
+    named = list(types.mapping(amounts).items())[2:]
+    more = "".join(f", {amount} {name}" for name, amount in named if amount)
+    return f"{memory} MB, {counted(vcores, 'vcore')}{more}"
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The message for an unknown name, with similar and known names.
+
+    >>> unknown_name("queue", "root.mll", ["root", "root.ml"])
+    "there is no queue 'root.mll'; did you mean 'root.ml'? There are: root, root.ml"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1)
+    advice = f"; did you mean {near[0]!r}?" if near else "."
+    return f"there is no {what} {name!r}{advice} There are: {', '.join(names)}"
+
 
 FOR_EVER_MS = 10 * 365 * 24 * 3_600_000
 """The duration of tasks without one: longer than any test."""

@@ -21,10 +21,11 @@ from fairshare.api.accounting import (
 from fairshare.errors import InputError
 from fairshare.model.identifiers import parse_application
 from fairshare.server.access.lists import listed
-from fairshare.server.accounting.periods import Period, divided
 from fairshare.server.accounting.queries import (
     MAX_ROWS,
+    Period,
     Wanted,
+    divided,
     past_applications,
     past_containers,
     report_rows,

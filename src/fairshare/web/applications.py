@@ -47,7 +47,7 @@ from fairshare.model.inputs import (
 from fairshare.model.resubmission import again
 from fairshare.schedulers.reasons import Reason
 from fairshare.server.accounting.rows import command_of, command_text
-from fairshare.server.notices.records import HOOK
+from fairshare.server.notices.store import HOOK
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import sliced
 from fairshare.web.actors import (

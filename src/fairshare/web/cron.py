@@ -12,8 +12,8 @@ from fairshare.api.work import Submission
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.model.inputs import KillApplication, SubmitApplication
-from fairshare.server.cron.records import Job, Run
 from fairshare.server.cron.schedule import local_zone, next_ms, parse_line, zone_of
+from fairshare.server.cron.store import Job, Run
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_claimed_groups, groups_of, identity_of
 from fairshare.web.answers import answer

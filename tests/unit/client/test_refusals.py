@@ -1,7 +1,6 @@
 """Refusals in Hadoop's words, in plain ones."""
 
-from fairshare.client.errors import Refused
-from fairshare.client.refusals import in_plain_words
+from fairshare.client.errors import Refused, in_plain_words
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.fair.wording import zero_amount

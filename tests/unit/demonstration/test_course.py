@@ -21,14 +21,14 @@ from fairshare.client.answers import (
 from fairshare.client.submissions import Submission
 from fairshare.demonstration import course as course_module
 from fairshare.demonstration import teams
-from fairshare.demonstration.applications import submissions
-from fairshare.demonstration.applications.casualty import Casualty
+from fairshare.demonstration.applications import plan
 from fairshare.demonstration.applications.plan import Plan
+from fairshare.demonstration.applications.results import Casualty
 from fairshare.demonstration.applications.workload import ApplicationCourse
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.observation import Snapshot
+from fairshare.demonstration.picture import Lines, MovingPicture, presentation_on
 from fairshare.demonstration.pools.workload import JobCourse
-from fairshare.demonstration.presentation import Lines, MovingPicture, presentation_on
 from fairshare.demonstration.teams import FAIR, POOLS, WHOLE, Arrival
 
 PLAN = Plan(WHOLE, 2, 3, 50, 3, 2, 1_000, 10, 500)
@@ -88,10 +88,10 @@ class PretendingCluster:
 def arrivals() -> list[Arrival[Submission]]:
     folder = Path("folder")
     return [
-        submissions.arrival(0.0, teams.RESEARCH, submissions.research(PLAN)[0]),
-        submissions.arrival(0.0, teams.PRODUCTION, submissions.production(PLAN, folder)),
-        submissions.arrival(0.1, teams.ADHOC, submissions.question("lock", folder)),
-        submissions.arrival(0.3, teams.ADHOC, submissions.question("error", folder)),
+        plan.arrival(0.0, teams.RESEARCH, plan.research(PLAN)[0]),
+        plan.arrival(0.0, teams.PRODUCTION, plan.production(PLAN, folder)),
+        plan.arrival(0.1, teams.ADHOC, plan.question("lock", folder)),
+        plan.arrival(0.3, teams.ADHOC, plan.question("error", folder)),
     ]
 
 

@@ -37,7 +37,7 @@ def test_what_names_the_folder_is_found_and_ended(tmp_path: Path) -> None:
 INTERRUPTED = """\
 import os, signal, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)   # below nohup it would be ignored
-from fairshare.demonstration.interruption import ended_by_signals
+from fairshare.demonstration.performance import ended_by_signals
 try:
     with ended_by_signals():
         try:

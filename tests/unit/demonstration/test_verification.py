@@ -9,13 +9,11 @@ import pytest
 from fairshare.client.answers import Task
 from fairshare.demonstration import verification
 from fairshare.demonstration.applications import results
-from fairshare.demonstration.applications.casualty import Casualty, Stage
 from fairshare.demonstration.applications.plan import Plan
-from fairshare.demonstration.applications.results import RangeResult
+from fairshare.demonstration.applications.results import Casualty, RangeResult, Stage
 from fairshare.demonstration.corpus import Document
-from fairshare.demonstration.pools.jobs import arrivals, plan_of
+from fairshare.demonstration.pools.jobs import Text, arrivals, plan_of
 from fairshare.demonstration.pools.results import check_words
-from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.teams import QUICK_JOBS, WHOLE
 from fairshare.demonstration.verification import Check
 

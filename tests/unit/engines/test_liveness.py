@@ -8,7 +8,7 @@ import pytest
 
 from fairshare.engines.local import watched as books
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.reports import Reports

@@ -16,7 +16,7 @@ import pytest
 
 from fairshare.engines.local import adoption, processes
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import verdict
 from fairshare.engines.local.reports import Reports

@@ -9,8 +9,7 @@ import pytest
 from fairshare.mapreduce.commit import commit
 from fairshare.mapreduce.functions import Functions
 from fairshare.mapreduce.inputs import splits_of
-from fairshare.mapreduce.job import Job
-from fairshare.mapreduce.layout import MAP, REDUCE, Layout
+from fairshare.mapreduce.job import MAP, REDUCE, Job, Layout
 from fairshare.mapreduce.task import attempt
 
 

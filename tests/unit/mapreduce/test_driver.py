@@ -7,7 +7,7 @@ import pytest
 from fairshare.client import Application, Container, GroupProgress, Refused, ServerUnreachable
 from fairshare.mapreduce import driver as module
 from fairshare.mapreduce.driver import JobDriver
-from fairshare.mapreduce.layout import Layout
+from fairshare.mapreduce.job import Layout
 from fairshare.mapreduce.submission import Needs, Plan, groups_of
 
 

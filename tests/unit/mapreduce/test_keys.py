@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.job import TaskFailed
 from fairshare.mapreduce.keys import decoded, encoded
 
 simple = st.text() | st.binary() | st.integers()

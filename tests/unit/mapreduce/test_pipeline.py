@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.failure import TaskFailed
+from fairshare.mapreduce.job import TaskFailed
 
 words = st.sampled_from(
     [b"a", b"ab", b"a\x01b", b"\xff\xfe", b"", b"a\tb", b"a\t", b"b\t\t", b"\r"]

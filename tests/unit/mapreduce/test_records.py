@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairshare.mapreduce.failure import TaskFailed
 from fairshare.mapreduce.inputs import find_files, splits_of
-from fairshare.mapreduce.job import Split
+from fairshare.mapreduce.job import Split, TaskFailed
 from fairshare.mapreduce.lines import Form, normalised, tabbed
 from fairshare.mapreduce.records import chunks, line_lists
 

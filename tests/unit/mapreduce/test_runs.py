@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from fairshare.mapreduce import runs
 from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.merging import Merger
-from fairshare.mapreduce.runs import RunWriter, merged, records_of
+from fairshare.mapreduce.job import TaskFailed
+from fairshare.mapreduce.runs import Merger, RunWriter, merged, records_of
 
 counts = st.dictionaries(st.binary(max_size=3), st.integers(1, 3), max_size=12)
 several = settings(

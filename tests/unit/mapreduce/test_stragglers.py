@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.mapreduce.stragglers import Run, stragglers
+from fairshare.mapreduce.driver import Run, stragglers
 
 NOW_MS = 1_000_000
 TEN_S = 10_000

@@ -6,8 +6,7 @@ import pytest
 
 from fairshare.mapreduce import commit, reporter, task
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.failure import TaskFailed
-from fairshare.mapreduce.layout import COUNTERS, MAP, REDUCE
+from fairshare.mapreduce.job import COUNTERS, MAP, REDUCE, TaskFailed
 
 
 def counters_of(layout, kind=MAP):

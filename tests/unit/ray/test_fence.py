@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fairshare.ray.fence import STOPPED_S, Fence
+from fairshare.ray.agent import STOPPED_S, Fence
 
 LIMIT_S = 20.0
 

@@ -1,7 +1,7 @@
 """What a Ray node says of itself becomes attributes, and a label of the configuration's choice the
 partition."""
 
-from fairshare.ray.labels import attributes_of
+from fairshare.ray.amounts import attributes_of
 
 
 def test_labels_and_accelerators_are_attributes_and_one_label_is_the_partition():

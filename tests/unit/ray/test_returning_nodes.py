@@ -12,7 +12,7 @@ from fairshare.model.inputs import (
     NodeResized,
 )
 from fairshare.model.work import Command
-from fairshare.ray.nodes import returned
+from fairshare.ray.engine import returned
 
 SIZE = (8192, 8)
 NODE = NodeJoined("n1", SIZE)

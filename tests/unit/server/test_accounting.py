@@ -13,9 +13,10 @@ import pytest
 from fairshare.config.shell import AccountingSettings
 from fairshare.server.accounting import accounting
 from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError, copy_ledger
-from fairshare.server.accounting.periods import Period, divided
 from fairshare.server.accounting.queries import (
+    Period,
     Wanted,
+    divided,
     past_applications,
     past_containers,
     report_rows,

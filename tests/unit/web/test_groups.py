@@ -6,8 +6,7 @@ import pytest
 from tests.unit.web.conftest import served
 
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.server.users.groups import UserGroups
-from fairshare.server.users.protocol import GroupsUnavailable
+from fairshare.server.users.groups import GroupsUnavailable, UserGroups
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 from fairshare.config.limits import LimitSettings
 from fairshare.config.shell import AuthenticationSettings
 from fairshare.errors import InputError
-from fairshare.server.access.active_counts import ActiveCounts
+from fairshare.server.access.submitted_bytes import ActiveCounts
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.server import LiveServer
 from fairshare.web.app import build_app

@@ -14,7 +14,7 @@ from tests.notice_receivers import mail_server, webhook
 from fairshare.config.shell import NotifySettings
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 from fairshare.server.notices import delivery, notices
-from fairshare.server.notices.records import Notice
+from fairshare.server.notices.store import Notice
 from fairshare.server.server import LiveServer
 from fairshare.web.app import build_app
 

@@ -11,9 +11,8 @@ from fairshare.client.answers import Queue
 from fairshare.client.client import Client
 from fairshare.client.submissions import Submission
 from fairshare.demonstration.applications import archive, results
-from fairshare.demonstration.applications.casualty import Casualty, Stage
-from fairshare.demonstration.applications.plan import prepare
-from fairshare.demonstration.applications.submissions import arrivals
+from fairshare.demonstration.applications.plan import arrivals, prepare
+from fairshare.demonstration.applications.results import Casualty, Stage
 from fairshare.demonstration.applications.summary import advice, frequent, happened
 from fairshare.demonstration.course import Course, Found
 from fairshare.demonstration.entitlement import read_entitlements

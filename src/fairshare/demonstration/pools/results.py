@@ -19,7 +19,7 @@ from fairshare.demonstration.measurement import (
     query_metrics,
     span_of,
 )
-from fairshare.demonstration.pools.texts import Text
+from fairshare.demonstration.pools.jobs import Text
 from fairshare.demonstration.teams import (
     POOLS,
     PRODUCTION,

@@ -15,6 +15,7 @@ from fairshare.demonstration.measurement import ApplicationSpan, span_of
 from fairshare.demonstration.observation import detail_of
 from fairshare.demonstration.pools.jobs import (
     QUESTION_BYTES,
+    Text,
     arrivals,
     plan_of,
     question,
@@ -29,7 +30,6 @@ from fairshare.demonstration.pools.results import (
     read_counts,
 )
 from fairshare.demonstration.pools.summary import ADVICE, happened
-from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.summary import Results
 from fairshare.demonstration.teams import (
     ADHOC,

@@ -24,7 +24,7 @@ from fairshare.engines.local.adoption import Alive, Never, fate, read_exit
 from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
-from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.executables import interpreter_problem
 from fairshare.engines.local.gpus.chosen import ChosenGpus
 from fairshare.engines.local.gpus.engine import EngineGpus
@@ -36,8 +36,7 @@ from fairshare.engines.local.hierarchies import (
     own_mounts,
 )
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.interactive import INTERACTIVE, Interactive
-from fairshare.engines.local.limits import Limits
+from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.processes import is_alive

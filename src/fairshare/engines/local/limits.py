@@ -1,4 +1,5 @@
-"""Owns the limits that this machine supports, and their values for one container.
+"""Owns the times after which interactive containers end, and the limits that this machine supports,
+and their values for one container.
 
 The engine tries them: it creates, sets, enters and removes a group. If a method is not available,
 the next one is used, and nodes report it by its name:
@@ -12,7 +13,7 @@ the next one is used, and nodes report it by its name:
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,3 +173,29 @@ def niceness(vcores: int, all_vcores: int) -> int:
         return 0
     step = math.log(all_vcores / max(1, vcores)) / math.log(_NICE_STEP)
     return min(_LARGEST_NICE, round(step))
+
+
+class Interactive(NamedTuple):
+    """`idle_ms`: nothing was typed, printed or computed for so long; 0: they never end for it.
+    `detached_ms`: no user was attached. `idle_of_queues_ms` are times of queues and of those below
+    them."""
+
+    idle_ms: int = 3_600_000
+    detached_ms: int = 60_000
+    idle_of_queues_ms: Mapping[str, int] = {}
+
+    def idle_in(self, queue: str) -> int:
+        """The idle time in a queue: its own, else that of the nearest queue above it.
+
+        >>> times = Interactive(5, 1, {"root.ml": 2, "root.ml.free": 0})
+        >>> times.idle_in("root.ml.a"), times.idle_in("root.ml.free"), times.idle_in("root.mlx")
+        (2, 0, 5)
+        """
+        while queue:
+            if queue in self.idle_of_queues_ms:
+                return self.idle_of_queues_ms[queue]
+            queue = queue.rpartition(".")[0]
+        return self.idle_ms
+
+
+INTERACTIVE = Interactive()

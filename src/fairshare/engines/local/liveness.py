@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from fairshare.engines.local import adoption
-from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.watched import Overdue, Unattended, Watched

@@ -10,9 +10,8 @@ from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.environment import environment
 from fairshare.engines.local.gpus.variables import variables
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.interactive import INTERACTIVE, Interactive
 from fairshare.engines.local.launch import Launch
-from fairshare.engines.local.limits import Limits
+from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
 from fairshare.engines.protocol import IDLE_VARIABLE, QUEUE_VARIABLE, LaunchOrder
 

@@ -22,7 +22,7 @@ from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import Running
-from fairshare.engines.local.ending_room import EndingRoom
+from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure

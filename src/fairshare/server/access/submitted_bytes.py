@@ -1,6 +1,7 @@
-"""Owns the number of bytes that each user has submitted: commands, environments, callables and
-names of the user's applications, as long as these are known, live or finished; and the launches of
-the user's masters, as long as the containers live. Derived from events; knows no limit."""
+"""Owns the number of unfinished applications of each user, recorded or being submitted, and the
+number of bytes that the user has submitted: commands, environments, callables and names of the
+user's applications, as long as these are known, live or finished; and the launches of the user's
+masters, as long as the containers live. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
@@ -173,3 +174,48 @@ def size_of_command(command: Command) -> int:
 
 def _words(words: Iterable[str]) -> int:
     return sum(len(word) + OF_A_WORD for word in words)
+
+
+class ActiveCounts:
+    """The census of one server; begins with the recovered applications."""
+
+    def __init__(self, applications: Iterable[Application] = ()) -> None:
+        self._users: dict[ApplicationId, str] = {}
+        self._counts: Counter[str] = Counter()
+        known = list(applications)
+        self.submitted_bytes = SubmittedBytes(known)
+        for application in known:
+            if not application.over:
+                self._enter(application.id, application.user)
+
+    def observe(self, event: Event) -> None:
+        """Apply recorded events."""
+        self.submitted_bytes.observe(event)
+        if isinstance(event, ApplicationSubmitted):
+            self._enter(event.application, event.submission.user)
+        elif isinstance(event, ApplicationEnded):
+            user = self._users.pop(event.application, None)
+            if user is not None:
+                self._leave(user)
+
+    def count(self, user: str) -> int:
+        """The number of a user's unfinished applications."""
+        return self._counts[user]
+
+    @contextlib.contextmanager
+    def on_its_way(self, user: str) -> Iterator[None]:
+        """Count a submission from its request on, so that concurrent ones count, too."""
+        self._counts[user] += 1
+        try:
+            yield
+        finally:
+            self._leave(user)
+
+    def _enter(self, application: ApplicationId, user: str) -> None:
+        self._users[application] = user
+        self._counts[user] += 1
+
+    def _leave(self, user: str) -> None:
+        self._counts[user] -= 1
+        if not self._counts[user]:
+            del self._counts[user]

@@ -16,9 +16,8 @@ from fairshare.errors import FairshareError, InputError
 from fairshare.model.events import ApplicationEnded, Event
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.schedulers.protocol import State
-from fairshare.server.cron.records import Job, Key, Run
 from fairshare.server.cron.schedule import last_ms, next_ms
-from fairshare.server.cron.store import FILE, CronError, CronStore
+from fairshare.server.cron.store import FILE, CronError, CronStore, Job, Key, Run
 from fairshare.server.to_the_end import to_the_end
 
 MAX_OF_USER: Final = 100

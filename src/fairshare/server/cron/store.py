@@ -1,19 +1,70 @@
-"""Owns the file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs. It is
-made with the first job. Knows nothing of when they run."""
+"""Owns the file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs, with
+the record of each. It is made with the first job. Knows nothing of when they run."""
 
 import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from fairshare.api.cron import Outcome, Overlap
+from fairshare.api.work import Submission
 from fairshare.errors import FairshareError
-from fairshare.server.cron.records import Job, Key, Run
 from fairshare.server.side_file import SideFileError, copy_side_file, open_side_file
 from fairshare.wording import cause
+
+TAG: Final = "cron="
+"""Begins the tag of the applications of a cron job."""
+
+Key = tuple[str, str]
+
+
+class Job(msgspec.Struct, kw_only=True):
+    """A cron job.
+
+    `next_ms` is when it is due next; None: never again. `last` is the application that was
+    submitted last, 0 for none, of the cluster `epoch_ms`. `queued_run` is the run that waits until
+    that one has ended, or that an earlier server did not get to; 0 for none.
+    """
+
+    user: str
+    name: str
+    schedule: str
+    time_zone: str
+    overlap: Overlap
+    submission: Submission
+    created_ms: int
+    paused: bool = False
+    next_ms: int | None = None
+    epoch_ms: int = 0
+    last: int = 0
+    queued_run: int = 0
+
+    @property
+    def key(self) -> Key:
+        """Its identity."""
+        return self.user, self.name
+
+    @property
+    def tag(self) -> str:
+        """The tag of its applications."""
+        return f"{TAG}{self.name}"
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One time that a cron job was due, and what came of it. `application` is empty if none was
+    submitted. Applications from the number `first_application` on may be it."""
+
+    due_ms: int
+    outcome: Outcome | Literal["submitting"]
+    first_application: int = 0
+    application: str = ""
+    reason: str = ""
+    number: int = 0
+
 
 FILE: Final = "cron.sqlite3"
 FORMAT: Final = 1

@@ -28,7 +28,7 @@ import msgspec
 from fairshare.config.shell import NotifySettings
 from fairshare.documents.notice_targets import parse_target
 from fairshare.errors import FairshareError
-from fairshare.server.notices.records import HOOK, Notice, subject_of, text_of
+from fairshare.server.notices.store import HOOK, Notice, subject_of, text_of
 from fairshare.wording import cause
 
 TIMEOUT_S: Final = 10.0

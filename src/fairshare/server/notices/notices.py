@@ -29,8 +29,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, application_name, application_of
 from fairshare.schedulers.protocol import State
 from fairshare.server.notices.delivery import Delivery, DeliveryError
-from fairshare.server.notices.records import HOOK, Notice, notices_of
-from fairshare.server.notices.store import NoticesError, NoticeStore
+from fairshare.server.notices.store import HOOK, Notice, NoticesError, NoticeStore, notices_of
 from fairshare.server.to_the_end import to_the_end
 
 PAUSES_S: Final = (10, 60, 300, 1_800, 7_200)

@@ -2,7 +2,7 @@
 
 from fairshare.client.answers import Application, Container, Progress, Task
 from fairshare.client.errors import Refused
-from fairshare.demonstration.applications.casualty import Casualty, Stage
+from fairshare.demonstration.applications.results import Casualty, Stage
 
 
 class Cluster:

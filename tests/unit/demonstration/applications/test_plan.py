@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.demonstration import teams
-from fairshare.demonstration.applications import submissions
+from fairshare.demonstration.applications import plan as work
 from fairshare.demonstration.applications.plan import (
     QUERY_TASKS,
     REDUCES,
@@ -51,7 +51,7 @@ def test_a_machine_of_an_odd_speed_still_gets_work_that_can_be_done(speed: float
 @pytest.mark.parametrize("pace", [WHOLE, QUICK])
 def test_one_team_has_the_machine_alone_until_the_others_arrive(pace: Pace) -> None:
     found = plan(pace=pace)
-    arrivals = submissions.arrivals(found, Path("folder"))
+    arrivals = work.arrivals(found, Path("folder"))
     assert all(a.at_s <= b.at_s for a, b in pairwise(arrivals))
     assert [a.team for a in arrivals[:3]] == [teams.RESEARCH, teams.PRODUCTION, teams.ADHOC]
     assert len(arrivals) == 2 + pace.queries
@@ -61,7 +61,7 @@ def test_one_team_has_the_machine_alone_until_the_others_arrive(pace: Pace) -> N
 
 def test_every_team_asks_for_what_the_plan_says() -> None:
     found = plan()
-    by_team = {a.team: a.work for a in submissions.arrivals(found, Path("folder"))}
+    by_team = {a.team: a.work for a in work.arrivals(found, Path("folder"))}
     counts = {team: [g.count for g in by_team[team].tasks] for team in teams.TEAMS}
     assert counts == {
         teams.RESEARCH: [127],
@@ -69,14 +69,14 @@ def test_every_team_asks_for_what_the_plan_says() -> None:
         teams.ADHOC: [QUERY_TASKS],
     }
     assert {s.queue for s in by_team.values()} == set(teams.TEAMS)
-    assert by_team[teams.PRODUCTION].tasks[1].after == (submissions.MAP,)
+    assert by_team[teams.PRODUCTION].tasks[1].after == (work.MAP,)
 
 
 def test_users_with_weights_count_the_same_numbers_in_smaller_tasks() -> None:
     found = plan()
     setting = teams.SETTINGS["capacity"]
     ranges = []
-    for submission in submissions.research(found, setting):
+    for submission in work.research(found, setting):
         (group,) = submission.tasks
         numbers, skipped = map(int, group.arguments[-2:])
         assert group.resources == {"memory-mb": 128, "vcores": 8}

@@ -11,7 +11,7 @@ from fairshare.demonstration.corpus import Document
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.measurement import span_of
 from fairshare.demonstration.pools import functions, results
-from fairshare.demonstration.pools.jobs import arrivals, plan_of
+from fairshare.demonstration.pools.jobs import Text, arrivals, plan_of
 from fairshare.demonstration.pools.results import (
     Job,
     JobMetrics,
@@ -20,7 +20,6 @@ from fairshare.demonstration.pools.results import (
     reached_at,
 )
 from fairshare.demonstration.pools.summary import ADVICE, happened
-from fairshare.demonstration.pools.texts import Text
 from fairshare.demonstration.pools.workload import timeout_of
 from fairshare.demonstration.server import configuration_directory
 from fairshare.demonstration.summary import Results, report

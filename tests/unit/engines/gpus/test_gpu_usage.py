@@ -2,8 +2,8 @@
 
 import threading
 
+from fairshare.engines.local.gpus.engine import GpuUsage
 from fairshare.engines.local.gpus.found import AMD, NVIDIA, Gpu
-from fairshare.engines.local.gpus.usage import GpuUsage
 from fairshare.engines.protocol import GpuUse
 
 ROWS = "0, 00000000:3B:00.0, 1024, 81920, 37\n1, 00000000:D8:00.0, [N/A], [N/A], [N/A]\n"

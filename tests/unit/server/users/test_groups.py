@@ -7,8 +7,7 @@ import pytest
 from fairshare.errors import ConfigurationError
 from fairshare.families.directory import read_directory
 from fairshare.server.users import groups
-from fairshare.server.users.groups import UserGroups, user_groups
-from fairshare.server.users.protocol import GroupsUnavailable
+from fairshare.server.users.groups import GroupsUnavailable, UserGroups, user_groups
 
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 OVERRIDES = "hadoop.security.user.group.static.mapping.overrides"

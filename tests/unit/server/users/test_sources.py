@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.server.users.command import CommandGroups
-from fairshare.server.users.file import FileGroups
+from fairshare.server.users.groups import CommandGroups, FileGroups, GroupsUnavailable, SystemGroups
 from fairshare.server.users.identity import own_user
-from fairshare.server.users.protocol import GroupsUnavailable
-from fairshare.server.users.system import SystemGroups
 
 
 def test_the_primary_group_of_a_user_comes_first():
