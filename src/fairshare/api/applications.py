@@ -4,15 +4,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from fairshare.api.values import (
-    EMPTY,
-    ActorBody,
-    Amounts,
-    Diagnostics,
-    Held,
-    Priority,
-    QueueName,
-)
+from fairshare.api.values import EMPTY, ActorBody, Amounts, Diagnostics, Held, Priority, QueueName
 
 OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED", "REJECTED"})
 """The states that an application never leaves."""

@@ -11,14 +11,7 @@ from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, share
 from fairshare.cli.lists import CSV, JSON, list_options, print_list
 from fairshare.cli.options import Whole, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
-from fairshare.cli.tables import (
-    Column,
-    ascii_only,
-    bar_width,
-    open_console,
-    state_text,
-    table,
-)
+from fairshare.cli.tables import Column, ascii_only, bar_width, open_console, state_text, table
 from fairshare.client import Application, Client, Progress
 from fairshare.client.answers import listed
 

@@ -17,12 +17,7 @@ from fairshare.cli.simulation_report import overview_table
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import Failure
 from fairshare.simulate.comparison import compare
-from fairshare.simulate.overviews import (
-    idle_text,
-    moved_overview,
-    pairing_sentence,
-    runs_overview,
-)
+from fairshare.simulate.overviews import idle_text, moved_overview, pairing_sentence, runs_overview
 from fairshare.simulate.page import duration, render
 from fairshare.simulate.repetition import Repetition, paired
 from fairshare.simulate.report import Report

@@ -8,24 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.api.nodes import Gpu
-from fairshare.cli.cells import (
-    NOTHING,
-    amounts_text,
-    bar,
-    dominant_fraction,
-    memory_text,
-    plain,
-)
+from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text, plain
 from fairshare.cli.lists import JSON, list_options, print_list
 from fairshare.cli.options import with_client
-from fairshare.cli.tables import (
-    Column,
-    ascii_only,
-    bar_width,
-    is_wide,
-    open_console,
-    table,
-)
+from fairshare.cli.tables import Column, ascii_only, bar_width, is_wide, open_console, table
 from fairshare.client import Client, Node
 
 COLUMNS = (

@@ -11,13 +11,7 @@ from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, s
 from fairshare.cli.lists import CSV, JSON, list_options, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.pools import pool_table
-from fairshare.cli.tables import (
-    Column,
-    ascii_only,
-    bar_width,
-    open_console,
-    table,
-)
+from fairshare.cli.tables import Column, ascii_only, bar_width, open_console, table
 from fairshare.client import Client, Queue
 from fairshare.client.answers import Amounts
 

@@ -15,12 +15,7 @@ import click
 
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
-from fairshare.cli.exit_codes import (
-    FAILED,
-    code_without_command,
-    is_code_of_command,
-    worst_end,
-)
+from fairshare.cli.exit_codes import FAILED, code_without_command, is_code_of_command, worst_end
 from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import input_file

@@ -14,12 +14,7 @@ from fairshare.hadoop import ids
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.hadoop.wire.messages import ContainerStateProto, LogAggregationStatusProto
 from fairshare.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
-from fairshare.model.identifiers import (
-    ApplicationId,
-    ContainerId,
-    application_of,
-    container_name,
-)
+from fairshare.model.identifiers import ApplicationId, ContainerId, application_of, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.runtime.reconciliation import MISSING
 from fairshare.schedulers.protocol import State

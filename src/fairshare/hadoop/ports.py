@@ -15,12 +15,7 @@ from fairshare.engines.protocol import HostEngine
 from fairshare.errors import FairshareError
 from fairshare.hadoop.administration import Administration
 from fairshare.hadoop.clients import Clients
-from fairshare.hadoop.configuration import (
-    LOOPBACK,
-    LOOPBACK_HOSTS,
-    HadoopSettings,
-    read_hadoop,
-)
+from fairshare.hadoop.configuration import LOOPBACK, LOOPBACK_HOSTS, HadoopSettings, read_hadoop
 from fairshare.hadoop.engine.engine import NodeManagersEngine
 from fairshare.hadoop.engine.results import Place, Results
 from fairshare.hadoop.keys import Kind, MasterKeys, TokenSigner, watch

@@ -8,12 +8,7 @@ from typing import Any
 
 from fairshare.hadoop.resources import resource_of, too_large
 from fairshare.hadoop.user_calls import wrapped
-from fairshare.hadoop.wire.calls import (
-    ILLEGAL_ARGUMENT,
-    INVALID_RESOURCE_REQUEST,
-    YARN,
-    RpcError,
-)
+from fairshare.hadoop.wire.calls import ILLEGAL_ARGUMENT, INVALID_RESOURCE_REQUEST, YARN, RpcError
 from fairshare.hadoop.wire.messages import ApplicationAccessTypeProto, ApplicationTimeoutTypeProto
 from fairshare.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.model.resources import Resource

@@ -22,10 +22,7 @@ from fairshare.hadoop.node_checks import LONGEST_HOST, known_resources, reason_t
 from fairshare.hadoop.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.hadoop.resources import resource_of
 from fairshare.hadoop.wire.calls import CallContext, Handler
-from fairshare.hadoop.wire.messages import (
-    ContainerStatusProto,
-    UnRegisterNodeManagerResponseProto,
-)
+from fairshare.hadoop.wire.messages import ContainerStatusProto, UnRegisterNodeManagerResponseProto
 from fairshare.journal.record import Record
 from fairshare.model.events import ApplicationsForgotten, NodeRemoved, NodeTotalChanged
 from fairshare.model.inputs import Input, NodeJoined, NodeLost, NodeResized

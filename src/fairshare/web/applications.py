@@ -13,9 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from fairshare.api.applications import (
-    Application as ApplicationDetails,
-)
+from fairshare.api.applications import Application as ApplicationDetails
 from fairshare.api.applications import (
     ApplicationRow,
     Applications,
@@ -38,12 +36,7 @@ from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId, application_name
-from fairshare.model.inputs import (
-    KillApplication,
-    MoveApplication,
-    SetPriority,
-    SubmitApplication,
-)
+from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority, SubmitApplication
 from fairshare.model.resubmission import again
 from fairshare.schedulers.reasons import Reason
 from fairshare.server.accounting.rows import command_of, command_text

@@ -3,13 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.queues import (
-    CapacityFigures,
-    PartitionFigures,
-    Queue,
-    Queues,
-    UserFigures,
-)
+from fairshare.api.queues import CapacityFigures, PartitionFigures, Queue, Queues, UserFigures
 from fairshare.api.queues import Share as NamedShare
 from fairshare.errors import InputError
 from fairshare.insight.shares import Share, Shares

@@ -6,13 +6,7 @@ from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import items
 from fairshare.cli.yarn.manager import Impossible
 from fairshare.cli.yarn.node import attributes_of
-from fairshare.cli.yarn.session import (
-    HELP,
-    Session,
-    arguments_or_usage,
-    say,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import HELP, Session, arguments_or_usage, say, wrong_usage
 
 TITLE = "yarn cluster"
 OPTIONS = (

@@ -13,14 +13,7 @@ import msgspec
 from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import Fields, items
 from fairshare.cli.yarn.manager import RemoteRefusal, ResourceManager
-from fairshare.cli.yarn.session import (
-    FAILED,
-    HELP,
-    Session,
-    arguments_or_usage,
-    say,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import FAILED, HELP, Session, arguments_or_usage, say, wrong_usage
 from fairshare.cli.yarn.writing import NOT_THERE, boxed_table, two_decimals
 from fairshare.client.errors import AnswerNotUnderstood
 

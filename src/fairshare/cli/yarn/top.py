@@ -12,12 +12,7 @@ import click
 from fairshare.cli.cells import plain
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import Fields, items, number_of
-from fairshare.cli.yarn.session import (
-    HELP,
-    Session,
-    arguments_or_usage,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import HELP, Session, arguments_or_usage, wrong_usage
 
 TITLE = "yarn top"
 OPTIONS = (

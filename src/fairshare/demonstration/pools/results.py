@@ -20,17 +20,8 @@ from fairshare.demonstration.measurement import (
     span_of,
 )
 from fairshare.demonstration.pools.jobs import Text
-from fairshare.demonstration.teams import (
-    POOLS,
-    PRODUCTION,
-    TEAMS,
-    Arrival,
-)
-from fairshare.demonstration.verification import (
-    Check,
-    check_answers,
-    check_counts,
-)
+from fairshare.demonstration.teams import POOLS, PRODUCTION, TEAMS, Arrival
+from fairshare.demonstration.verification import Check, check_answers, check_counts
 from fairshare.mapreduce import MapReduce
 
 PREEMPTED = -102

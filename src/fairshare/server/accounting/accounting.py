@@ -14,12 +14,7 @@ from typing import Final, TypeVar
 
 from fairshare.config.shell import AccountingSettings
 from fairshare.model.applications import Application
-from fairshare.model.events import (
-    ApplicationEnded,
-    ApplicationRejected,
-    ContainerCompleted,
-    Event,
-)
+from fairshare.model.events import ApplicationEnded, ApplicationRejected, ContainerCompleted, Event
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.projections.container_history import ContainerRecord

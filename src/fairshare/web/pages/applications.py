@@ -17,14 +17,7 @@ from fairshare.server.list_rows import ApplicationRow
 from fairshare.web.actors import sees_all_of
 from fairshare.web.answers import answer, filled
 from fairshare.web.openapi.operation import AT, Parameter, get
-from fairshare.web.pages.listings import (
-    PART,
-    instant_of,
-    listings_of,
-    part_of,
-    sort_of,
-    text_of,
-)
+from fairshare.web.pages.listings import PART, instant_of, listings_of, part_of, sort_of, text_of
 from fairshare.web.requests import read_parameters, server_of
 from fairshare.wording import without_output
 

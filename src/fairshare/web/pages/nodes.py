@@ -15,14 +15,7 @@ from fairshare.server.views import NodeView
 from fairshare.web.answers import answer, filled, named
 from fairshare.web.nodes import taken_out, unknown_node
 from fairshare.web.openapi.operation import AT, Parameter, get
-from fairshare.web.pages.listings import (
-    PART,
-    instant_of,
-    listings_of,
-    part_of,
-    sort_of,
-    text_of,
-)
+from fairshare.web.pages.listings import PART, instant_of, listings_of, part_of, sort_of, text_of
 from fairshare.web.requests import read_parameters, server_of
 
 COLUMNS = ("name", "rack", "state", "containers")

@@ -29,12 +29,7 @@ from fairshare.web.answers import answer
 from fairshare.web.applications import admitted
 from fairshare.web.audit import note
 from fairshare.web.ray.found import details_of, index_of, read_job, visible_jobs
-from fairshare.web.ray.submission import (
-    PREFIX,
-    packages_of,
-    submission_body,
-    worker_resources,
-)
+from fairshare.web.ray.submission import PREFIX, packages_of, submission_body, worker_resources
 from fairshare.web.requests import read_body, server_of
 from fairshare.web.submissions import Translation, submission_of
 

@@ -17,14 +17,7 @@ from fairshare.web.yarn.application_documents import AppInfo, application_info
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.document_cache import DocumentCaches, Shown
 from fairshare.web.yarn.errors import bad_request
-from fairshare.web.yarn.filters import (
-    Filter,
-    read_filter,
-    read_states,
-    read_without,
-    select,
-    words,
-)
+from fairshare.web.yarn.filters import Filter, read_filter, read_states, read_without, select, words
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application, known_applications
 from fairshare.web.yarn.states import public_state

@@ -14,12 +14,7 @@ from fairshare.model.applications import Application
 from fairshare.projections.attempt_history import AttemptHistory
 from fairshare.web.yarn.bodies import LONG, java_number
 from fairshare.web.yarn.errors import bad_request, wrong_argument
-from fairshare.web.yarn.states import (
-    FINAL_STATUSES,
-    final_status,
-    finished_ms,
-    public_state,
-)
+from fairshare.web.yarn.states import FINAL_STATUSES, final_status, finished_ms, public_state
 
 MOST_MS = 2**63 - 1
 SELECTABLE = (

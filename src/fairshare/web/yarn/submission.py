@@ -20,11 +20,7 @@ from fairshare.families.yarn.documents import Document, ResourceInfo, resource_i
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationNumberTaken
 from fairshare.model.identifiers import application_name
-from fairshare.model.inputs import (
-    ReserveApplication,
-    SubmissionDetails,
-    SubmitApplication,
-)
+from fairshare.model.inputs import ReserveApplication, SubmissionDetails, SubmitApplication
 from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
