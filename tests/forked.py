@@ -38,7 +38,7 @@ PATIENCE_S = 60.0
 _NUMBER = struct.Struct("i")
 _LARGEST_REQUEST = 1 << 17
 _VERBS = (
-    "admin apps attach cron exec init jobs kill logs nodes queues release run serve shell status"
+    "admin apps attach cron exec init jobs kill logs nodes queues run serve shell starts status"
     " submit wait why"
 )
 _LOADED = (

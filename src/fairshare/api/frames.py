@@ -5,7 +5,7 @@ Pure: bytes in, messages out. Must stay light: supervisors use it.
 A message is bytes or a text with a JSON object. To the container: bytes are input, and a text has
 `rows` and `columns` of the terminal, or `eof`. From the container: the first byte is the stream
 (`STDOUT`, `STDERR`), output follows; a text has a `notice` for the user, the `exit` code, or a
-`problem`. A command begins with a text that says what to run (`engines.local.sessions.request`).
+`problem`. A command begins with a text that says what to run (`engines.local.sessions.command`).
 """
 
 import base64

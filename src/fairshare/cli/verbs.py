@@ -6,9 +6,9 @@
     3    no server
     130  Ctrl-C
 
-A verb is one module of this package that exports a click command named `command`, and one row here.
-The module is imported when the verb is used, so that `fairshare --help` is fast; a verb whose
-module is not installed is not available.
+A verb is a click command, and one row here with its module, which exports it as `command`, or by
+the name after a colon. The module is imported when the verb is used, so that `fairshare --help` is
+fast; a verb whose module is not installed is not available.
 """
 
 import errno
@@ -52,11 +52,11 @@ VERBS = {
     "cron": ("fairshare.cli.cron", "Submit an application on a cron schedule."),
     "report": ("fairshare.cli.report", "Sum the usage by users, queues or months."),
     "hold": (
-        "fairshare.cli.hold",
+        "fairshare.cli.starts:hold",
         "Let applications start no further tasks until they are released.",
     ),
-    "release": ("fairshare.cli.release", "Release held applications."),
-    "requeue": ("fairshare.cli.requeue", "Run applications again from the beginning."),
+    "release": ("fairshare.cli.starts:release", "Release held applications."),
+    "requeue": ("fairshare.cli.starts:requeue", "Run applications again from the beginning."),
     "move": ("fairshare.cli.move", "Move an application to another queue."),
     "stop-container": ("fairshare.cli.stop_container", "Stop containers; their tasks run again."),
     "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
@@ -90,13 +90,13 @@ class Verbs(click.Group):
     """The group of all verbs that are installed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [verb for verb, (module, _) in VERBS.items() if find_spec(module)]
+        return [verb for verb in VERBS if _is_installed(verb)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module, _ = VERBS.get(cmd_name, ("", ""))
-        if not module or not find_spec(module):
+        if not _is_installed(cmd_name):
             return None
-        command: click.Command = import_module(module).command
+        module, _, name = VERBS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
         if not gc.isenabled():  # `main` left it to this place
             gc.freeze()  # what is imported stays to the end
             gc.enable()
@@ -134,6 +134,10 @@ class Verbs(click.Group):
             raise Failure(failed_call(error)) from error
         except KeyboardInterrupt as error:
             raise click.exceptions.Exit(INTERRUPTED) from error
+
+
+def _is_installed(verb: str) -> bool:
+    return verb in VERBS and find_spec(VERBS[verb][0].partition(":")[0]) is not None
 
 
 class Failure(click.ClickException):

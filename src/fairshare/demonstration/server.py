@@ -1,6 +1,10 @@
 """Owns the server of the demonstration, a process of its own, and the folder of its files.
 
 Knows the options of `fairshare serve` and its address; asks it nothing about applications.
+
+All processes of a demonstration have its folder in their command line or environment: the server,
+the process that starts containers, the supervisors, the containers. They are found in Linux's
+/proc, and killed at last.
 """
 
 import contextlib
@@ -17,18 +21,50 @@ from pathlib import Path
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.waiting import SERVICE_UNAVAILABLE
-from fairshare.demonstration import machine, processes
+from fairshare.demonstration import machine
 from fairshare.demonstration.errors import DemonstrationFailed
 from fairshare.demonstration.invocation import EXAMPLES
 from fairshare.demonstration.teams import SETTINGS
 from fairshare.errors import FairshareError
 from fairshare.wording import failed_call
 
+_PACE_S = 0.05
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The pids of this user's processes with the folder in them, without this process."""
+    name = os.fsencode(folder)
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        # A process that has ended has no files; those of other users cannot be read.
+        with contextlib.suppress(OSError):
+            if name in (entry / "cmdline").read_bytes() or name in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def end_processes_of(folder: Path, patience_s: float) -> list[int]:
+    """Kill these processes until none is left; returns those that live after `patience_s`.
+
+    Only needed when the server could not end its containers, because it was killed itself.
+    """
+    deadline_s = time.monotonic() + patience_s
+    while left := processes_of(folder):
+        for number in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        if time.monotonic() >= deadline_s:
+            break
+        time.sleep(_PACE_S)
+    return left
+
+
 _START_S = 30.0
 _STOP_S = 15.0
 _END_S = 5.0
 _KILL_S = 5.0
-_PACE_S = 0.05
 _LOG_BYTES = 2_000
 _PR_SET_PDEATHSIG = 1
 
@@ -141,7 +177,7 @@ class Server:
         if self._process is not None:
             self._wait_or_signal(self._process, _STOP_S if self._client else 0.0)
         # A server that was killed leaves its containers behind; that is its purpose elsewhere.
-        left = processes.end_processes_of(self._folder, _KILL_S)
+        left = end_processes_of(self._folder, _KILL_S)
         if left:
             numbers = ", ".join(map(str, left))
             raise DemonstrationFailed(f"these processes cannot be ended: {numbers}")

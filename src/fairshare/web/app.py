@@ -19,7 +19,6 @@ from fairshare.web import (
     containers,
     cron,
     deferral,
-    drafts,
     driver,
     events,
     metrics,
@@ -60,7 +59,6 @@ BASE = "/api/v1"
 
 ROUTES: Final[list[ApiRoute]] = [
     *cluster.ROUTES,
-    *drafts.ROUTES,
     *configuration.ROUTES,
     *queues.ROUTES,
     *timelines.ROUTES,

@@ -1,7 +1,8 @@
-"""Owns the paths of the configuration: its state, and the orders to change it."""
+"""Owns the paths of the configuration: its state, the orders to change it, and the scheduler's
+file: they show it, edit drafts of it, and put a draft in force."""
 
 import json
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from starlette.requests import Request
@@ -19,17 +20,168 @@ from fairshare.api.configuration import (
     Refreshed,
     RollBackBody,
     RolledBack,
+    TextVersion,
+    TextVersionDetails,
+    TextVersions,
 )
 from fairshare.api.values import ActorBody
-from fairshare.errors import ConfigurationError
+from fairshare.config.xml import MAX_BYTES
+from fairshare.documents.durations import parse_duration_ms
+from fairshare.errors import ConfigurationError, InputError
 from fairshare.families.configuration_update import read_json
+from fairshare.families.draft import Edit
 from fairshare.server import mutation
+from fairshare.server.configuration_editor import ConfigurationEditor
+from fairshare.server.configuration_texts import ConfigurationText
+from fairshare.server.draft_trial import Judgement
 from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
+Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
+
+
+class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A draft, and the edits to apply to it."""
+
+    text: Text
+    edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
+
+
+class TrialBody(ActorBody, frozen=True, kw_only=True):
+    """A draft to try on the last part of the history: a duration, such as 24h or 14d."""
+
+    text: Text
+    last: Annotated[str, msgspec.Meta(max_length=32)] = "24h"
+
+
+class ApplyBody(ActorBody, frozen=True, kw_only=True):
+    """A draft to put in force. `digest` is that of the file that it was made from."""
+
+    text: Text
+    digest: Annotated[str, msgspec.Meta(max_length=64)]
+    note: Annotated[str, msgspec.Meta(max_length=500)] = ""
+
+
+MOST_EDITED = 10_000_000
+"""The limit on the length of a draft's text times its edits: each edit parses the text again."""
+
+
 TAG = "configuration"
+
+
+def editor_of(request: Request) -> ConfigurationEditor:
+    """The configuration editor of the server that serves a request."""
+    return server_of(request).editor
+
+
+async def show_document(request: Request) -> Response:
+    """GET /configuration/document: the scheduler's file in force, its settings with their lines,
+    and the settings that a form offers; 409 where there is no file."""
+    read_parameters(request)
+    found = await editor_of(request).document()
+    content = msgspec.to_builtins(found)
+    content["judgement"] = judgement_row(found.judgement, with_text=False)
+    content["fields"] = editor_of(request).fields
+    return answer(content)
+
+
+async def judge_draft(request: Request) -> Response:
+    """POST /configuration/draft: the text after the edits, its settings, and all its problems, each
+    at its queue. Open to every caller; nothing changes."""
+    body = await read_body(request, DraftBody)
+    if len(body.text) * len(body.edits) > MOST_EDITED:
+        raise InputError(
+            "too-large",
+            f"{len(body.edits)} edits of a text of {len(body.text)} characters are too many for one"
+            " request: send some of them, and the others with the text that comes back",
+        )
+    return answer(judgement_row(await editor_of(request).judge(body.text, body.edits)))
+
+
+async def apply_draft(request: Request) -> Response:
+    """POST /admin/configuration/document: puts the draft in force as a new version; 400 with all
+    problems of an invalid draft, 409 if the file has changed since, or the scheduler refuses it. In
+    both cases nothing has changed."""
+    body = await read_body(request, ApplyBody)
+    await check_administrator(request, body)
+    user = caller_of(request, body.user)
+    try:
+        found = await editor_of(request).apply(body.text, body.digest, user, body.note)
+    except ConfigurationError as error:
+        return _bad_configuration(error)
+    return answer(_text_row(found, found.number))
+
+
+async def try_draft(request: Request) -> Response:
+    """POST /admin/configuration/trial: what the draft would have done to the last part of the
+    history, as `fairshare plan --json` says it; 400 with all problems of an invalid draft, 409 if
+    it cannot be tried. Nothing changes."""
+    body = await read_body(request, TrialBody)
+    await check_administrator(request, body)
+    try:
+        parse_duration_ms(body.last, least_ms=1)
+    except ValueError as error:
+        raise InputError("bad-request", f"last: {error}") from error
+    try:
+        return answer(await editor_of(request).trial.run(body.text, body.last))
+    except ConfigurationError as error:
+        return _bad_configuration(error)
+
+
+def _bad_configuration(error: ConfigurationError) -> Response:
+    problems = msgspec.to_builtins(error.problems)
+    content = {"code": "bad-configuration", "message": str(error), "problems": problems}
+    return answer(content, 400)
+
+
+async def list_texts(request: Request) -> Response:
+    """GET /configuration/texts: the versions whose text is kept, the newest first."""
+    read_parameters(request)
+    texts = editor_of(request).texts
+    newest = texts.newest.number if texts.newest is not None else 0
+    return answer(TextVersions(tuple(_text_row(one, newest) for one in reversed(texts.all))))
+
+
+async def show_text(request: Request) -> Response:
+    """GET /configuration/texts/VERSION: with the text."""
+    read_parameters(request)
+    texts = editor_of(request).texts
+    wanted = request.path_params["version"]
+    found = (
+        texts.get(int(wanted))
+        if wanted.isascii() and wanted.isdigit() and len(wanted) <= 18
+        else None
+    )
+    if found is None or texts.newest is None:
+        raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
+    row = _text_row(found, texts.newest.number)
+    return answer(TextVersionDetails(**msgspec.structs.asdict(row), text=found.text))
+
+
+async def list_properties(request: Request) -> Response:
+    """GET /configuration/site: the properties of all other files, with file and line."""
+    read_parameters(request)
+    return answer({"properties": editor_of(request).site_rows()})
+
+
+def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]:
+    """The settings of a draft, with its problems as a flat list."""
+    row: dict[str, Any] = {"text": found.text} if with_text else {}
+    return {
+        **row,
+        "usable": found.usable,
+        "entries": found.entries,
+        "parts": found.parts,
+        "problems": [
+            {**msgspec.to_builtins(one.problem), "queue": one.queue} for one in found.problems
+        ],
+    }
+
+
+def _text_row(found: ConfigurationText, newest: int) -> TextVersion:
+    return TextVersion(found.number, found.at_ms, found.user, found.note, found.number == newest)
 
 
 async def show_configuration(request: Request) -> Response:
@@ -132,6 +284,13 @@ async def roll_back(request: Request) -> Response:
 
 
 ROUTES = [
+    get("/configuration/document", show_document, TAG, dict[str, Any]),
+    post("/configuration/draft", judge_draft, TAG, DraftBody, dict[str, Any]),
+    get("/configuration/texts", list_texts, TAG, TextVersions),
+    get("/configuration/texts/{version}", show_text, TAG, TextVersionDetails),
+    get("/configuration/site", list_properties, TAG, dict[str, Any]),
+    post("/admin/configuration/document", apply_draft, TAG, ApplyBody, TextVersion),
+    post("/admin/configuration/trial", try_draft, TAG, TrialBody, dict[str, Any]),
     get("/configuration/versions", list_versions, TAG, ConfigurationVersions),
     get("/configuration/versions/{version}", show_version, TAG, ConfigurationVersionDetails),
     post("/admin/configuration/roll-back", roll_back, TAG, RollBackBody, RolledBack),

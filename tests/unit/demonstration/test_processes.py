@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.demonstration.processes import end_processes_of, processes_of
+from fairshare.demonstration.server import end_processes_of, processes_of
 
 SLEEP = (sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(60)")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.engines.local.sessions.request import MOST_ARGUMENTS, Request
+from fairshare.engines.local.sessions.command import MOST_ARGUMENTS, Request
 
 
 def test_a_request_has_a_command_and_perhaps_a_terminal():

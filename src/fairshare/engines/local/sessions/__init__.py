@@ -1,9 +1,7 @@
 """What users have with running containers: commands beside them, and their terminals.
 
     relay.py      bytes between processes and the connection of a user
-    request.py    what a user wants to run, read strictly
-    joined.py     the start of a command inside a running container
-    command.py    the process that holds such a command, `fs-session`
+    command.py    the process that holds a command inside a running container, `fs-session`
     opening.py    the server's part: it starts a session, and gets a socket
 
 The server passes bytes on and understands none. The frames are `api.frames`; all but `opening` must

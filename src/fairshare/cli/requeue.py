@@ -1,5 +1,0 @@
-"""Owns the verb `requeue`."""
-
-from fairshare.cli.starts import requeue as command
-
-__all__ = ["command"]
