@@ -24,13 +24,14 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     print_error,
     say,
+    say_columns,
     say_report,
     wrong_usage,
 )
-from fairshare.cli.yarn.writing import NOT_THERE, columns, iso_date, percentage
+from fairshare.cli.yarn.writing import NOT_THERE, iso_date, percentage
 
 TITLE = "application"
 WIDTHS = (30, 20, 20, 10, 10, 18, 18, 15, 35)
@@ -80,9 +81,7 @@ def run(session: Session, words: Sequence[str]) -> int:
             f"{service[0]} belongs to YARN services, which no ResourceManager runs by itself:"
             " `fairshare submit` starts applications here"
         )
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "status" in given:
         if not given.only("status", "appTypes"):
             return wrong_usage(TITLE, OPTIONS)
@@ -137,10 +136,8 @@ def _list(session: Session, given: Arguments) -> int:
         f"Total number of applications (application-types: {_names(types)}, states:"
         f" {_names(chosen)} and tags: {_names(tags)}):{len(found)}"
     )
-    say(columns(WIDTHS, HEADERS))
-    for one in sorted(found, key=lambda one: number_of(one["id"])):
-        say(columns(WIDTHS, _row(one)))
-    return 0
+    ordered = sorted(found, key=lambda one: number_of(one["id"]))
+    return say_columns(WIDTHS, HEADERS, map(_row, ordered))
 
 
 def _names(words: Sequence[str]) -> str:

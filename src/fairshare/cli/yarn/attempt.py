@@ -11,13 +11,14 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     found_or_missing,
     say,
+    say_columns,
     say_report,
     wrong_usage,
 )
-from fairshare.cli.yarn.writing import NOT_THERE, columns
+from fairshare.cli.yarn.writing import NOT_THERE
 
 TITLE = "applicationattempt"
 WIDTHS = (30, 20, 35, 35)
@@ -33,9 +34,7 @@ _IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):
@@ -71,20 +70,16 @@ def _list(manager: ResourceManager, identifier: str) -> int:
     # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
     found = [manager.get(_path(one["appAttemptId"])) for one in known]
     say(f"Total number of application attempts :{len(found)}")
-    say(columns(WIDTHS, HEADERS))
-    for one in sorted(found, key=lambda one: number_of(one["appAttemptId"])):
-        say(
-            columns(
-                WIDTHS,
-                (
-                    one["appAttemptId"],
-                    one.get("appAttemptState", ""),
-                    one.get("amContainerId") or NOT_THERE,
-                    one.get("trackingUrl") or NOT_THERE,
-                ),
-            )
+    rows = [
+        (
+            one["appAttemptId"],
+            one.get("appAttemptState", ""),
+            one.get("amContainerId") or NOT_THERE,
+            one.get("trackingUrl") or NOT_THERE,
         )
-    return 0
+        for one in sorted(found, key=lambda one: number_of(one["appAttemptId"]))
+    ]
+    return say_columns(WIDTHS, HEADERS, rows)
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:

@@ -6,7 +6,7 @@ from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import items
 from fairshare.cli.yarn.manager import Impossible
 from fairshare.cli.yarn.node import attributes_of
-from fairshare.cli.yarn.session import HELP, Session, arguments_or_usage, say, wrong_usage
+from fairshare.cli.yarn.session import HELP, Session, arguments_of, say, wrong_usage
 
 TITLE = "yarn cluster"
 OPTIONS = (
@@ -23,9 +23,7 @@ OPTIONS = (
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "dnl" in given:
         raise Impossible(
             "the store of node labels belongs to the ResourceManager, and REST asks that one:"

@@ -14,14 +14,15 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     found_or_missing,
     print_error,
     say,
+    say_columns,
     say_report,
     wrong_usage,
 )
-from fairshare.cli.yarn.writing import NOT_THERE, columns, long_date
+from fairshare.cli.yarn.writing import NOT_THERE, long_date
 
 TITLE = "container"
 WIDTHS = (30, 20, 20, 20, 20, 20, 35)
@@ -51,9 +52,7 @@ _IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):
@@ -87,23 +86,19 @@ def containers_path(of_attempt: str) -> str:
 def _list(manager: ResourceManager, of_attempt: str) -> int:
     found = items(manager.get(containers_path(of_attempt)), "container")
     say(f"Total number of containers :{len(found)}")
-    say(columns(WIDTHS, HEADERS))
-    for one in sorted(found, key=lambda one: number_of(one["containerId"])):
-        say(
-            columns(
-                WIDTHS,
-                (
-                    one["containerId"],
-                    long_date(whole(one.get("startedTime"))),
-                    long_date(whole(one.get("finishedTime"))),
-                    one.get("containerState", ""),
-                    one.get("assignedNodeId", ""),
-                    one.get("nodeHttpAddress") or NOT_THERE,
-                    one.get("logUrl", ""),
-                ),
-            )
+    rows = [
+        (
+            one["containerId"],
+            long_date(whole(one.get("startedTime"))),
+            long_date(whole(one.get("finishedTime"))),
+            one.get("containerState", ""),
+            one.get("assignedNodeId", ""),
+            one.get("nodeHttpAddress") or NOT_THERE,
+            one.get("logUrl", ""),
         )
-    return 0
+        for one in sorted(found, key=lambda one: number_of(one["containerId"]))
+    ]
+    return say_columns(WIDTHS, HEADERS, rows)
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:

@@ -25,7 +25,7 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     print_error,
     say,
     wrong_usage,
@@ -58,9 +58,7 @@ class Log(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     only = given.value("containerId") if "containerId" in given else None
     if only is not None:
         of_application = attempt.application_of(container.attempt_of(only))

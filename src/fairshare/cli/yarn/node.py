@@ -10,7 +10,7 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     say,
     say_report,
     wrong_usage,
@@ -33,9 +33,7 @@ OPTIONS = (
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     words = ["-all" if word.lower() == "-all" else word for word in words]
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "status" in given:
         if not given.only("status"):
             return wrong_usage(TITLE, OPTIONS)

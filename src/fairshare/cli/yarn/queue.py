@@ -13,7 +13,7 @@ import msgspec
 from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import Fields, items
 from fairshare.cli.yarn.manager import RemoteRefusal, ResourceManager
-from fairshare.cli.yarn.session import FAILED, HELP, Session, arguments_or_usage, say, wrong_usage
+from fairshare.cli.yarn.session import FAILED, HELP, Session, arguments_of, say, wrong_usage
 from fairshare.cli.yarn.writing import NOT_THERE, boxed_table, two_decimals
 from fairshare.client.errors import AnswerNotUnderstood
 
@@ -59,9 +59,7 @@ class Queue(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):

@@ -14,7 +14,7 @@ from fairshare.cli.yarn.session import (
     FAILED,
     HELP,
     Session,
-    arguments_or_usage,
+    arguments_of,
     print_error,
     say,
     wrong_usage,
@@ -35,9 +35,7 @@ _PATH = "/scheduler-conf"
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     manager = session.manager
     try:
         if "format" in given:

@@ -14,6 +14,7 @@ from fairshare.cli.cells import plain_lines
 from fairshare.cli.yarn.arguments import Arguments, Option, WrongUsage, read_arguments, usage
 from fairshare.cli.yarn.documents import Fields
 from fairshare.cli.yarn.manager import NOT_FOUND, RemoteRefusal, ResourceManager
+from fairshare.cli.yarn.writing import columns
 
 FAILED = 255
 """The exit code for `return -1` in Hadoop's commands: a wrong call, or an unknown name."""
@@ -66,6 +67,15 @@ def say_report(title: str, rows: Iterable[tuple[str, object]]) -> int:
     return 0
 
 
+def say_columns(
+    widths: Sequence[int], headers: Sequence[str], rows: Iterable[Sequence[object]]
+) -> int:
+    """Print a list with its headers; returns the exit code."""
+    for row in (headers, *rows):
+        say(columns(widths, row))
+    return 0
+
+
 def found_or_missing(
     manager: ResourceManager, path: str, identifier: str, what: str, **parents: str
 ) -> Fields | None:
@@ -85,19 +95,18 @@ def found_or_missing(
     return found
 
 
-def arguments_or_usage(
-    title: str, words: Sequence[str], options: Sequence[Option]
-) -> Arguments | int:
-    """The arguments, or the exit code after printing help or a usage error."""
+def arguments_of(title: str, words: Sequence[str], options: Sequence[Option]) -> Arguments:
+    """The arguments. Raises click's Exit after printing help or a usage error."""
     try:
         given = read_arguments(words, options)
     except WrongUsage as wrong:
-        return wrong_usage(title, options, str(wrong))
+        raise click.exceptions.Exit(wrong_usage(title, options, str(wrong))) from wrong
     if "help" in given:
         say(usage(title, options))
-        return 0
+        raise click.exceptions.Exit(0)
     if given.rest:
-        return wrong_usage(title, options, f"Unrecognized argument: {given.rest[0]}")
+        message = f"Unrecognized argument: {given.rest[0]}"
+        raise click.exceptions.Exit(wrong_usage(title, options, message))
     return given
 
 

@@ -12,7 +12,7 @@ import click
 from fairshare.cli.cells import plain
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import Fields, items, number_of
-from fairshare.cli.yarn.session import HELP, Session, arguments_or_usage, wrong_usage
+from fairshare.cli.yarn.session import HELP, Session, arguments_of, wrong_usage
 
 TITLE = "yarn top"
 OPTIONS = (
@@ -47,9 +47,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_or_usage(TITLE, words, OPTIONS)
-    if isinstance(given, int):
-        return given
+    given = arguments_of(TITLE, words, OPTIONS)
     numbers = {}
     for name, default in (("cols", 0), ("rows", 0), ("delay", 3)):
         text = given.value(name) if name in given else str(default)
