@@ -61,15 +61,22 @@ def has_room(path: Path) -> bool:
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("unhurried", settings.default, deadline=None)
-settings.load_profile("unhurried")
-
 gc.disable()
+
+
+def pytest_configure() -> None:
+    """Random tests that name no number of examples try those of Hypothesis: a part of them for
+    `make quick`."""
+    from tests.effort import examples  # only now can it be imported
+
+    number = examples(settings.default.max_examples)
+    settings.register_profile("unhurried", settings.default, deadline=None, max_examples=number)
+    settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out for `make quick` what `tests.effort` says."""
-    from tests.effort import in_haste, part_of  # only now can it be imported
+    from tests.effort import in_haste, part_of
 
     if not in_haste():
         return

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.job import TaskFailed
@@ -15,7 +16,9 @@ words = st.sampled_from(
 )
 texts = st.lists(words, max_size=30).map(b"\n".join)
 seldom = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=examples(25),
 )
 
 

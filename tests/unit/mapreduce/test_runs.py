@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 
 from fairshare.mapreduce import runs
 from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
@@ -11,7 +12,9 @@ from fairshare.mapreduce.runs import Merger, RunWriter, merged, records_of
 
 counts = st.dictionaries(st.binary(max_size=3), st.integers(1, 3), max_size=12)
 several = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=examples(60),
 )
 
 

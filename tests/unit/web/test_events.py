@@ -191,7 +191,7 @@ async def test_every_kind_of_event_can_be_encoded(page):
 
     state = page.server.service.state
 
-    @settings(max_examples=100, deadline=None, database=None)
+    @settings(deadline=None, database=None)
     @given(st.from_type(Event))
     def check(event):
         reported = json.loads(msgspec.json.encode(document(state, event)))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 from tests.unit.families.fair_to_capacity.converted import CLUSTER, written
 
 from fairshare.families.fair_to_capacity.converting import convert
@@ -64,7 +65,7 @@ MODES: list[Mode] = ["weights", "percentage", "absolute", "vectors"]
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(files(), st.sampled_from(MODES), st.sampled_from([True, False]))
 def test_whatever_can_be_read_converts_and_loads(text: str, mode: Mode, known: bool) -> None:
     known = known or mode == "absolute"
@@ -86,7 +87,7 @@ def test_whatever_can_be_read_converts_and_loads(text: str, mode: Mode, known: b
             assert 0 <= one.maximum_capacity.percent <= 100
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(files(), st.sampled_from(MODES))
 def test_the_same_file_gives_the_same_bytes(text: str, mode: Mode) -> None:
     given_options = Options(mode, CLUSTER, 4)

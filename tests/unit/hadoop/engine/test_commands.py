@@ -9,6 +9,7 @@ import cloudpickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.hadoop.engine.launch import own_context, variables_of
@@ -78,7 +79,7 @@ def test_arguments_and_variables_arrive_as_they_were_given(text: str, tmp_path: 
     assert (tmp_path / "stderr").read_text() == text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(text=st.text(st.sampled_from("a{}<>LOG_DIRCPS$`\"'\\ \n&|;()!"), max_size=30))
 def test_any_argument_arrives_as_it_was_given(
     text: str, tmp_path_factory: pytest.TempPathFactory
