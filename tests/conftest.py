@@ -74,6 +74,13 @@ def pytest_configure() -> None:
     settings.load_profile("unhurried")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let processes of xdist report less, if this is one."""
+    from tests.reports import report_outcomes_only
+
+    report_outcomes_only(session.config)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out for `make quick` what `tests.effort` says."""
     from tests.effort import in_haste, part_of
