@@ -34,6 +34,9 @@ COUNTED = ("completed", "marked")
 
 MISSING = object()
 
+Agreed = dict[tuple[str, str], tuple[Record, Record]]
+"""What agreed at its last comparison by its place: the oracle's, ours."""
+
 
 class Difference(NamedTuple):
     """Where two records part. `signature` is the same for differences of one kind."""
@@ -82,12 +85,13 @@ def compare(oracle: Record, ours: Record, *, amounts: bool = False) -> Verdict:
         )
         return Verdict(refused, refused)
     decision = state = None
+    agreed: Agreed = {}
     for left, right in zip(oracle["steps"], ours["steps"], strict=True):
         if "unsupported" in left:
             break
         decision = _decision_difference(left, right, amounts)
         if state is None and "state" in left:
-            state = _state_difference(left, right)
+            state = _state_difference(left, right, agreed)
         if decision is not None:  # what comes after follows from it
             break
     return Verdict(decision, state)
@@ -123,7 +127,8 @@ def _events(step: Record, amounts: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _state_difference(oracle: Record, ours: Record) -> Difference | None:
+def _state_difference(oracle: Record, ours: Record, agreed: Agreed) -> Difference | None:
+    """The first difference of two states. What agreed before, and is the same again, still does."""
     step, kind = oracle["step"], oracle["kind"]
     for part, keys in COMPARED.items():
         left, right = oracle["state"].get(part) or {}, ours["state"].get(part) or {}
@@ -131,10 +136,15 @@ def _state_difference(oracle: Record, ours: Record) -> Difference | None:
             if name not in left or name not in right:
                 there = ("there" if name in side else None for side in (left, right))
                 return Difference(step, kind, f"{part}.{name}", f"{part} exists", *there)
+            pair = left[name], right[name]
+            before = agreed.get((part, name))
+            if before is not None and before[0] is pair[0] and before[1] == pair[1]:
+                continue
             for key in keys:
-                a, b = left[name].get(key, MISSING), right[name].get(key)
+                a, b = pair[0].get(key, MISSING), pair[1].get(key)
                 if a is not MISSING and not same(a, b):
                     return Difference(step, kind, f"{part}.{name}.{key}", f"{part} {key}", a, b)
+            agreed[part, name] = pair
     return None
 
 

@@ -15,6 +15,7 @@ from conformance.comparison import COMPARED, NOT_COMPARED
 from conformance.oracle import Document
 
 Values = dict[tuple[str, ...], Any]
+State = dict[str, dict[str, dict[str, Any]]]
 
 
 class Recording(NamedTuple):
@@ -87,15 +88,29 @@ def _unpacked(record: Mapping[str, Any]) -> dict[str, Any]:
     if "error" in record:
         return dict(record)
     steps = []
-    values: Values = {}
+    state: State = {part: {} for part in COMPARED}
     for number, packed in enumerate(record["steps"]):
         step = dict(packed)
-        for place in step.pop("gone"):
-            del values[tuple(place)]
-        for *place, value in step.pop("values"):
-            values[tuple(place)] = value
-        state: dict[str, Any] = {part: {} for part in COMPARED}
-        for (part, name, key), value in values.items():
-            state[part].setdefault(name, {})[key] = value
+        state = _changed(state, step.pop("gone"), step.pop("values"))
         steps.append({**step, "step": number, "state": state})
     return {"steps": steps}
+
+
+def _changed(state: State, gone: Iterable[list[str]], values: Iterable[list[Any]]) -> State:
+    """The state after a step. What has not changed is the same object, which saves comparing it."""
+    after = {part: dict(things) for part, things in state.items()}
+    own: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def changing(part: str, name: str) -> dict[str, Any]:
+        if (part, name) not in own:
+            own[part, name] = after[part][name] = dict(after[part].get(name, {}))
+        return own[part, name]
+
+    for part, name, key in gone:
+        del changing(part, name)[key]
+    for part, name, key, value in values:
+        changing(part, name)[key] = value
+    for (part, name), thing in own.items():
+        if not thing:
+            del after[part][name]
+    return after
