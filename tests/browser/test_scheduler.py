@@ -6,11 +6,7 @@ import msgspec
 import pytest
 from tests.browser.accessibility import SIZES, serious_problems
 from tests.browser.cluster import running
-from tests.browser.conftest import (
-    capacity_configuration,
-    fair_configuration,
-    pools_configuration,
-)
+from tests.browser.conftest import capacity_configuration, fair_configuration, pools_configuration
 from tests.hadoop.configuration import free_ports
 
 from fairshare.config.shell import AuthenticationSettings

@@ -11,13 +11,7 @@ import time
 from pathlib import Path
 
 from tests.hadoop import configuration
-from tests.hadoop.clients import (
-    NEED_AGGREGATION,
-    NEED_SHUFFLE,
-    PROGRAMS,
-    WITHOUT_SHUFFLE,
-    Clients,
-)
+from tests.hadoop.clients import NEED_AGGREGATION, NEED_SHUFFLE, PROGRAMS, WITHOUT_SHUFFLE, Clients
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation, Missing
 

@@ -29,10 +29,7 @@ from fairshare.hadoop.clients import Clients
 from fairshare.hadoop.hosts import HostLists
 from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
 from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
-from fairshare.hadoop.wire.messages import (
-    ContainerIdProto,
-    NodeIdProto,
-)
+from fairshare.hadoop.wire.messages import ContainerIdProto, NodeIdProto
 from fairshare.web.yarn.gateway import LiveGateway
 
 WEIGHTY = (

@@ -11,11 +11,7 @@ from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.schedulers.capacity.settings import (
-    CapacitySettings,
-    MonitorSettings,
-    Percentage,
-)
+from fairshare.schedulers.capacity.settings import CapacitySettings, MonitorSettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.schedulers.fair.settings import (
     AllocationSettings,

@@ -23,12 +23,7 @@ from fairshare.model.events import (
     ExitCode,
     QueueRemoved,
 )
-from fairshare.model.inputs import (
-    ChangeLifetime,
-    NodeJoined,
-    PreemptContainers,
-    SubmitApplication,
-)
+from fairshare.model.inputs import ChangeLifetime, NodeJoined, PreemptContainers, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.schedulers.capacity.events import QueueExpiring

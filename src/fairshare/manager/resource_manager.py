@@ -34,12 +34,7 @@ from fairshare.model.events import (
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.identifiers import (
-    NUMBERS_AHEAD,
-    ApplicationId,
-    ContainerId,
-    application_name,
-)
+from fairshare.model.identifiers import NUMBERS_AHEAD, ApplicationId, ContainerId, application_name
 from fairshare.model.inputs import (
     AddLabels,
     AddTasks,

@@ -29,12 +29,7 @@ from fairshare.model.events import (
     NodeAdded,
 )
 from fairshare.model.gangs import Gang
-from fairshare.model.inputs import (
-    Condition,
-    StartConditions,
-    SubmissionDetails,
-    SubmitApplication,
-)
+from fairshare.model.inputs import Condition, StartConditions, SubmissionDetails, SubmitApplication
 from fairshare.model.nodes import Node, Reservation
 from fairshare.model.operations import Drain
 from fairshare.model.queues import Queue

@@ -14,15 +14,7 @@ import pytest
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import ContainerExited, ContainerStarted
 
-from .conftest import (
-    APPLICATION,
-    PATIENCE_S,
-    SOURCE,
-    order,
-    python,
-    shell,
-    until,
-)
+from .conftest import APPLICATION, PATIENCE_S, SOURCE, order, python, shell, until
 
 # ---- what a container finds
 

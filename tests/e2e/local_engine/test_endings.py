@@ -4,14 +4,7 @@ import time
 
 from fairshare.model.identifiers import container_id
 
-from .conftest import (
-    APPLICATION,
-    alive,
-    members,
-    shell,
-    tree,
-    until,
-)
+from .conftest import APPLICATION, alive, members, shell, tree, until
 
 # ---- how it is ended
 

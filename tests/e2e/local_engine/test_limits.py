@@ -11,14 +11,7 @@ import pytest
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.model.identifiers import container_id
 
-from .conftest import (
-    APPLICATION,
-    HOG,
-    order,
-    python,
-    shell,
-    until,
-)
+from .conftest import APPLICATION, HOG, order, python, shell, until
 
 
 def test_a_container_over_its_memory_is_killed_and_says_so(engine):

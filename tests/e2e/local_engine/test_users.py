@@ -12,13 +12,7 @@ import pytest
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import container_id
 
-from .conftest import (
-    APPLICATION,
-    PATIENCE_S,
-    SOURCE,
-    processes_of,
-    shell,
-)
+from .conftest import APPLICATION, PATIENCE_S, SOURCE, processes_of, shell
 
 # ---- cleaning, and other users
 

@@ -1,12 +1,7 @@
 import pytest
 from click.testing import CliRunner
 
-from fairshare.cli.units import (
-    parse_amount,
-    parse_duration_ms,
-    parse_lifetime_s,
-    parse_variable,
-)
+from fairshare.cli.units import parse_amount, parse_duration_ms, parse_lifetime_s, parse_variable
 from fairshare.cli.verbs import fairshare
 
 

@@ -6,12 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from fairshare.client.exchange import (
-    AnsweredTooLate,
-    ExchangeFailed,
-    NotConnected,
-    Request,
-)
+from fairshare.client.exchange import AnsweredTooLate, ExchangeFailed, NotConnected, Request
 from fairshare.client.httpx_exchange import HttpxExchange
 from fairshare.client.local_exchange import LocalExchange
 

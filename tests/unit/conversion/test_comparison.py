@@ -4,12 +4,7 @@ import msgspec
 import pytest
 from tests.unit.families.fair_to_capacity.converted import converted
 
-from fairshare.conversion.comparison import (
-    Comparison,
-    QueueComparison,
-    QueueMetrics,
-    compare,
-)
+from fairshare.conversion.comparison import Comparison, QueueComparison, QueueMetrics, compare
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for, total_of
 from fairshare.conversion.sentences import sentence, verdict

@@ -15,13 +15,7 @@ from fairshare.model.attempts import Attempt
 from fairshare.model.events import ContainerAllocated
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.base import (
-    DEFAULT,
-    BaseLimits,
-    BaseScheduler,
-    BaseSettings,
-    BaseState,
-)
+from fairshare.schedulers.base import DEFAULT, BaseLimits, BaseScheduler, BaseSettings, BaseState
 from fairshare.schedulers.protocol import Step
 from fairshare.schedulers.reasons import FEW
 

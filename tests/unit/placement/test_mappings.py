@@ -4,12 +4,7 @@ import pytest
 
 from fairshare.placement.mapping.checking import faults
 from fairshare.placement.mapping.placing import MappingRequest, place
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.placement.rule import Misplaced
 
 ANN = MappingRequest("ann", ("staff", "devs"))

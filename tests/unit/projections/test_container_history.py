@@ -13,10 +13,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import NodeBeat
 from fairshare.model.resources import ResourceTypes
-from fairshare.projections.container_history import (
-    MAX_DIAGNOSTICS,
-    ContainerHistory,
-)
+from fairshare.projections.container_history import MAX_DIAGNOSTICS, ContainerHistory
 from fairshare.schedulers.fifo.scheduler import FifoScheduler
 
 SCHEDULER = FifoScheduler(ResourceTypes())

@@ -7,13 +7,7 @@ import pytest
 from fairshare.families.registry import family_of
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ContainerAllocated
-from fairshare.model.inputs import (
-    ContainerExited,
-    DrainNode,
-    NodeBeat,
-    NodeLost,
-    SetSafeMode,
-)
+from fairshare.model.inputs import ContainerExited, DrainNode, NodeBeat, NodeLost, SetSafeMode
 from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay

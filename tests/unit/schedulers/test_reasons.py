@@ -16,10 +16,7 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.model.work import TaskGroup
-from fairshare.schedulers.fair.settings import (
-    Amount,
-    QueueSettings,
-)
+from fairshare.schedulers.fair.settings import Amount, QueueSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.reasons import Cause
 

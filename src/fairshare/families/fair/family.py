@@ -10,11 +10,7 @@ from fairshare.config.engines import runs_here
 from fairshare.config.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.site import Site
-from fairshare.families.allocation import (
-    DEFAULT_ALLOCATION_FILE,
-    AllocationFileFamily,
-    read_again,
-)
+from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, read_again
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
 from fairshare.families.draft import DraftForm

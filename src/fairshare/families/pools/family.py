@@ -9,11 +9,7 @@ import msgspec
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
-from fairshare.families.allocation import (
-    DEFAULT_ALLOCATION_FILE,
-    AllocationFileFamily,
-    read_again,
-)
+from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, read_again
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
 from fairshare.families.draft import DraftForm

@@ -10,12 +10,7 @@ from fairshare.schedulers.capacity.calculators import smaller, subtract_not_belo
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.user_bounds import bounds_of, sure_use, surely_below
-from fairshare.schedulers.capacity.users import (
-    NO_FACTOR,
-    User,
-    base_limit,
-    weighted,
-)
+from fairshare.schedulers.capacity.users import NO_FACTOR, User, base_limit, weighted
 from fairshare.schedulers.rounding import single
 
 

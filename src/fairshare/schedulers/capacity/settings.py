@@ -11,12 +11,7 @@ import enum
 import msgspec
 
 from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 
 __all__ = [
     "ALL_LABELS",

@@ -8,12 +8,7 @@ from typing import Protocol
 
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, add, subtract
-from fairshare.schedulers.capacity.calculators import (
-    ResourceCalculator,
-    larger,
-    smaller,
-    truncate,
-)
+from fairshare.schedulers.capacity.calculators import ResourceCalculator, larger, smaller, truncate
 from fairshare.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.schedulers.rounding import SPLIT, single
 

@@ -13,12 +13,7 @@ from fairshare.model.identifiers import ContainerId
 from fairshare.model.nodes import Node
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.cluster import FairCluster
-from fairshare.schedulers.hash_order import (
-    container_code,
-    in_hash_order,
-    node_code,
-    table_size,
-)
+from fairshare.schedulers.hash_order import container_code, in_hash_order, node_code, table_size
 
 
 def containers_of_application(state: FairCluster, attempt: FairAttempt) -> list[ContainerId]:

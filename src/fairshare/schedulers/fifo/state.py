@@ -2,12 +2,7 @@
 
 from fairshare.model.applications import Application
 from fairshare.model.attempts import Attempt
-from fairshare.model.events import (
-    AsksChanged,
-    AttemptEnded,
-    AttemptStarted,
-    ContainerAllocated,
-)
+from fairshare.model.events import AsksChanged, AttemptEnded, AttemptStarted, ContainerAllocated
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.base import DEFAULT, BaseState
 from fairshare.schedulers.fifo.settings import FifoSettings

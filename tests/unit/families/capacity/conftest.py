@@ -5,10 +5,7 @@ import pytest
 from fairshare.config.site import Site
 from fairshare.errors import ConfigurationError
 from fairshare.families.capacity.reading import read_capacity
-from fairshare.schedulers.capacity.settings import (
-    CapacitySettings,
-    QueueSettings,
-)
+from fairshare.schedulers.capacity.settings import CapacitySettings, QueueSettings
 
 P = "yarn.scheduler.capacity."
 QUEUES: dict[str, object] = {

@@ -16,12 +16,7 @@ from fairshare.families.capacity.mappings import (
     MAPPINGS,
     read_mappings,
 )
-from fairshare.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 
 
 def no_file(name: str) -> bytes:

@@ -1,8 +1,6 @@
 """The properties of the monitor: preemption, and the deletion of queues."""
 
-from fairshare.schedulers.capacity.settings import (
-    CapacitySettings,
-)
+from fairshare.schedulers.capacity.settings import CapacitySettings
 
 from .conftest import P, read, refused, reported
 

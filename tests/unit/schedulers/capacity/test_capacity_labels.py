@@ -5,14 +5,7 @@ compares the same rules with Hadoop. All sizes are MB, the smallest container is
 """
 
 import pytest
-from tests.unit.schedulers.capacity.playground import (
-    Playground,
-    asks,
-    beat,
-    memory,
-    node,
-    submit,
-)
+from tests.unit.schedulers.capacity.playground import Playground, asks, beat, memory, node, submit
 
 from fairshare.errors import ConfigurationError
 from fairshare.schedulers.capacity import assignment

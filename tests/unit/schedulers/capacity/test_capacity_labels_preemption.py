@@ -4,14 +4,7 @@ Numbers are derived from Hadoop's formulas by hand; sizes are MB, the smallest c
 1024.
 """
 
-from tests.unit.schedulers.capacity.playground import (
-    Playground,
-    asks,
-    beat,
-    memory,
-    node,
-    submit,
-)
+from tests.unit.schedulers.capacity.playground import Playground, asks, beat, memory, node, submit
 from tests.unit.schedulers.capacity.test_capacity_recovery import summary
 
 from fairshare.model.events import Event

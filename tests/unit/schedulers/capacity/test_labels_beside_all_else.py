@@ -1,14 +1,7 @@
 """Rules of partitions that random runs on Hadoop showed together with all common features."""
 
 import pytest
-from tests.unit.schedulers.capacity.playground import (
-    Playground,
-    asks,
-    beat,
-    memory,
-    node,
-    submit,
-)
+from tests.unit.schedulers.capacity.playground import Playground, asks, beat, memory, node, submit
 
 ADD_X = {"labels": {"add": {"x": "exclusive"}}}
 AMOUNTS = {

@@ -6,14 +6,7 @@ files ran on Hadoop as well.
 
 from typing import Any
 
-from tests.unit.schedulers.capacity.playground import (
-    CAPACITY,
-    Playground,
-    asks,
-    beat,
-    node,
-    submit,
-)
+from tests.unit.schedulers.capacity.playground import CAPACITY, Playground, asks, beat, node, submit
 
 from fairshare.schedulers.capacity.preemption.selection import Selection
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
