@@ -62,7 +62,7 @@ async def test_a_queue_is_listed_with_its_share(page):
 
 
 async def test_a_past_moment_is_shown_as_it_was(page):
-    await page.until(lambda: len(page.server.past_views) == 1)
+    await page.until(lambda: len(page.server.past_views) > 0)
     first = page.server.past_views.at(10**15)
     await page.submit(user="ann", queue="a", tasks=[{"command": "x"}])
     await page.launched(1)
@@ -80,12 +80,12 @@ async def test_a_moment_that_is_not_kept_is_not_found(page):
 
 
 async def test_the_history_of_a_queue_has_its_lines_and_its_beginning(page):
-    await page.until(lambda: len(page.server.past_views) == 1)
+    await page.until(lambda: len(page.server.past_views) > 0)
     content = (await page.get("/history?queue=root.a&points=10")).json()
     assert content["began_ms"] == page.server.started_ms
-    (point,) = content["points"]
-    assert point["used_share"] == 0.0
-    assert set(point) == {
+    first = content["points"][0]  # a slow machine has more than one by now
+    assert first["used_share"] == 0.0
+    assert set(first) == {
         "at_ms", "used_share", "used", "demand", "fair_share", "steady_fair_share", "guaranteed",
         "total",
         "entitled",
