@@ -29,6 +29,7 @@ from fairshare.scenarios.step_forms import (
     BEATING,
     COMMON,
     ERROR,
+    NAME,
     NODES,
     NOT_NEGATIVE,
     ON,
@@ -137,7 +138,7 @@ JOB_STEPS: Final[Mapping[str, StepForm]] = {
         (
             needed_key("app", TEXT, "its name in this file"),
             Key("user", TEXT, "its user", "`user`"),
-            Key("queue", TEXT, "its pool", "determined by its properties"),
+            Key("queue", NAME, "its pool", "determined by its properties"),
             Key("priority", _PRIORITIES, "its priority", "`NORMAL`"),
             Key("state", _STATE_WORDS, "its initial state", "`RUNNING`"),
             Key(

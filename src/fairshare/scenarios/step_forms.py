@@ -105,6 +105,15 @@ def _one_or_more_texts(values: config_fields.Values, node: Node, what: str) -> t
     return (values.text_of(node, what),) if node.items is None else values.texts_of(node, what)
 
 
+def _one_text(values: config_fields.Values, node: Node, what: str) -> tuple[str, ...]:
+    return (values.text_of(node, what),)
+
+
+def _text_or_none(values: config_fields.Values, node: Node, what: str) -> str | None:
+    """A text; an empty one is none."""
+    return values.text_of(node, what) or None
+
+
 def _texts_by_name(values: config_fields.Values, node: Node, what: str) -> dict[str, str]:
     fields = Fields(node, what, values.problems)
     return {key: fields.text(key) for key in fields.entries}
@@ -127,6 +136,7 @@ PROPERTIES: Final = msgspec.structs.replace(
 ERROR: Final = Key(
     "error", REFUSAL, "the step must be rejected with this text; `true`: any text", "no error"
 )
+NAME: Final = msgspec.structs.replace(TEXT, read=_text_or_none)
 _DURATION: Final = duration("s")
 _AMOUNTS: Final = amounts()
 APP: Final = Key("app", TEXT, "the application", needed=True)
@@ -141,7 +151,7 @@ NODES: Final = Key(
 )
 BEATING: Final = Key(
     "node",
-    msgspec.structs.replace(TEXT, read=_one_or_more_texts),
+    msgspec.structs.replace(TEXT, read=_one_text),
     "the node, or `all`",
     needed=True,
     field="nodes",
@@ -420,7 +430,7 @@ STEPS: Final[Mapping[str, StepForm]] = {
                 "the whole application",
                 filled=True,
             ),
-            Key("on", TEXT, "only containers on this node", "any node"),
+            Key("on", NAME, "only containers on this node", "any node"),
             ERROR,
         ),
         more={"dependencies": {"on": ["containers"]}},

@@ -73,6 +73,16 @@ def test_a_heartbeat_has_four_forms(text, nodes, times):
     assert (step.nodes, step.times) == (nodes, times)
 
 
+def test_an_empty_node_to_finish_on_is_any_node():
+    assert one_step("finish: {app: a1, containers: 2, on: ''}").on is None
+
+
+def test_an_empty_queue_of_a_job_is_that_of_its_properties():
+    head = "scenario: 1\nscheduler: mapreduce\ngeneration: '1.2'\nsteps:\n  - "
+    (step,) = read_scenario(head + "submit: {app: a, queue: ''}\n", "s.yaml").steps
+    assert step.queue is None
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -161,6 +171,7 @@ def test_memory_may_have_a_unit_in_what_happens_and_in_what_is_expected():
         ("- advance: 1" + "0" * 99, "4:14", "is longer than can be counted"),
         ("- advance: 1" + "0" * 400 + "h", "4:14", "a duration has at most 100 characters"),
         ("- heartbeat: {times: 2}", "4:16", "heartbeat needs a value for 'node'"),
+        ("- heartbeat: {node: [n1]}", "4:23", "heartbeat.node must be a text, found a list"),
         ("- finish: {app: a, on: n1}", "4:13", "finish needs a value for 'containers'"),
         ("- node: {}", "4:11", "node needs one of add, remove, resize, drain and undrain"),
         ("- reload: {mapred-site.xml: <x/>}", "4:14", "unknown key 'mapred-site.xml' in reload"),

@@ -39,7 +39,7 @@ _WHOLE = ("container", "status", "failure", "peak_bytes", "cpu_ms", "ended_at_ms
 
 
 class Ending(NamedTuple):
-    """How a container that was started has ended, in facts; `judgement.py` says what they mean.
+    """How a container that was started has ended, in facts; `adoption.py` says what they mean.
 
     `status` is the wait status of the first process. `cause` is why the supervisor ended the
     container: one of `stop`, `time`, `processes`, `logs` and `no-pid`; empty if it ended by itself.
