@@ -8,7 +8,6 @@ device and no scheduler: which of the sizes it uses, and what else must hold, is
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 import msgspec
 
@@ -16,6 +15,7 @@ from fairshare.config import units
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.config.xml import escaped
 from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.model.resources import MEMORY, UNBOUNDED, VCORES, Resource, ResourceTypes
 
@@ -172,7 +172,7 @@ def with_gpu_type(
 
 def _document(properties: Mapping[str, str]) -> bytes:
     lines = (
-        f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+        f"<property><name>{name}</name><value>{escaped(value)}</value></property>"
         for name, value in properties.items()
     )
     return f"<configuration>{''.join(lines)}</configuration>".encode()

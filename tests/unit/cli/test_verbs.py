@@ -80,6 +80,11 @@ def test_a_question_loads_nothing_that_only_calls_need():
     assert loaded == "[]"
 
 
+@pytest.mark.parametrize("verb", ["check", "record"])
+def test_a_verb_that_runs_scenarios_loads_nothing_of_the_network(verb):
+    assert loaded_by(verb, "--help", among={"ssl", "urllib.request"})[0] == "[]"
+
+
 def test_a_verb_whose_module_is_missing_does_not_exist(run, monkeypatch):
     monkeypatch.setitem(VERBS, "dance", ("fairshare.cli.dance", "Dance."))
     assert "dance" not in run("--help").output
