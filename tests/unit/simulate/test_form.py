@@ -1,6 +1,8 @@
 """The form of workloads in words, and their JSON Schema, are what the reader takes."""
 
 import json
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,13 @@ def test_the_page_and_the_schema_are_made_from_the_form(name):
     assert (ROOT / "docs" / "reference" / name).read_text() == FILES[name](), (
         "run python -m fairshare.simulate.readers.reference docs/reference"
     )
+
+
+def test_the_program_that_writes_them_is_not_loaded_by_its_package():
+    script = "import sys, fairshare.simulate.readers as room; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+    assert "fairshare.simulate.readers.own" in loaded
+    assert "fairshare.simulate.readers.reference" not in loaded
 
 
 def test_every_workload_of_the_project_is_valid():

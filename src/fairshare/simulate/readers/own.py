@@ -38,13 +38,13 @@ from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.readers.options import ReaderOptions, read_text
-from fairshare.simulate.readers.reference import LARGEST_FACTOR
 from fairshare.simulate.workload import Arrival, GroupPlan, Session, Turn, Workload
 from fairshare.wording import counted
 
 RULE: Final = "workload"
 LIMITS: Final = Limits(mebibytes=1_024, values=50_000_000)
 """A recorded workload may have a million tasks."""
+LARGEST_FACTOR: Final = 1_000
 _REPEAT_NEEDS: Final = (
     "repeat needs the key every, how long it is from one to the next, or think, how long the user"
     " waits after the end of one"
