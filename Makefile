@@ -81,7 +81,7 @@ cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes o
 papers: $(STAMP) ## write docs/papers.md: published results beside ours (3 minutes)
 	@$(BIN)/python -m benchmarks.papers
 
-traces: $(STAMP) ## write docs/traces.md: traces of real clusters under four configurations (TRACES=DIR)
+traces: $(STAMP) ## write docs/traces.md: traces of real clusters under four configurations (15 minutes; TRACES=DIR)
 	@$(BIN)/python -m benchmarks.traces $(TRACES)
 
 rest-samples: $(STAMP) ## compare with answers of a real ResourceManager: make rest-samples DIR=...
