@@ -23,6 +23,7 @@ import contextlib
 import errno
 import gc
 import os
+import select
 import signal
 import socket
 from pathlib import Path
@@ -58,6 +59,10 @@ def main(channel_descriptor: int, lock: int, program: bool) -> None:
         signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         adopt_orphans()
+    woken, wakes = socket.socketpair()
+    for end in (woken, wakes):
+        end.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _reap)
     boot_id()  # read once, before forking
     # Excludes existing objects from collection, so that supervisors keep sharing their pages.
@@ -66,7 +71,7 @@ def main(channel_descriptor: int, lock: int, program: bool) -> None:
     with socket.socket(fileno=channel_descriptor) as channel:
         channel.send(b"R")
         in_order = False
-        while path := _next_order(channel):
+        while path := _next_order(channel, woken):
             if path == IN_ORDER:
                 in_order = True
             else:
@@ -84,15 +89,25 @@ def main(channel_descriptor: int, lock: int, program: bool) -> None:
     groups.remove_abandoned()
 
 
-def _next_order(channel: socket.socket) -> bytes:
+def _next_order(channel: socket.socket, woken: socket.socket) -> bytes:
     """The directory of the next order; empty if the server's end is closed and none is left.
 
-    If the server is killed before it has read all answers, `recv` raises an error once, before it
-    returns the remaining orders and the end.
+    A signal makes `woken` readable, and Python calls its handler: one that comes just before a wait
+    for the channel alone would not end that wait, and a stopped supervisor would stay stopped until
+    the next order. If the server is killed before it has read all answers, `recv` raises an error
+    once, before it returns the remaining orders and the end.
     """
+    poller = select.poll()
+    for end in (channel, woken):
+        poller.register(end, select.POLLIN)
     while True:
-        with contextlib.suppress(ConnectionResetError):
-            return channel.recv(MESSAGE_BYTES)
+        ready = [descriptor for descriptor, _ in poller.poll()]
+        if woken.fileno() in ready:
+            with contextlib.suppress(BlockingIOError):
+                woken.recv(MESSAGE_BYTES)
+        if channel.fileno() in ready:
+            with contextlib.suppress(ConnectionResetError):
+                return channel.recv(MESSAGE_BYTES)
 
 
 def _reap(*_: object) -> None:
@@ -150,6 +165,7 @@ def _start(path: bytes, channel: socket.socket, lock: int, program: bool) -> int
             return _start_program(path, channel, lock)
     pid = os.fork()
     if pid == 0:
+        signal.set_wakeup_fd(-1)  # its signals are its own
         for starter in _starters:  # it ends when the zygote's end alone is closed
             starter.close()
         _supervise(path, channel, lock)
