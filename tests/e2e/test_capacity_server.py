@@ -213,9 +213,11 @@ def test_a_killed_server_leaves_no_empty_control_groups(client, server):
     if not groups():
         pytest.skip("no control groups here")
     go = server.state.parent / "go"
-    waiting = group(f"while [ ! -e {go} ]; do sleep 0.05; done", 2)
-    application = client.submit(Submission(queue="a", tasks=(waiting,)))
-    until(client, lambda: len(client.application(application).live_containers) == 2)
+    begun = go.with_name("begun")
+    line = f"touch {begun}-$FAIRSHARE_TASK_INDEX; while [ ! -e {go} ]; do sleep 0.05; done"
+    client.submit(Submission(queue="a", tasks=(group(line, 2),)))
+    # A container that does not run yet has a group without processes, which goes with the server.
+    until(client, lambda: len(list(go.parent.glob("begun-*"))) == 2)
     server.kill()
     assert groups()
     go.touch()
