@@ -2,7 +2,7 @@
 # Needed beforehand: make, and Python 3.11 or later with venv.
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
