@@ -26,7 +26,7 @@ from fairshare.wording import cause, counted
 STEP_MB: Final = 128
 """The sizes of containers are multiples of it."""
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
-"""A user who can have a queue of the same name."""
+"""The names of users that can be names of queues, too."""
 
 
 class InitOptions(msgspec.Struct, frozen=True, kw_only=True):

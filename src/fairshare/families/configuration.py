@@ -1,5 +1,5 @@
 """Owns `Configuration`: everything that a configuration directory says, where its properties are
-kept and who can change them while a server runs; and `Refreshed`, what a refresh of it found.
+kept and which users can change them while a server runs; and `Refreshed`, what a refresh found.
 
 Knows no property by name. Reads no file, and keeps nothing itself.
 """
@@ -28,7 +28,7 @@ class ConfigurationStore(msgspec.Struct, frozen=True):
 
     `file`: not at all, the file alone holds. `memory`: until the server ends. `persistent`: what
     was changed holds after a restart, too, and capacity-scheduler.xml counts at the first start
-    only. `written` are the properties of capacity-scheduler.xml, as they stand there; `base` is
+    only. `written` are the properties of capacity-scheduler.xml as the file has them; `base` is
     everything else. `queue_administrators`: who administers a queue may change it; else it is for
     administrators of the cluster.
     """

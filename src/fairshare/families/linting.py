@@ -70,7 +70,7 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
 
 
 def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
-    """Declared types of which no node has anything: who asks for one waits for ever."""
+    """Declared types of which no node has anything: an ask for one waits forever."""
     if not runs_here(configuration.shell.engine.kind):
         return  # nodes say themselves what they have
     offered = configuration.shell.engine.resources

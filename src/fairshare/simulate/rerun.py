@@ -326,9 +326,6 @@ class Rerun:
                 self._push(at_ms, entry.number, entry.turn, entry.input)
 
     def _observe(self, record: Record) -> None:
-        given = record.input
-        if type(given) is MasterRegistered:
-            self._happened((REGISTERED, given.application))
         for event in record.events:
             if type(event) is ContainerAllocated:
                 self._granted = True

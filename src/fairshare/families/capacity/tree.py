@@ -187,7 +187,8 @@ class QueueReader:
 
     def children(self, scope: Scope) -> tuple[str, ...] | None:
         """The short names of the queues right below; None if the file has no list."""
-        return self.value(scope, CHILDREN.name)  # type: ignore[no-any-return]
+        names: tuple[str, ...] | None = self.value(scope, CHILDREN.name)
+        return names
 
     def makes_queues(self, scope: Scope) -> bool:
         """Whether queues may be made below this one on demand, so that it is a parent."""

@@ -131,7 +131,7 @@ def _part_with(word: str, parts: list[str]) -> str:
     for part in parts:
         if word in part:
             return literals.trim(part)
-    raise ValueError(f"there is no amount of {word!r}")
+    raise ValueError(f"an amount of {word!r} is missing")
 
 
 def _fraction(pattern: re.Pattern[str], part: str) -> float:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from fairshare.families.fair_to_capacity.draft import Draft, Options, Outcome
 from fairshare.families.fair_to_capacity.elements import master_part
 from fairshare.families.fair_to_capacity.maximums import Maximums
-from fairshare.families.fair_to_capacity.policies import order_text
+from fairshare.families.fair_to_capacity.policies import set_order
 from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
@@ -58,14 +58,10 @@ def convert_creation(source: Source, tree: Tree, maximums: Maximums, draft: Draf
 
 def _templates(source: Source, queue: Queue, maximums: Maximums, draft: Draft) -> None:
     allocations = source.settings.allocations
-    order = order_text(allocations.default_policy)
     share, _, _ = master_part(allocations.queue_max_master_share_default)
     for owner in (queue.path, f"{queue.path}.*"):  # the second level, such as users of a group
         template = f"{_CREATION}leaf-template."
-        draft.set_queue(owner, f"{template}ordering-policy", order)
-        if order == "fair" and source.settings.size_based_weight:
-            size = f"{template}ordering-policy.fair.enable-size-based-weight"
-            draft.set_queue(owner, size, "true")
+        set_order(source, owner, allocations.default_policy, draft, template)
         draft.set_queue(owner, f"{template}maximum-am-resource-percent", share)
     largest = maximums.template(queue)
     if largest is not None:

@@ -45,7 +45,7 @@ def convert_policies(source: Source, tree: Tree, dominant: bool, draft: Draft) -
     for queue in tree.root.below():
         name = policy_of(source, queue)
         if queue.leaf:
-            became = _order_leaf(source, queue, name, draft)
+            became = set_order(source, queue.path, name, draft)
         else:
             became = ""
         outcome, why = _verdict(queue, name, dominant)
@@ -61,11 +61,14 @@ def order_text(name: str) -> str:
     return "fifo" if name == "fifo" else "fair"
 
 
-def _order_leaf(source: Source, queue: Queue, name: str, draft: Draft) -> str:
-    order = order_text(name)
-    became = draft.set_queue(queue.path, "ordering-policy", order)
+def set_order(source: Source, path: str, policy: str, draft: Draft, prefix: str = "") -> str:
+    """Write the order of a leaf's applications, with `prefix` that of a template's leaves; returns
+    what became of the policy."""
+    order = order_text(policy)
+    became = draft.set_queue(path, f"{prefix}ordering-policy", order)
     if order == "fair" and source.settings.size_based_weight:
-        draft.set_queue(queue.path, "ordering-policy.fair.enable-size-based-weight", "true")
+        size = f"{prefix}ordering-policy.fair.enable-size-based-weight"
+        draft.set_queue(path, size, "true")
     return became
 
 

@@ -36,7 +36,7 @@ _NO_TIME: Final = "the Capacity Scheduler looks at capacities at each interval, 
 
 
 def convert_preemption(source: Source, tree: Tree, makes_queues: bool, draft: Draft) -> bool:
-    """Write the monitors, and who is left alone; whether containers are taken at all."""
+    """Write the monitors, and the queues that they spare; returns whether any preempts."""
     settings = source.settings
     fires = settings.preemption and any(_times(source, tree))
     policies = [_PROPORTIONAL] if fires else []

@@ -119,7 +119,7 @@ class FileGroups:
         self._found = self._read()
 
     def groups(self, user: str) -> tuple[str, ...]:
-        """Those that the file names; none for a user who is not in it."""
+        """The groups that the file names for a user; none if the user is not in it."""
         with self._reading:
             stamp = stamp_of(self.path)
             if stamp != self._stamp:

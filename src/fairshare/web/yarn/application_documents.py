@@ -1,7 +1,7 @@
 """Owns the document of one application (Hadoop: AppInfo): its fields in YARN's order, and how they
 are filled. Decides nothing.
 
-The fields from `startedTime` on are 0, empty or absent for callers who may not view it.
+The fields from `startedTime` on are 0, empty or absent for callers without permission to view it.
 """
 
 from collections.abc import Collection
