@@ -86,10 +86,10 @@ def print_container(
     client: Client, container: str, task: str | None, stream: str, *, follow: bool, as_json: bool
 ) -> None:
     """Print the output of one container."""
-    chunks = (
-        client_logs.follow(client.connection, container, stream, PACE_S)
+    chunks = client.connection.follow(
+        client_logs.growing(container, stream, PACE_S)
         if follow
-        else client_logs.read_all(client.connection, container, stream)
+        else client_logs.whole(container, stream)
     )
     if as_json:
         show = json_lines(container, task, stream)
@@ -168,9 +168,8 @@ class Growing:
 
     def advance(self) -> bool:
         """Print new output; returns whether there was any."""
-        chunk = client_logs.read(
-            self._client.connection, self._container, self._stream, self._offset
-        )
+        part = client_logs.part(self._container, self._stream, self._offset)
+        chunk = self._client.connection.ask(part)
         self._offset += chunk.advance
         self.complete = chunk.complete
         for line in self._lines.add(chunk.shown):

@@ -70,7 +70,8 @@ class Stream:
     def advance(self, client: Client) -> bool:
         """Pass on what is new; returns whether there was anything."""
         try:
-            chunk = client_logs.read(client.connection, self._container, self._name, self._offset)
+            part = client_logs.part(self._container, self._name, self._offset)
+            chunk = client.connection.ask(part)
         except Refused as refusal:
             if refusal.code not in _NOT_THERE:
                 raise

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairshare.api.accounting import PastApplications, PastContainers, Report
-from fairshare.client.answers import Decoded
+from fairshare.client.answers import whole
 from fairshare.client.methods import Call, Parameters, method
 
 
@@ -30,7 +30,7 @@ class AccountingCalls:
         parameters = _parameters(user, queue, tag, name, state, application, since_ms, until_ms)
         return Call(
             "/accounting/applications",
-            Decoded(PastApplications, lambda answer: answer),
+            whole(PastApplications),
             parameters={**parameters, "limit": limit},
         )
 
@@ -52,7 +52,7 @@ class AccountingCalls:
         parameters = _parameters(user, queue, tag, name, state, application, since_ms, until_ms)
         return Call(
             "/accounting/containers",
-            Decoded(PastContainers, lambda answer: answer),
+            whole(PastContainers),
             parameters={**parameters, "limit": limit},
         )
 
@@ -75,7 +75,7 @@ class AccountingCalls:
         parameters = _parameters(user, queue, tag, name, state, application, since_ms, until_ms)
         return Call(
             "/accounting/report",
-            Decoded(Report, lambda answer: answer),
+            whole(Report),
             parameters={**parameters, "by": ",".join(by)},
         )
 

@@ -95,3 +95,8 @@ class Decoded(Generic[Answer, Result]):
     def __call__(self, answer: Any) -> Result:
         """The result; raises AnswerNotUnderstood."""
         return self._take(understood(answer, self.form))
+
+
+def whole(form: type[Answer]) -> Decoded[Answer, Answer]:
+    """Decodes the JSON of an answer into a class, which is the result."""
+    return Decoded(form, lambda answer: answer)

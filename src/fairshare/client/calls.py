@@ -1,7 +1,7 @@
 """Owns every call of the REST interface as data: its path, what is sent, what its answer becomes.
 
-`Client` and `AsyncClient` have their methods from here (`methods` says how). Knows no socket. A
-submission whose calls are too large for one request is several calls (`submitting`).
+`Client` and `AsyncClient` have their methods from here (`methods` says how), and from `operations`
+those of several calls. Knows no socket.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from fairshare.api.nodes import (
 )
 from fairshare.api.queues import Queues
 from fairshare.api.values import ActorBody
-from fairshare.api.work import DEFAULT_RESOURCES, Submission, TaskGroup
+from fairshare.api.work import Submission
 from fairshare.client import callables
 from fairshare.client.accounting_calls import AccountingCalls
 from fairshare.client.answers import (
@@ -54,13 +54,12 @@ from fairshare.client.answers import (
     SafeMode,
     Stopping,
     Task,
+    whole,
 )
 from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import Reply, segment
-from fairshare.client.interpreter import Interpreter
 from fairshare.client.methods import Call as Call
-from fairshare.client.methods import Conversation as Conversation
 from fairshare.client.methods import Returned, method
 
 Answer = TypeVar("Answer")
@@ -92,17 +91,17 @@ class CallTable(AccountingCalls, CronCalls):
     @method
     def cluster(self) -> Call[Cluster]:
         """The cluster as a whole."""
-        return Call("/cluster", _whole(Cluster))
+        return Call("/cluster", whole(Cluster))
 
     @method
     def configuration(self) -> Call[Configuration]:
         """The configuration in force, and whether the files say something else."""
-        return Call("/configuration", _whole(Configuration))
+        return Call("/configuration", whole(Configuration))
 
     @method
     def refresh_queues(self) -> Call[Refreshed]:
         """Let the server read its configuration again. Raises Refused with all problems."""
-        return self._posted("/admin/refresh-queues", ActorBody(), _whole(Refreshed))
+        return self._posted("/admin/refresh-queues", ActorBody(), whole(Refreshed))
 
     @method
     def labels(self) -> Call[list[Label]]:
@@ -148,7 +147,7 @@ class CallTable(AccountingCalls, CronCalls):
     @method
     def properties(self) -> Call[Properties]:
         """The scheduler's properties. Raises Refused where only a file can change them."""
-        return Call("/configuration/properties", _whole(Properties))
+        return Call("/configuration/properties", whole(Properties))
 
     @method
     def change_configuration(
@@ -158,12 +157,12 @@ class CallTable(AccountingCalls, CronCalls):
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
         """
         body = ChangeBody(update=dict(update), check=check)
-        return self._posted("/admin/configuration", body, _whole(Properties))
+        return self._posted("/admin/configuration", body, whole(Properties))
 
     @method
     def format_configuration(self) -> Call[Properties]:
         """Forget all changes: the file holds again."""
-        return self._posted("/admin/configuration/format", ActorBody(), _whole(Properties))
+        return self._posted("/admin/configuration/format", ActorBody(), whole(Properties))
 
     @method
     def queues(self) -> Call[tuple[Queue, ...]]:
@@ -196,7 +195,7 @@ class CallTable(AccountingCalls, CronCalls):
     @method
     def application(self, application: str | int) -> Call[Application]:
         """One application with its groups, its live containers and its diagnostics."""
-        return Call(_path(application), _whole(Application))
+        return Call(_path(application), whole(Application))
 
     @method
     def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
@@ -289,7 +288,7 @@ class CallTable(AccountingCalls, CronCalls):
         says which, and how much was running.
         """
         body = ShutdownBody(stop_containers=stop_containers)
-        return self._posted("/shutdown", body, _whole(Stopping))
+        return self._posted("/shutdown", body, whole(Stopping))
 
     @method
     def result(self, container: str) -> Call[Any]:
@@ -308,53 +307,6 @@ class Calls(CallTable, Returned):
         self._server = server
 
 
-def results(calls: Calls, application: str, count: int) -> Conversation[list[Any]]:
-    """What the calls of a map returned, in their order."""
-    containers = {task.index: task.container for task in (yield calls.tasks(application))}
-    found = []
-    for index in range(count):
-        found.append((yield calls.result(containers[index] or "")))
-    return found
-
-
-def map_call(function: Callable[[Any], Any], items: list[Any]) -> bytes:
-    """What each task of a map runs; raises NotPicklable."""
-    return callables.pickled(callables.call_by_index(function, items))
-
-
-def map_submission(
-    function: Callable[[Any], Any],
-    items: list[Any],
-    call: bytes,
-    *,
-    name: str | None,
-    user: str | None,
-    queue: str | None,
-    resources: Mapping[str, int] | None,
-    environment: Mapping[str, str] | None,
-    max_attempts: int,
-    time_limit_ms: int | None,
-    interpreter: Interpreter,
-) -> Submission:
-    """The application of which each task calls the function with one of the items: `call`, which
-    is pickled once more if modules have to go along."""
-    if interpreter.by_value:
-        with interpreter.pickling():
-            call = map_call(function, items)
-    group = TaskGroup(
-        name="map",
-        count=len(items),
-        resources=dict(resources or DEFAULT_RESOURCES),
-        callable=call,
-        python=interpreter.python,
-        environment=interpreter.environment(environment or {}),
-        max_attempts=max_attempts,
-        time_limit_ms=time_limit_ms,
-    )
-    named = name or getattr(function, "__name__", "map")
-    return Submission(user=user, queue=queue, name=named, tasks=(group,))
-
-
 def last_failed(containers: Iterable[Container]) -> Container | None:
     """The container that failed last."""
     failed = [one for one in containers if one.failed]
@@ -367,29 +319,5 @@ def _path(application: str | int, call: str = "") -> str:
     return f"{path}/{call}" if call else path
 
 
-def _whole(form: type[Answer]) -> Decoded[Answer, Answer]:
-    return Decoded(form, lambda answer: answer)
-
-
 def _nothing(answer: Any) -> None:
     """Nothing is said but that it is done."""
-
-
-MOST_INLINE: Final = 4 << 20
-"""A server takes bodies of 8 MB by default, and a call grows by a third in JSON."""
-
-
-def submitting(calls: Calls, submission: Submission) -> Conversation[str]:
-    """Upload the large calls of a submission, each once, and submit it; its id."""
-    sizes = sum(len(group.callable) for group in submission.tasks)
-    if sizes > MOST_INLINE:
-        digests: dict[bytes, str] = {}
-        tasks = []
-        for group in submission.tasks:
-            if group.callable and group.callable not in digests:
-                digests[group.callable] = yield calls.upload(group.callable)
-            payload = digests.get(group.callable)
-            tasks.append(msgspec.structs.replace(group, callable=b"", payload=payload))
-        submission = msgspec.structs.replace(submission, tasks=tuple(tasks))
-    name: str = yield calls.submit_whole(submission)
-    return name

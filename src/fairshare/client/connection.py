@@ -4,8 +4,9 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 `answers`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -21,12 +22,7 @@ from fairshare.client.exchange import (
     Request,
 )
 from fairshare.client.local_exchange import LocalExchange, is_local
-from fairshare.errors import FairshareError
-
-if TYPE_CHECKING:
-    import httpx
-
-    from fairshare.client.calls import Call, Conversation
+from fairshare.client.methods import Call, Conversation, Pause, concluded
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -34,19 +30,23 @@ Result = TypeVar("Result")
 SUCCESSES = range(200, 300)
 
 
-class Connection:
-    """One server, and the calls to it. May be used from several threads.
+ExchangeT = TypeVar("ExchangeT")
+
+
+class Address(Generic[ExchangeT]):
+    """Where a server is, and what carries requests there.
 
     `elsewhere` is asked when no server listens at `url`: a server that has taken over, or None.
-    `transport` replaces the network, for tests. A call raises ServerUnreachable, Refused
-    or AnswerNotUnderstood and nothing else.
+    `transport` replaces the network, for tests.
     """
+
+    _exchange: ExchangeT
 
     def __init__(
         self,
         url: str,
         token: str | None = None,
-        transport: "httpx.BaseTransport | None" = None,
+        transport: Any = None,
         elsewhere: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._token = token
@@ -56,115 +56,107 @@ class Connection:
 
     def _turn_to(self, url: str) -> None:
         self.url = url
-        self._exchange = exchange_with(url, self._token, self._transport)
+        self._exchange = self._exchange_with(url)
+
+    def _exchange_with(self, url: str) -> ExchangeT:
+        raise NotImplementedError
+
+    def _successor(self, error: ExchangeFailed, request: Request) -> str:
+        """The server that is to be asked instead; raises ServerUnreachable if there is none."""
+        other = self._elsewhere() if isinstance(error, NotConnected) else None
+        if other is None or other == self.url:
+            raise unreachable(error, self.url, request.read_s) from error
+        return other
+
+
+class Connection(Address[Exchange]):
+    """One server, and the calls to it. May be used from several threads. A call raises
+    ServerUnreachable, Refused or AnswerNotUnderstood and nothing else."""
+
+    def _exchange_with(self, url: str) -> Exchange:
+        if self._transport is None and is_local(url):
+            return LocalExchange(url, self._token)
+        from fairshare.client.httpx_exchange import HttpxExchange  # its import takes long
+
+        return HttpxExchange(url, self._token, self._transport)
 
     def close(self) -> None:
         """Let the sockets go."""
         self._exchange.close()
 
-    def ask(self, call: "Call[Answer]") -> Answer:
+    def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
-        if call.body is not None:
-            return call.understand(self.post(call.path, call.body))
-        if call.content:
-            return call.understand(self.put(call.path, call.content, wait_s=call.wait_s))
-        send = self.get_response if call.whole else self.get
-        return call.understand(send(call.path, wait_s=call.wait_s, **call.parameters))
-
-    def converse(self, conversation: "Conversation[Result]") -> Result:
-        """What a conversation of several calls comes to."""
+        request = request_of(call)
         try:
-            call = next(conversation)
-            while True:
-                try:
-                    answer = self.ask(call)
-                except FairshareError as error:
-                    call = conversation.throw(error)
+            reply = self._exchange.send(request)
+        except ExchangeFailed as error:
+            successor = self._successor(error, request)
+            self._exchange.close()
+            self._turn_to(successor)
+            return self.ask(call)
+        return answer_of(call, reply, self.url)
+
+    def follow(self, conversation: Conversation[Any]) -> Iterator[Any]:
+        """What a conversation shows, as soon as it does."""
+        answer, error = None, None
+        while True:
+            try:
+                step = conversation.throw(error) if error else conversation.send(answer)
+            except StopIteration:
+                return
+            answer, error = None, None
+            try:
+                if isinstance(step, Call):
+                    answer = self.ask(step)
+                elif isinstance(step, Pause):
+                    time.sleep(step.duration_s)
                 else:
-                    call = conversation.send(answer)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
+                    yield step.value
+            except BaseException as raised:
+                error = raised
 
-    def get(self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None) -> Any:
-        """The decoded JSON of a GET. `wait_s` is how long the server may take on purpose."""
-        return self._decoded(self.get_response(path, wait_s=wait_s, **parameters))
+    def converse(self, conversation: Conversation[Result]) -> Result:
+        """What a conversation returns."""
+        result: Any = None
+        for result in self.follow(concluded(conversation)):  # noqa: B007 - the last one
+            pass
+        returned: Result = result
+        return returned
 
-    def get_response(
-        self, path: str, *, wait_s: float = 0.0, **parameters: str | int | float | None
-    ) -> Reply:
-        """The answer to a GET whose body is not JSON; parameters that are None are left out."""
-        return self._call(get_request(path, wait_s, parameters))
+    def get(self, path: str, **parameters: str | int | float | None) -> Any:
+        """The decoded JSON of a GET; parameters that are None are left out."""
+        return self.ask(Call(path, _unchanged, parameters=parameters))
 
     def post(self, path: str, body: object) -> Any:
         """The decoded JSON of a POST; None when the answer is empty. `body` becomes JSON."""
-        reply = self._call(post_request(path, body))
-        return self._decoded(reply) if reply.content else None
-
-    def put(self, path: str, content: bytes, *, wait_s: float = 0.0) -> Any:
-        """The decoded JSON of a PUT of bytes."""
-        return self._decoded(self._call(put_request(path, content, wait_s)))
-
-    def _call(self, request: Request) -> Reply:
-        try:
-            reply = self._exchange.send(request)
-        except NotConnected as error:
-            other = self._elsewhere()
-            if other is not None and other != self.url:
-                self._exchange.close()
-                self._turn_to(other)
-                return self._call(request)
-            raise unreachable(error, self.url, request.read_s) from error
-        except ExchangeFailed as error:
-            raise unreachable(error, self.url, request.read_s) from error
-        return successful(reply, self.url)
-
-    def _decoded(self, reply: Reply) -> Any:
-        return decoded(reply, self.url)
+        return self.ask(Call(path, _unchanged, body))
 
 
-def exchange_with(url: str, token: str | None, transport: "httpx.BaseTransport | None") -> Exchange:
-    """What carries the requests to a server."""
-    if transport is None and is_local(url):
-        return LocalExchange(url, token)
-    from fairshare.client.httpx_exchange import HttpxExchange  # its import takes long
-
-    return HttpxExchange(url, token, transport)
+def _unchanged(answer: Any) -> Any:
+    return answer
 
 
-def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters without those that are None."""
-    return {name: value for name, value in parameters.items() if value is not None}
+def request_of(call: Call[Any]) -> Request:
+    """A call as it is sent; parameters that are None are left out."""
+    read_s = READ_TIMEOUT_S + call.wait_s
+    if call.body is not None:
+        content = msgspec.json.encode(call.body)
+        return Request("POST", call.path, content=content, media_type="application/json")
+    if call.content:
+        kind = "application/octet-stream"
+        return Request("PUT", call.path, read_s, content=call.content, media_type=kind)
+    given = {name: value for name, value in call.parameters.items() if value is not None}
+    return Request("GET", call.path, read_s, given)
 
 
-def reading_s(wait_s: float) -> float:
-    """How long an answer may take that the server delays for `wait_s` on purpose."""
-    return READ_TIMEOUT_S + wait_s
-
-
-def get_request(path: str, wait_s: float, parameters: Mapping[str, Any]) -> Request:
-    """A GET; parameters that are None are left out."""
-    return Request("GET", path, reading_s(wait_s), given(parameters))
-
-
-def post_request(path: str, body: object) -> Request:
-    """A POST of a body as JSON."""
-    content = msgspec.json.encode(body)
-    return Request("POST", path, content=content, media_type="application/json")
-
-
-def put_request(path: str, content: bytes, wait_s: float) -> Request:
-    """A PUT of bytes."""
-    return Request(
-        "PUT", path, reading_s(wait_s), content=content, media_type="application/octet-stream"
-    )
-
-
-def successful(reply: Reply, url: str) -> Reply:
-    """The answer; raises the error of one that is not a success."""
-    if SUCCESSES.start <= reply.status < SUCCESSES.stop:
-        return reply
-    raise refusal(reply, url)
+def answer_of(call: Call[Answer], reply: Reply, url: str) -> Answer:
+    """What a reply means; raises Refused and AnswerNotUnderstood."""
+    if reply.status not in SUCCESSES:
+        raise refusal(reply, url)
+    if call.whole:
+        return call.understand(reply)
+    nothing = call.body is not None and not reply.content
+    return call.understand(None if nothing else decoded(reply, url))
 
 
 def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreachable:

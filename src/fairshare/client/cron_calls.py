@@ -2,14 +2,10 @@
 
 from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody, Overlap
 from fairshare.api.work import Submission
-from fairshare.client.answers import Decoded
+from fairshare.client.answers import Decoded, whole
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import segment
 from fairshare.client.methods import Call, method
-
-
-def _same(job: CronJob) -> CronJob:
-    return job
 
 
 class CronCalls:
@@ -44,12 +40,12 @@ class CronCalls:
             submission=submission,
             replace=replace,
         )
-        return Call("/cron", Decoded(CronJob, _same), body)
+        return Call("/cron", whole(CronJob), body)
 
     @method
     def cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
         """A cron job with its last runs."""
-        return Call(self._path(name, user), Decoded(CronJob, _same))
+        return Call(self._path(name, user), whole(CronJob))
 
     @method
     def pause_cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
@@ -72,4 +68,4 @@ class CronCalls:
 
     def _ordered(self, name: str, user: str | None, verb: str) -> Call[CronJob]:
         body = CronOrderBody(user=self._server.user())
-        return Call(f"{self._path(name, user)}/{verb}", Decoded(CronJob, _same), body)
+        return Call(f"{self._path(name, user)}/{verb}", whole(CronJob), body)

@@ -4,15 +4,12 @@ A log is bytes that only ever grow; it is complete when its container is over an
 Nothing is decoded here.
 """
 
-import time
-from collections.abc import Iterator
-
 import msgspec
 
-from fairshare.client.calls import Call, Calls, Conversation, last_failed
-from fairshare.client.connection import Connection
+from fairshare.client.calls import Calls, last_failed
 from fairshare.client.errors import Refused
 from fairshare.client.exchange import Reply, segment
+from fairshare.client.methods import Call, Conversation, Pause, Shown
 from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20
@@ -45,13 +42,6 @@ class Chunk(msgspec.Struct, frozen=True):
         return note.encode() + self.data
 
 
-def read(
-    connection: Connection, container: str, stream: str, offset: int, limit: int = CHUNK_BYTES
-) -> Chunk:
-    """At most `limit` bytes from `offset`; empty when there are none yet."""
-    return connection.ask(part(container, stream, offset, limit))
-
-
 def part(container: str, stream: str, offset: int, limit: int = CHUNK_BYTES) -> Call[Chunk]:
     """The call for so much of a log."""
     path = f"/containers/{segment(container)}/logs/{segment(stream)}"
@@ -63,44 +53,40 @@ def _chunk_of(reply: Reply) -> Chunk:
     return Chunk(reply.content, complete, int(reply.headers.get("x-fairshare-skipped", "0")))
 
 
-def read_all(connection: Connection, container: str, stream: str) -> Iterator[bytes]:
-    """What there is now, in parts."""
+def whole(container: str, stream: str) -> Conversation[bytes]:
+    """What there is now; it shows each part."""
+    parts = []
     offset = 0
     while True:
-        chunk = read(connection, container, stream, offset)
+        chunk = yield part(container, stream, offset)
         if chunk.advance:
-            yield chunk.shown
+            parts.append(chunk.shown)
+            yield Shown(chunk.shown)
         if chunk.complete or not chunk.advance:
-            return
+            return b"".join(parts)
         offset += chunk.advance
 
 
-def follow(
-    connection: Connection,
-    container: str,
-    stream: str,
-    pace_s: float = PACE_S,
-    patience_s: float = PATIENCE_S,
-) -> Iterator[bytes]:
-    """What there is and what comes, until the container is over.
+def growing(
+    container: str, stream: str, pace_s: float = PACE_S, patience_s: float = PATIENCE_S
+) -> Conversation[bytes]:
+    """Shows what there is and what comes, until the container is over; returns b"".
 
     A server that restarts meanwhile is waited for.
     """
     offset = 0
     patience = Patience(patience_s)
     while True:
+        chunk = Chunk(b"", complete=False)
         with patience.outlast_absence():
-            chunk = read(connection, container, stream, offset)
-        if patience.absent:
-            time.sleep(pace_s)
-            continue
+            chunk = yield part(container, stream, offset)
         if chunk.advance:
-            yield chunk.shown
+            yield Shown(chunk.shown)
             offset += chunk.advance
         if chunk.complete:
-            return
+            return b""
         if not chunk.advance:
-            time.sleep(pace_s)
+            yield Pause(pace_s)
 
 
 def last_lines(container: str, stream: str, count: int) -> Conversation[str]:

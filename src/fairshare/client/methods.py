@@ -1,14 +1,16 @@
 """Owns what a call is, and how one description of it becomes a method of each client.
 
-A function under `method` returns a `Call`. In a subclass of `Sent` the method sends the call and
-returns its answer, in one of `SentInLoop` it is a coroutine function that does so, and in one of
-`Returned` it returns the call. Type checkers see the same. Knows no call by name.
+A function under `method` returns a `Call`, or a `Conversation` of several. In a subclass of `Sent`
+the method sends the calls and returns what comes of them, in one of `SentInLoop` it is a coroutine
+function that does so, and in one of `Returned` it returns what the function does. A function under
+`following` returns a conversation that shows values on its way: its methods iterate over these.
+Type checkers see the same. Knows no call by name.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, get_args, overload
 
 import msgspec
 
@@ -36,62 +38,86 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
     content: bytes = b""
 
 
-Conversation = Generator[Call[Any], Any, Result]
+class Pause(msgspec.Struct, frozen=True):
+    """A time in which a conversation asks nothing."""
+
+    duration_s: float
+
+
+class Shown(msgspec.Struct, Generic[Answer], frozen=True):
+    """A value that a conversation has on its way, for those who follow it."""
+
+    value: Answer
+
+
+Conversation = Generator[Call[Any] | Pause | Shown[Any], Any, Result]
 """Several calls, each of which depends on the answers before: it yields a call, is sent the answer,
-or is thrown what the call has raised, and returns what came of it all."""
+or is thrown what the call has raised, and returns what came of it all. It may pause between calls,
+and show values to its followers."""
 
 
-class _Asked(Protocol):
-    def ask(self, call: Call[Answer]) -> Answer: ...
-
-
-class _AskedInLoop(Protocol):
-    async def ask(self, call: Call[Answer]) -> Answer: ...
+def concluded(conversation: Conversation[Result]) -> Conversation[None]:
+    """The same conversation, which shows at last what it returns."""
+    yield Shown((yield from conversation))
 
 
 class Returned:
-    """Its methods return the calls that they describe."""
+    """Its methods return the calls and conversations that they describe."""
 
     @staticmethod
-    def _method(describe: Callable[..., Any]) -> Callable[..., Any]:
+    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
         return describe
 
 
 class Sent:
-    """Its methods send their call over `connection`, and wait."""
+    """Its methods send their calls over `connection`, and wait."""
 
-    connection: _Asked
+    connection: Any
 
     @staticmethod
     @functools.cache
-    def _method(describe: Callable[..., Any]) -> Callable[..., Any]:
+    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
         @functools.wraps(describe)
         def send(self: "Sent", *arguments: Any, **named: Any) -> Any:
-            return self.connection.ask(describe(self, *arguments, **named))
+            return getattr(self.connection, way)(describe(self, *arguments, **named))
 
-        return _answering(send)
+        return _answering(send, Iterator if way == FOLLOW else None)
 
 
 class SentInLoop:
-    """Its methods send their call over `connection`, and are awaited."""
+    """Its methods send their calls over `connection`, and are awaited."""
 
-    connection: _AskedInLoop
+    connection: Any
 
     @staticmethod
     @functools.cache
-    def _method(describe: Callable[..., Any]) -> Callable[..., Any]:
+    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
         @functools.wraps(describe)
         async def send(self: "SentInLoop", *arguments: Any, **named: Any) -> Any:
-            return await self.connection.ask(describe(self, *arguments, **named))
+            return await getattr(self.connection, way)(describe(self, *arguments, **named))
 
-        return _answering(send)
+        @functools.wraps(describe)
+        def follow(self: "SentInLoop", *arguments: Any, **named: Any) -> Any:
+            return self.connection.follow(describe(self, *arguments, **named))
+
+        return _answering(follow, AsyncIterator) if way == FOLLOW else _answering(send)
+
+
+ASK, CONVERSE, FOLLOW = "ask", "converse", "follow"
+"""What a connection does with a description: it sends one call, or holds a conversation, of which
+it may yield what is shown."""
 
 
 class method(Generic[P, Answer]):  # noqa: N801 - a decorator, as property is
-    """Makes a method of each client of the description of one call."""
+    """Makes a method of each client of the description of one call or one conversation."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Call[Answer]]) -> None:
+    @overload
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[Answer]]) -> None: ...
+    @overload
+    def __init__(self, describe: Callable[Concatenate[Any, P], Conversation[Answer]]) -> None: ...
+    def __init__(self, describe: Callable[..., Any]) -> None:
         self._describe = describe
+        self._way = CONVERSE if inspect.isgeneratorfunction(describe) else ASK
         self.__doc__ = describe.__doc__
 
     @overload
@@ -105,15 +131,33 @@ class method(Generic[P, Answer]):  # noqa: N801 - a decorator, as property is
     @overload
     def __get__(self, client: Returned, owner: type) -> Callable[P, Call[Answer]]: ...
     def __get__(self, client: object, owner: Any) -> Any:
-        made = owner._method(self._describe)
+        made = owner._method(self._describe, self._way)
         return made if client is None else made.__get__(client, owner)
 
 
-def _answering(send: Callable[..., Any]) -> Callable[..., Any]:
+class following(Generic[P, Answer]):  # noqa: N801 - a decorator, as property is
+    """Makes a method of each client that iterates over what a conversation shows."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Conversation[Answer]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Callable[..., Any]: ...
+    @overload
+    def __get__(self, client: Sent, owner: type) -> Callable[P, Iterator[Answer]]: ...
+    @overload
+    def __get__(self, client: SentInLoop, owner: type) -> Callable[P, AsyncIterator[Answer]]: ...
+    def __get__(self, client: object, owner: Any) -> Any:
+        made = owner._method(self._describe, FOLLOW)
+        return made if client is None else made.__get__(client, owner)
+
+
+def _answering(send: Callable[..., Any], iterator: Any = None) -> Callable[..., Any]:
     """The function with the signature that users see: it returns the answer, not the call."""
     signature = inspect.signature(send)
-    (found,) = get_args(signature.return_annotation)
-    answer = None if found is type(None) else found
+    found = get_args(signature.return_annotation)[-1]
+    answer = None if found is type(None) else iterator[found] if iterator else found
     send.__signature__ = signature.replace(return_annotation=answer)  # type: ignore[attr-defined]
     send.__annotations__ = {**send.__annotations__, "return": answer}
     return send

@@ -48,7 +48,7 @@ def test_the_log_of_a_container_is_passed_on_byte_by_byte(run):
 def test_a_long_log_is_read_in_parts(run, cluster, monkeypatch):
     text = b"0123456789" * 1000
     cluster.answers[f"/containers/{C7}/logs/stdout"] = text
-    monkeypatch.setattr(client_logs.read, "__defaults__", (999,))
+    monkeypatch.setattr(client_logs.part, "__defaults__", (999,))
     assert run("logs", C7).stdout_bytes == text
     assert len(cluster.calls) == 11
 

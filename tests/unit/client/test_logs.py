@@ -68,17 +68,17 @@ def test_following_outlives_a_restart_of_the_server(client, script):
         httpx.Response(503, json={"code": "stopping", "message": "soon"}),
         part(b"b", "true"),
     ]
-    assert b"".join(logs.follow(client.connection, "c1", "stdout", 0.01)) == b"ab"
+    assert b"".join(client.connection.follow(logs.growing("c1", "stdout", 0.01))) == b"ab"
 
 
 def test_following_gives_up_a_server_that_never_answered_or_stays_away(client, script):
     script.answers["/containers/c1/logs/stdout"] = httpx.ConnectError("refused")
     with pytest.raises(ServerUnreachable):
-        next(logs.follow(client.connection, "c1", "stdout", 0.01))
+        next(client.connection.follow(logs.growing("c1", "stdout", 0.01)))
     answers = [httpx.Response(200, content=b"a")] + [httpx.ConnectError("refused")] * 9
     script.answers["/containers/c1/logs/stdout"] = answers
     with pytest.raises(ServerUnreachable):
-        list(logs.follow(client.connection, "c1", "stdout", 0.02, patience_s=0.05))
+        list(client.connection.follow(logs.growing("c1", "stdout", 0.02, patience_s=0.05)))
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 65_535, 65_536, 65_537, 200_000, 5_000_000])
