@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, share_text, short_queue
-from fairshare.cli.lists import CSV, JSON, list_options, print_list
+from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import Whole, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
-from fairshare.cli.tables import Column, ascii_only, bar_width, open_console, state_text, table
+from fairshare.cli.tables import ascii_only, bar_width, open_console, state_text
 from fairshare.client import Application, Client, Progress
 from fairshare.client.answers import listed
 
@@ -20,19 +20,6 @@ ACTIVE = ("PENDING", "RUNNING")
 
 LEAST_FOR_IDS = 80
 """The minimum width of a terminal for full ids."""
-
-COLUMNS = (
-    Column("Application", whole=True),
-    Column("User"),
-    Column("Queue"),
-    Column("Name"),
-    Column("State", whole=True),
-    Column("Done", right=True, whole=True),
-    Column("Progress", extra=True, whole=True),
-    Column("Used", whole=True, extra=True),
-    Column("Fair", whole=True, extra=True),
-    Column("Time", right=True, whole=True),
-)
 
 
 @click.command()
@@ -90,8 +77,7 @@ def command(
         form,
         applications,
         Application,
-        COLUMNS,
-        lambda one: _row(console, one, now_ms, console.width < LEAST_FOR_IDS),
+        columns(console, now_ms),
         answer=lambda: answer,
         nothing="No such application." if narrowed else "Nothing runs or waits.",
     )
@@ -111,14 +97,30 @@ def asked_states(states: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*states, *(ACTIVE if {*states} & {*ACTIVE} else ())]))
 
 
-def application_table(
-    console: Console, applications: Sequence[Application], now_ms: int, *, short: bool = False
-) -> Table:
-    """One row for each application; with `short`, and on a narrow terminal, only the number of its
-    id, which identifies it too."""
-    short = short or console.width < LEAST_FOR_IDS
-    rows = [_row(console, application, now_ms, short) for application in applications]
-    return table(console, COLUMNS, rows)
+def columns(console: Console, now_ms: int) -> tuple[Shown[Application], ...]:
+    """The columns of a list. On a narrow terminal an application has only the number of its id,
+    which identifies it too."""
+
+    def id_of(one: Application) -> str:
+        return one.id.rpartition("_")[2] if console.width < LEAST_FOR_IDS else one.id
+
+    return (
+        Shown("Application", whole=True, of=id_of),
+        Shown("User", of=lambda one: one.user),
+        Shown("Queue", of=lambda one: short_queue(one.queue)),
+        Shown("Name", of=lambda one: one.name),
+        Shown("State", whole=True, of=lambda one: state_text(state_of(one))),
+        Shown("Done", right=True, whole=True, of=lambda one: progress_text(one.progress)),
+        Shown("Progress", extra=True, whole=True, of=lambda one: _progress(console, one.progress)),
+        Shown("Used", whole=True, extra=True, of=lambda one: amounts_text(one.used)),
+        Shown("Fair", whole=True, extra=True, of=_fair_share),
+        Shown("Time", right=True, whole=True, of=lambda one: elapsed_text(one, now_ms)),
+    )
+
+
+def application_table(console: Console, applications: Sequence[Application], now_ms: int) -> Table:
+    """One row for each application."""
+    return list_table(console, columns(console, now_ms), applications)
 
 
 def progress_text(progress: Progress | None) -> str:
@@ -141,17 +143,12 @@ def progress_bar(console: Console, succeeded: int, total: int) -> Text:
     return Text(bar(fraction, bar_width(console), ascii_only=ascii_only(console)), style="cyan")
 
 
-def _row(console: Console, application: Application, now_ms: int, short: bool) -> list[str | Text]:
-    progress = application.progress or Progress()
-    return [
-        application.id.rpartition("_")[2] if short else application.id,
-        application.user,
-        short_queue(application.queue),
-        application.name,
-        state_text(state_of(application)),
-        progress_text(application.progress),
-        progress_bar(console, progress.succeeded, progress.total) if progress.total else NOTHING,
-        amounts_text(application.used),
-        NOTHING if application.over else share_text(application.fair_share),
-        elapsed_text(application, now_ms),
-    ]
+def _progress(console: Console, progress: Progress | None) -> str | Text:
+    """The bar of an application; none for a driver that has added no tasks."""
+    if progress is None or not progress.total:
+        return NOTHING
+    return progress_bar(console, progress.succeeded, progress.total)
+
+
+def _fair_share(application: Application) -> str:
+    return NOTHING if application.over else share_text(application.fair_share)

@@ -74,6 +74,11 @@ def _amount_text(name: str, amount: int) -> str:
     return f"{amount} {name.rpartition('/')[2]}"
 
 
+def peak_text(mb: int) -> str | None:
+    """The most memory that was in use, if it was measured."""
+    return memory_text(mb) if mb else None
+
+
 def duration_text(ms: int) -> str:
     """A duration with its two largest units.
 

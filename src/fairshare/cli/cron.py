@@ -5,37 +5,40 @@ from typing import Any, Final, get_args
 
 import click
 from msgspec import to_builtins
-from rich.text import Text
 
 from fairshare.api.cron import CronJob, CronRun, Overlap
 from fairshare.cli import submit
-from fairshare.cli.cells import NOTHING, short_queue
+from fairshare.cli.cells import short_queue
 from fairshare.cli.instants import moment_text
-from fairshare.cli.lists import list_options, print_list
+from fairshare.cli.lists import Shown, list_options, list_table, print_list
 from fairshare.cli.options import json_option, print_json, with_client
-from fairshare.cli.tables import Column, open_console, print_all, table
+from fairshare.cli.tables import open_console, print_all
 from fairshare.client import Client
 
 OVERLAPS: Final = get_args(Overlap)
 NOT_REPEATABLE: Final = ("after", "begin", "deadline", "hold", "wait", "as_json", "url")
 """Options of `submit` that an application of a cron job cannot have, or that `cron` has itself."""
 
-JOB_COLUMNS: Final = (
-    Column("Name", whole=True),
-    Column("User"),
-    Column("Schedule", whole=True),
-    Column("Next", whole=True),
-    Column("Overlap", whole=True, extra=True),
-    Column("Queue"),
-    Column("Last application", whole=True),
-    Column("Command", extra=True),
+JOB_COLUMNS: Final[tuple[Shown[CronJob], ...]] = (
+    Shown("Name", whole=True, of=lambda job: job.name),
+    Shown("User", of=lambda job: job.user),
+    Shown("Schedule", whole=True, of=lambda job: f"{job.schedule} ({job.time_zone})"),
+    Shown(
+        "Next",
+        whole=True,
+        of=lambda job: "paused" if job.paused else moment_text(job.next_ms),
+    ),
+    Shown("Overlap", whole=True, extra=True, of=lambda job: job.overlap),
+    Shown("Queue", of=lambda job: short_queue(job.queue)),
+    Shown("Last application", whole=True, of=lambda job: job.last_application or None),
+    Shown("Command", extra=True, of=lambda job: job.command),
 )
-RUN_COLUMNS: Final = (
-    Column("Due", whole=True),
-    Column("Outcome", whole=True),
-    Column("Application", whole=True),
-    Column("State", whole=True),
-    Column("Reason"),
+RUN_COLUMNS: Final[tuple[Shown[CronRun], ...]] = (
+    Shown("Due", whole=True, of=lambda run: moment_text(run.due_ms)),
+    Shown("Outcome", whole=True, of=lambda run: run.outcome),
+    Shown("Application", whole=True, of=lambda run: run.application or None),
+    Shown("State", whole=True, of=lambda run: run.state or None),
+    Shown("Reason", of=lambda run: run.reason),
 )
 
 user_option = click.option("--user", metavar="U", help="The owner of the job. [default: you]")
@@ -114,7 +117,6 @@ def list_jobs(client: Client, form: str) -> None:
         jobs,
         CronJob,
         JOB_COLUMNS,
-        job_cells,
         answer=lambda: jobs,
         nothing="No cron jobs.",
     )
@@ -132,10 +134,10 @@ def show(client: Client, name: str, user: str | None, as_json: bool) -> None:
         print_json(to_builtins(job))
         return
     console = open_console()
-    print_all(console, table(console, JOB_COLUMNS, [job_cells(job)]))
+    print_all(console, list_table(console, JOB_COLUMNS, [job]))
     if job.runs:
         console.print()
-        print_all(console, table(console, RUN_COLUMNS, [run_cells(run) for run in job.runs]))
+        print_all(console, list_table(console, RUN_COLUMNS, job.runs))
 
 
 @command.command("pause")
@@ -174,28 +176,3 @@ def _done(job: CronJob, what: str, *, as_json: bool) -> None:
         print_json(to_builtins(job))
     else:
         click.echo(f"{job.name}: {what}")
-
-
-def job_cells(job: CronJob) -> list[str | Text]:
-    """The row of a job."""
-    return [
-        job.name,
-        job.user,
-        f"{job.schedule} ({job.time_zone})",
-        "paused" if job.paused else moment_text(job.next_ms),
-        job.overlap,
-        short_queue(job.queue),
-        job.last_application or NOTHING,
-        job.command,
-    ]
-
-
-def run_cells(run: CronRun) -> list[str | Text]:
-    """The row of a run."""
-    return [
-        moment_text(run.due_ms),
-        run.outcome,
-        run.application or NOTHING,
-        run.state or NOTHING,
-        run.reason,
-    ]

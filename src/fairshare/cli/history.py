@@ -7,15 +7,14 @@ from datetime import datetime
 from typing import Any
 
 import click
-from rich.text import Text
 
 from fairshare.api.accounting import PastApplication, PastContainer
 from fairshare.cli.apps import STATES
-from fairshare.cli.cells import NOTHING, duration_text, memory_text, short_queue
+from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue
 from fairshare.cli.instants import moment_text, parse_moment_ms, parse_month_ms
-from fairshare.cli.lists import list_options, print_list
+from fairshare.cli.lists import Shown, list_options, print_list
 from fairshare.cli.options import Whole, checked, with_client
-from fairshare.cli.tables import Column, state_text
+from fairshare.cli.tables import state_text
 from fairshare.client import Client
 
 Verb = Callable[..., None]
@@ -76,6 +75,16 @@ def filter_options(verb: Verb) -> Verb:
     return filtered
 
 
+def _cpu_time(one: PastContainer | PastApplication) -> str:
+    return duration_text(round(one.cpu_seconds * 1_000))
+
+
+def _task(one: PastContainer) -> str | None:
+    if one.task is not None:
+        return f"{one.group}/{one.task}"
+    return "driver" if one.master else None
+
+
 def percent(ratio: float | None) -> str:
     """A ratio as a percentage; a dash if there is none.
 
@@ -96,33 +105,52 @@ def _month(text: str) -> tuple[int, int]:
 DEFAULT_LIMIT = 100
 MOST = 100_000
 
-APPLICATION_COLUMNS = (
-    Column("Application", whole=True),
-    Column("User"),
-    Column("Queue"),
-    Column("Name"),
-    Column("State", whole=True),
-    Column("Exit", right=True, whole=True),
-    Column("Ended", whole=True),
-    Column("Time", right=True, whole=True),
-    Column("Peak", right=True, whole=True),
-    Column("CPU", right=True, whole=True, extra=True),
-    Column("CPU eff.", right=True, whole=True, extra=True),
-    Column("Mem. eff.", right=True, whole=True, extra=True),
-    Column("Nodes", extra=True),
+APPLICATION_COLUMNS: tuple[Shown[PastApplication], ...] = (
+    Shown("Application", whole=True, of=lambda one: one.id),
+    Shown("User", of=lambda one: one.user),
+    Shown("Queue", of=lambda one: short_queue(one.queue)),
+    Shown("Name", of=lambda one: one.name),
+    Shown("State", whole=True, of=lambda one: state_text(one.state)),
+    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Ended", whole=True, of=lambda one: moment_text(one.ended_ms)),
+    Shown(
+        "Time",
+        right=True,
+        whole=True,
+        of=lambda one: duration_text(one.ended_ms - (one.started_ms or one.submitted_ms)),
+    ),
+    Shown("Peak", right=True, whole=True, of=lambda one: peak_text(one.peak_memory_mb)),
+    Shown("CPU", right=True, whole=True, extra=True, of=_cpu_time),
+    Shown(
+        "CPU eff.", right=True, whole=True, extra=True, of=lambda one: percent(one.cpu_efficiency)
+    ),
+    Shown(
+        "Mem. eff.",
+        right=True,
+        whole=True,
+        extra=True,
+        of=lambda one: percent(one.memory_efficiency),
+    ),
+    Shown("Nodes", extra=True, of=lambda one: ", ".join(one.nodes)),
 )
-CONTAINER_COLUMNS = (
-    Column("Container", whole=True),
-    Column("User"),
-    Column("Task"),
-    Column("Node"),
-    Column("Outcome", whole=True),
-    Column("Exit", right=True, whole=True),
-    Column("Ended", whole=True),
-    Column("Time", right=True, whole=True),
-    Column("Memory", right=True, whole=True, extra=True),
-    Column("Peak", right=True, whole=True),
-    Column("CPU", right=True, whole=True, extra=True),
+
+CONTAINER_COLUMNS: tuple[Shown[PastContainer], ...] = (
+    Shown("Container", whole=True, of=lambda one: one.id),
+    Shown("User", of=lambda one: one.user),
+    Shown("Task", of=_task),
+    Shown("Node", of=lambda one: one.node),
+    Shown("Outcome", whole=True, of=lambda one: one.outcome),
+    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Ended", whole=True, of=lambda one: moment_text(one.ended_ms)),
+    Shown(
+        "Time",
+        right=True,
+        whole=True,
+        of=lambda one: duration_text(one.ended_ms - (one.started_ms or one.allocated_ms)),
+    ),
+    Shown("Memory", right=True, whole=True, extra=True, of=lambda one: memory_text(one.memory_mb)),
+    Shown("Peak", right=True, whole=True, of=lambda one: peak_text(one.peak_memory_mb)),
+    Shown("CPU", right=True, whole=True, extra=True, of=_cpu_time),
 )
 
 
@@ -156,7 +184,6 @@ def command(
             found.containers,
             PastContainer,
             CONTAINER_COLUMNS,
-            container_cells,
             answer=lambda: found,
             nothing="No such container.",
         )
@@ -168,48 +195,9 @@ def command(
             ended.applications,
             PastApplication,
             APPLICATION_COLUMNS,
-            application_cells,
             answer=lambda: ended,
             nothing="No such application.",
         )
         more = ended.more
     if more and limit is None:
         click.echo(f"These are the last {chosen}: --limit N or --since shows more.", err=True)
-
-
-def application_cells(one: PastApplication) -> list[str | Text]:
-    """The row of an application."""
-    began_ms = one.started_ms or one.submitted_ms
-    return [
-        one.id,
-        one.user,
-        short_queue(one.queue),
-        one.name,
-        state_text(one.state),
-        NOTHING if one.exit_code is None else str(one.exit_code),
-        moment_text(one.ended_ms),
-        duration_text(one.ended_ms - began_ms),
-        memory_text(one.peak_memory_mb) if one.peak_memory_mb else NOTHING,
-        duration_text(round(one.cpu_seconds * 1_000)),
-        percent(one.cpu_efficiency),
-        percent(one.memory_efficiency),
-        ", ".join(one.nodes),
-    ]
-
-
-def container_cells(one: PastContainer) -> list[str | Text]:
-    """The row of a container."""
-    task = f"{one.group}/{one.task}" if one.task is not None else ""
-    return [
-        one.id,
-        one.user,
-        task or ("driver" if one.master else NOTHING),
-        one.node,
-        one.outcome,
-        str(one.exit_code),
-        moment_text(one.ended_ms),
-        duration_text(one.ended_ms - (one.started_ms or one.allocated_ms)),
-        memory_text(one.memory_mb),
-        memory_text(one.peak_memory_mb) if one.peak_memory_mb else NOTHING,
-        duration_text(round(one.cpu_seconds * 1_000)),
-    ]

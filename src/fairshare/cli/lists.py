@@ -10,13 +10,14 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import click
 import msgspec
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from fairshare.cli.cells import NOTHING
@@ -24,10 +25,27 @@ from fairshare.cli.options import print_json
 from fairshare.cli.tables import Column, open_console, print_all, table
 
 Row = TypeVar("Row", bound=msgspec.Struct)
-Cells = list[str | Text]
 Verb = Callable[..., None]
 
 TABLE, CSV, JSON = "table", "csv", "json"
+
+
+class Shown(Column, Generic[Row], frozen=True, kw_only=True):
+    """A column of a list, and `of`, its value in a row; None: a dash."""
+
+    of: Callable[[Row], str | int | Text | None]
+
+    def cell(self, row: Row) -> str | Text:
+        """What the column shows of a row."""
+        value = self.of(row)
+        if value is None:
+            return NOTHING
+        return value if isinstance(value, Text) else str(value)
+
+
+def list_table(console: Console, columns: Sequence[Shown[Row]], rows: Iterable[Row]) -> Table:
+    """A table with a line for each row."""
+    return table(console, columns, [[column.cell(row) for column in columns] for row in rows])
 
 
 def list_options(verb: Verb) -> Verb:
@@ -52,8 +70,7 @@ def print_list(
     form: str,
     rows: Sequence[Row],
     row_type: type[Row],
-    columns: Sequence[Column],
-    cells: Callable[[Row], Cells],
+    columns: Sequence[Shown[Row]],
     *,
     answer: Callable[[], Any],
     nothing: str,
@@ -66,10 +83,10 @@ def print_list(
     elif form == CSV:
         print_csv(rows, row_type)
     elif form != TABLE:
-        _print_columns(form, rows, row_type, columns, cells)
+        _print_columns(form, rows, row_type, columns)
     elif rows:
         console = open_console()
-        print_all(console, table(console, columns, [cells(row) for row in rows]), more)
+        print_all(console, list_table(console, columns, rows), more)
     else:
         print_all(open_console(), nothing)
 
@@ -113,38 +130,32 @@ def field_text(name: str, value: object) -> str:
 
 
 def _print_columns(
-    form: str,
-    rows: Sequence[Row],
-    row_type: type[Row],
-    columns: Sequence[Column],
-    cells: Callable[[Row], Cells],
+    form: str, rows: Sequence[Row], row_type: type[Row], columns: Sequence[Shown[Row]]
 ) -> None:
-    numbers = {column_name(column.title): number for number, column in enumerate(columns)}
+    known = {column_name(column.title): column for column in columns}
     fields = {
         name.removesuffix("_ms").replace("_", "-"): name for name in row_type.__struct_fields__
     }
     chosen = [name.strip().lower().replace("_", "-") for name in form.split(",")]
     for name in chosen:
-        if name not in numbers and name not in fields:
-            _refuse(name, [*numbers, *(field for field in fields if field not in numbers)])
-    drawn = [cells(row) for row in rows] if any(name in numbers for name in chosen) else []
-    made = [
-        [
-            drawn[at][numbers[name]]
-            if name in numbers
-            else field_text(fields[name], getattr(row, fields[name])) or NOTHING
-            for name in chosen
-        ]
-        for at, row in enumerate(rows)
-    ]
+        if name not in known and name not in fields:
+            _refuse(name, [*known, *(field for field in fields if field not in known)])
     shown = [
-        Column(columns[numbers[name]].title, right=columns[numbers[name]].right, whole=True)
-        if name in numbers
-        else Column(name.capitalize().replace("-", " "), whole=True)
+        Shown(known[name].title, right=known[name].right, whole=True, of=known[name].of)
+        if name in known
+        else _field_column(name, fields[name])
         for name in chosen
     ]
     console = open_console()
-    print_all(console, table(console, shown, made))
+    print_all(console, list_table(console, shown, rows))
+
+
+def _field_column(name: str, field: str) -> Shown[Any]:
+    """A column of a field that has none of its own."""
+    title = name.capitalize().replace("-", " ")
+    return Shown(
+        title, whole=True, of=lambda row: field_text(field, getattr(row, field)) or NOTHING
+    )
 
 
 def _refuse(name: str, known: Sequence[str]) -> None:

@@ -9,22 +9,10 @@ from rich.text import Text
 
 from fairshare.api.nodes import Gpu
 from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text, plain
-from fairshare.cli.lists import JSON, list_options, print_list
+from fairshare.cli.lists import JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.tables import Column, ascii_only, bar_width, is_wide, open_console, table
 from fairshare.client import Client, Node
-
-COLUMNS = (
-    Column("Node"),
-    Column("State"),
-    Column("Rack"),
-    Column("Use", whole=True),
-    Column("Used", whole=True),
-    Column("Total", whole=True),
-    Column("Containers", right=True),
-    Column("Reserved for"),
-    Column("Attributes", extra=True),
-)
 
 GPU_COLUMNS = (
     Column("Node"),
@@ -48,17 +36,31 @@ def command(client: Client, form: str) -> None:
         form,
         nodes,
         Node,
-        COLUMNS,
-        lambda node: _row(console, node),
+        columns(console),
         answer=lambda: client.connection.get("/nodes"),
         nothing="No node has joined yet.",
         more=gpu_table(console, nodes) if any(node.gpus for node in nodes) else None,
     )
 
 
+def columns(console: Console) -> tuple[Shown[Node], ...]:
+    """The columns of a list of nodes."""
+    return (
+        Shown("Node", of=lambda node: node.name),
+        Shown("State", of=lambda node: node.state.lower()),
+        Shown("Rack", of=lambda node: node.rack or None),
+        Shown("Use", whole=True, of=lambda node: _use(console, node)),
+        Shown("Used", whole=True, of=lambda node: amounts_text(node.used)),
+        Shown("Total", whole=True, of=lambda node: amounts_text(node.total)),
+        Shown("Containers", right=True, of=lambda node: node.containers),
+        Shown("Reserved for", of=lambda node: _reserved_for(console, node)),
+        Shown("Attributes", extra=True, of=_attributes),
+    )
+
+
 def node_table(console: Console, nodes: Sequence[Node]) -> Table:
     """One row for each node."""
-    return table(console, COLUMNS, [_row(console, node) for node in nodes])
+    return list_table(console, columns(console), nodes)
 
 
 def gpu_table(console: Console, nodes: Sequence[Node]) -> Table:
@@ -93,19 +95,16 @@ def gpu_memory(gpu: Gpu) -> str:
     return f"{used} of {total}" if total else used
 
 
-def _row(console: Console, node: Node) -> list[str | Text]:
+def _use(console: Console, node: Node) -> Text:
     use = dominant_fraction(node.used, node.total)
-    reserved = node.reserved_for or NOTHING
-    if not is_wide(console):
-        reserved = reserved.rpartition("_")[2]  # the number alone identifies the application too
-    return [
-        node.name,
-        node.state.lower(),
-        node.rack or NOTHING,
-        Text(bar(use, bar_width(console), ascii_only=ascii_only(console)), style="green"),
-        amounts_text(node.used),
-        amounts_text(node.total),
-        str(node.containers),
-        reserved,
-        " ".join(f"{name}={value}" for name, value in sorted(node.attributes.items())),
-    ]
+    return Text(bar(use, bar_width(console), ascii_only=ascii_only(console)), style="green")
+
+
+def _reserved_for(console: Console, node: Node) -> str | None:
+    if node.reserved_for is None or is_wide(console):
+        return node.reserved_for
+    return node.reserved_for.rpartition("_")[2]  # the number alone identifies the application too
+
+
+def _attributes(node: Node) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(node.attributes.items()))

@@ -7,28 +7,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, share_text
-from fairshare.cli.lists import CSV, JSON, list_options, print_list
+from fairshare.cli.cells import amounts_text, bar, dominant_fraction, share_text
+from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.pools import pool_table
-from fairshare.cli.tables import Column, ascii_only, bar_width, open_console, table
+from fairshare.cli.tables import ascii_only, bar_width, open_console
 from fairshare.client import Client, Queue
 from fairshare.client.answers import Amounts
-
-COLUMNS = (
-    Column("Queue"),
-    Column("Use", whole=True),
-    Column("Used", whole=True),
-    Column("Fair", whole=True),
-    Column("Steady", whole=True),
-    Column("Min", whole=True),
-    Column("Max", whole=True),
-    Column("Run", right=True, whole=True),
-    Column("Pend", right=True, whole=True),
-    Column("Demand", whole=True, extra=True),
-    Column("Weight", right=True, extra=True),
-    Column("Policy", extra=True),
-)
 
 
 @click.command()
@@ -49,17 +34,34 @@ def command(client: Client, form: str) -> None:
         form,
         queues,
         Queue,
-        COLUMNS,
-        lambda queue: _row(console, queue, total),
+        columns(console, total),
         answer=lambda: client.connection.get("/queues"),
         nothing="There are no queues.",
         more=pool_table(console, queues),
     )
 
 
+def columns(console: Console, total: Amounts) -> tuple[Shown[Queue], ...]:
+    """The columns of the tree; bars are fractions of `total`."""
+    return (
+        Shown("Queue", of=lambda one: "  " * one.name.count(".") + one.name.rpartition(".")[2]),
+        Shown("Use", whole=True, of=lambda one: _use(console, one, total)),
+        Shown("Used", whole=True, of=lambda one: amounts_text(one.used)),
+        Shown("Fair", whole=True, of=lambda one: share_text(one.fair_share)),
+        Shown("Steady", whole=True, of=lambda one: share_text(one.steady_fair_share)),
+        Shown("Min", whole=True, of=lambda one: amounts_text(one.min_share)),
+        Shown("Max", whole=True, of=lambda one: amounts_text(one.max_share)),
+        Shown("Run", right=True, whole=True, of=lambda one: one.running_applications),
+        Shown("Pend", right=True, whole=True, of=lambda one: one.pending_applications),
+        Shown("Demand", whole=True, extra=True, of=lambda one: amounts_text(one.demand)),
+        Shown("Weight", right=True, extra=True, of=_weight),
+        Shown("Policy", extra=True, of=lambda one: one.policy or None),
+    )
+
+
 def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:
-    """The tree, one row for each queue; bars are fractions of `total`."""
-    return table(console, COLUMNS, [_row(console, queue, total) for queue in in_tree(queues)])
+    """The tree, one row for each queue."""
+    return list_table(console, columns(console, total), in_tree(queues))
 
 
 def in_tree(queues: Sequence[Queue]) -> list[Queue]:
@@ -77,24 +79,14 @@ def in_tree(queues: Sequence[Queue]) -> list[Queue]:
     return ordered
 
 
-def _row(console: Console, queue: Queue, total: Amounts) -> list[str | Text]:
-    depth = queue.name.count(".")
+def _use(console: Console, queue: Queue, total: Amounts) -> Text:
     fair = None if queue.fair_share is None else dominant_fraction(queue.fair_share, total)
     use = dominant_fraction(queue.used, total)
-    return [
-        "  " * depth + queue.name.rpartition(".")[2],
-        Text(
-            bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),
-            style="yellow" if fair is not None and use > fair else "green",
-        ),
-        amounts_text(queue.used),
-        share_text(queue.fair_share),
-        share_text(queue.steady_fair_share),
-        amounts_text(queue.min_share),
-        amounts_text(queue.max_share),
-        str(queue.running_applications),
-        str(queue.pending_applications),
-        amounts_text(queue.demand),
-        NOTHING if queue.weight is None else f"{queue.weight:g}",
-        queue.policy or NOTHING,
-    ]
+    return Text(
+        bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),
+        style="yellow" if fair is not None and use > fair else "green",
+    )
+
+
+def _weight(queue: Queue) -> str | None:
+    return None if queue.weight is None else f"{queue.weight:g}"

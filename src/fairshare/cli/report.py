@@ -7,28 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.text import Text
 
 from fairshare.api.accounting import REPORT_GROUPS, ReportRow
 from fairshare.cli.cells import short_queue
 from fairshare.cli.history import filter_options, percent
-from fairshare.cli.lists import print_list
+from fairshare.cli.lists import Shown, print_list
 from fairshare.cli.options import with_client
-from fairshare.cli.tables import Column
 from fairshare.client import Client
 
 _TITLES = {"user": "User", "queue": "Queue", "tag": "Tag", "name": "Name", "state": "State"}
-SUMS = (
-    Column("Apps", right=True, whole=True),
-    Column("Containers", right=True, whole=True),
-    Column("Failed", right=True, whole=True, extra=True),
-    Column("GB hours", right=True, whole=True),
-    Column("Vcore hours", right=True, whole=True),
-    Column("GPU hours", right=True, whole=True),
-    Column("CPU hours", right=True, whole=True),
-    Column("CPU eff.", right=True, whole=True),
-    Column("Mem. eff.", right=True, whole=True),
+SUMS: tuple[Shown[ReportRow], ...] = (
+    Shown("Apps", right=True, whole=True, of=lambda row: row.applications),
+    Shown("Containers", right=True, whole=True, of=lambda row: row.containers),
+    Shown("Failed", right=True, whole=True, extra=True, of=lambda row: row.failed),
+    Shown("GB hours", right=True, whole=True, of=lambda row: _hours(row.memory_mb_seconds / 1_024)),
+    Shown("Vcore hours", right=True, whole=True, of=lambda row: _hours(row.vcore_seconds)),
+    Shown("GPU hours", right=True, whole=True, of=lambda row: _hours(row.gpu_seconds)),
+    Shown("CPU hours", right=True, whole=True, of=lambda row: _hours(row.cpu_seconds)),
+    Shown("CPU eff.", right=True, whole=True, of=lambda row: percent(row.cpu_efficiency)),
+    Shown("Mem. eff.", right=True, whole=True, of=lambda row: percent(row.memory_efficiency)),
 )
+
+
+def _group_column(number: int, name: str) -> Shown[ReportRow]:
+    """The column of what rows are grouped by."""
+
+    def value(row: ReportRow) -> str | None:
+        return short_queue(row.group[number]) if name == "queue" else row.group[number] or None
+
+    return Shown(_TITLES.get(name, name.title()), of=value)
 
 
 class _Report(click.Command):
@@ -90,29 +97,12 @@ def command(client: Client, groups: tuple[str, ...], filters: dict[str, Any], fo
     `fairshare compare RUN...`.
     """
     found = client.report(by=groups or ("user",), **filters)
-    columns = (*(Column(_TITLES.get(name, name.title())) for name in found.by), *SUMS)
-
-    def cells(row: ReportRow) -> list[str | Text]:
-        named = zip(found.by, row.group, strict=True)
-        return [
-            *(short_queue(value) if name == "queue" else value or "-" for name, value in named),
-            str(row.applications),
-            str(row.containers),
-            str(row.failed),
-            _hours(row.memory_mb_seconds / 1_024),
-            _hours(row.vcore_seconds),
-            _hours(row.gpu_seconds),
-            _hours(row.cpu_seconds),
-            percent(row.cpu_efficiency),
-            percent(row.memory_efficiency),
-        ]
-
+    groups_shown = [_group_column(number, name) for number, name in enumerate(found.by)]
     print_list(
         form,
         found.rows,
         ReportRow,
-        columns,
-        cells,
+        (*groups_shown, *SUMS),
         answer=lambda: found,
         nothing="Nothing ended in this period.",
     )

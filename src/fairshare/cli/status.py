@@ -16,22 +16,15 @@ from fairshare.cli.cells import (
     dominant_fraction,
     duration_text,
     instant_text,
-    memory_text,
+    peak_text,
     plain,
     share_text,
 )
 from fairshare.cli.instants import moment_text
+from fairshare.cli.lists import Shown, list_table
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.pools import job_lines
-from fairshare.cli.tables import (
-    Column,
-    ascii_only,
-    facts,
-    open_console,
-    print_all,
-    state_text,
-    table,
-)
+from fairshare.cli.tables import ascii_only, facts, open_console, print_all, state_text
 from fairshare.client import (
     Application,
     Client,
@@ -47,26 +40,6 @@ from fairshare.client.exchange import segment
 from fairshare.documents.notice_targets import shown_target
 from fairshare.wording import counted
 
-GROUP_COLUMNS = (
-    Column("Group"),
-    Column("Progress", whole=True),
-    Column("Tasks", right=True, whole=True),
-    Column("Succeeded", right=True, whole=True),
-    Column("Running", right=True, whole=True),
-    Column("Waiting", right=True, whole=True),
-    Column("Failed", right=True, whole=True),
-)
-
-ENDED_COLUMNS = (
-    Column("Container", whole=True),
-    Column("Task"),
-    Column("Exit", right=True, whole=True),
-    Column("Node"),
-    Column("Resources", whole=True, extra=True),
-    Column("Time", right=True, whole=True),
-    Column("Peak", right=True, whole=True),
-    Column("CPU", right=True, whole=True),
-)
 MOST_ENDED = 20
 MOST_REMARKS = 3
 LONGEST_COMMAND = 200
@@ -74,16 +47,6 @@ LONGEST_COMMAND = 200
 HTTP_NOT_FOUND = 404
 MOST_REASONS = 3
 """`fairshare why` has all of them, and what would end the wait."""
-
-CONTAINER_COLUMNS = (
-    Column("Container", whole=True),
-    Column("Task"),
-    Column("State", whole=True),
-    Column("Node"),
-    Column("Resources", whole=True),
-    Column("Time", right=True, extra=True),
-    Column("Peak", right=True, extra=True),
-)
 
 
 @click.command()
@@ -264,38 +227,37 @@ def notice_text(notice: Notice) -> str | Text:
 
 def group_table(console: Console, groups: Sequence[GroupProgress]) -> Table:
     """One row for each group of tasks."""
-    rows: list[list[str | Text]] = [
-        [
-            group.name,
-            progress_bar(console, group.succeeded, group.count),
-            str(group.count),
-            str(group.succeeded),
-            str(group.running),
-            str(group.waiting),
-            str(group.failed),
-        ]
-        for group in groups
-    ]
-    return table(console, GROUP_COLUMNS, rows)
+    columns: tuple[Shown[GroupProgress], ...] = (
+        Shown("Group", of=lambda one: one.name),
+        Shown(
+            "Progress", whole=True, of=lambda one: progress_bar(console, one.succeeded, one.count)
+        ),
+        Shown("Tasks", right=True, whole=True, of=lambda one: one.count),
+        Shown("Succeeded", right=True, whole=True, of=lambda one: one.succeeded),
+        Shown("Running", right=True, whole=True, of=lambda one: one.running),
+        Shown("Waiting", right=True, whole=True, of=lambda one: one.waiting),
+        Shown("Failed", right=True, whole=True, of=lambda one: one.failed),
+    )
+    return list_table(console, columns, groups)
 
 
 def container_table(console: Console, containers: Sequence[Container], now_ms: int) -> Table:
     """One row for each container."""
-    rows: list[list[str | Text]] = [
-        [
-            container.id,
-            task_text(container),
-            state_text(container.state),
-            container.node,
-            granted_text(container),
-            NOTHING
-            if container.allocated_ms is None
-            else duration_text((container.finished_ms or now_ms) - container.allocated_ms),
-            memory_text(container.peak_memory_mb) if container.peak_memory_mb else NOTHING,
-        ]
-        for container in containers
-    ]
-    return table(console, CONTAINER_COLUMNS, rows)
+    columns: tuple[Shown[Container], ...] = (
+        Shown("Container", whole=True, of=lambda one: one.id),
+        Shown("Task", of=task_text),
+        Shown("State", whole=True, of=lambda one: state_text(one.state)),
+        Shown("Node", of=lambda one: one.node),
+        Shown("Resources", whole=True, of=granted_text),
+        Shown(
+            "Time",
+            right=True,
+            extra=True,
+            of=lambda one: duration_text((one.finished_ms or now_ms) - one.allocated_ms),
+        ),
+        Shown("Peak", right=True, extra=True, of=lambda one: peak_text(one.peak_memory_mb)),
+    )
+    return list_table(console, columns, containers)
 
 
 def worst_first(containers: Iterable[Container]) -> list[Container]:
@@ -306,20 +268,7 @@ def worst_first(containers: Iterable[Container]) -> list[Container]:
 
 def ended_table(console: Console, containers: Sequence[Container]) -> Table:
     """One row for each container that ended."""
-    rows: list[list[str | Text]] = [
-        [
-            container.id,
-            task_text(container),
-            NOTHING if container.exit_code is None else str(container.exit_code),
-            container.node,
-            granted_text(container),
-            duration_text((container.finished_ms or 0) - container.allocated_ms),
-            memory_text(container.peak_memory_mb) if container.peak_memory_mb else NOTHING,
-            duration_text(container.cpu_ms) if container.cpu_ms else NOTHING,
-        ]
-        for container in containers
-    ]
-    return table(console, ENDED_COLUMNS, rows)
+    return list_table(console, ENDED_COLUMNS, containers)
 
 
 def remarks(containers: Sequence[Container]) -> list[str]:
@@ -352,3 +301,25 @@ def task_text(container: Container) -> str:
     if container.group is not None and container.task is not None:
         return f"{container.group}/{container.task}"
     return "driver" if container.master else NOTHING
+
+
+ENDED_COLUMNS: tuple[Shown[Container], ...] = (
+    Shown("Container", whole=True, of=lambda one: one.id),
+    Shown("Task", of=task_text),
+    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Node", of=lambda one: one.node),
+    Shown("Resources", whole=True, extra=True, of=granted_text),
+    Shown(
+        "Time",
+        right=True,
+        whole=True,
+        of=lambda one: duration_text((one.finished_ms or 0) - one.allocated_ms),
+    ),
+    Shown("Peak", right=True, whole=True, of=lambda one: peak_text(one.peak_memory_mb)),
+    Shown(
+        "CPU",
+        right=True,
+        whole=True,
+        of=lambda one: duration_text(one.cpu_ms) if one.cpu_ms else None,
+    ),
+)

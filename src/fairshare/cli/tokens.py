@@ -10,21 +10,10 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.text import Text
 
-from fairshare.cli.lists import list_options, print_list
+from fairshare.cli.lists import Shown, list_options, print_list
 from fairshare.cli.options import DURATION
-from fairshare.cli.tables import Column
 from fairshare.cli.verbs import Failure
-
-COLUMNS = (
-    Column("Name", whole=True),
-    Column("User"),
-    Column("Administrator"),
-    Column("Created", whole=True),
-    Column("Expires", whole=True),
-    Column("Note"),
-)
 
 
 class ShownToken(msgspec.Struct, frozen=True):
@@ -36,6 +25,22 @@ class ShownToken(msgspec.Struct, frozen=True):
     created_ms: int
     expires_ms: int | None
     note: str
+
+
+def _day(at_ms: int | None) -> str:
+    if at_ms is None:
+        return "never"
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ms / 1_000))
+
+
+COLUMNS: tuple[Shown[ShownToken], ...] = (
+    Shown("Name", whole=True, of=lambda one: one.name),
+    Shown("User", of=lambda one: one.user),
+    Shown("Administrator", of=lambda one: "yes" if one.administrator else "no"),
+    Shown("Created", whole=True, of=lambda one: _day(one.created_ms)),
+    Shown("Expires", whole=True, of=lambda one: _day(one.expires_ms)),
+    Shown("Note", of=lambda one: one.note),
+)
 
 
 def _state(verb: Callable[..., None]) -> Callable[..., None]:
@@ -136,21 +141,9 @@ def list_tokens(conf: Path | None, state: Path | None, form: str) -> None:
         tokens,
         ShownToken,
         COLUMNS,
-        _cells,
         answer=lambda: {"tokens": tokens},
         nothing="There are no tokens.",
     )
-
-
-def _cells(one: ShownToken) -> list[str | Text]:
-    return [
-        one.name,
-        one.user,
-        "yes" if one.administrator else "no",
-        _day(one.created_ms),
-        "never" if one.expires_ms is None else _day(one.expires_ms),
-        one.note,
-    ]
 
 
 @token.command("revoke")
@@ -188,7 +181,3 @@ def _existing(conf: Path | None, state: Path | None) -> Path:
             " `fairshare status` says which a running server has"
         )
     return place
-
-
-def _day(at_ms: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ms / 1_000))
