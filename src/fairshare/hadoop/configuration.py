@@ -19,7 +19,7 @@ from fairshare.errors import ConfigurationError
 from fairshare.hadoop.hosts import HostLists, Racks
 from fairshare.manager.requests import DEFAULT_RACK
 from fairshare.server.settings import LiveSettings
-from fairshare.web.yarn.cluster import HADOOP_VERSION
+from fairshare.web.yarn.nodes import HADOOP_VERSION
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS

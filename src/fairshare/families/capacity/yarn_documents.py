@@ -5,7 +5,7 @@ Computes percentages only. Leaves come before parents, as Hadoop sends them; rea
 (Hadoop: CapacitySchedulerInfo).
 """
 
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -135,36 +135,43 @@ class _Queues:
         return resource_info(self.state.types, amounts)
 
     def root(self) -> Steps[CapacitySchedulerInfo]:
-        queue, share = self.state.root, self.state.root.share
+        queue = self.state.root
         children, _ = yield from self.children(queue)
         return CapacitySchedulerInfo(
             type_="capacityScheduler",
-            capacity=percent(share.capacity),
-            usedCapacity=percent(share.used_capacity),
-            maxCapacity=percent(share.maximum_capacity),
-            weight=shortest(share.weight),
-            normalizedWeight=shortest(share.normalized_weight),
             queueCapacityVectorInfo=capacity_vector(self.state, queue, ""),
             queueName="root",
             queuePath="root",
-            maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
-            isAbsoluteResource=queue.mode == "absolute",
             queues=children,
-            capacities=self.capacities(queue),
             health=self.health(),
-            maximumAllocation=self.maximum_allocation(queue),
-            queueAcls=self.acls(queue),
-            queuePriority=queue.priority,
-            orderingPolicyInfo=queue.policy,
-            mode=_mode(queue),
-            queueType="parent",
-            creationMethod="static",
-            autoCreationEligibility=self.eligibility(queue),
-            defaultNodeLabelExpression=queue.default_label or UNSET,
-            autoQueueTemplateProperties=self.template(queue, _V2 + "template."),
-            autoQueueParentTemplateProperties=self.template(queue, _V2 + "parent-template."),
-            autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
+            **self.described(queue),
         )
+
+    def described(self, queue: CapacityQueue) -> dict[str, Any]:
+        """The fields that the document of each queue has, that of root too."""
+        share = queue.share
+        return {
+            "weight": shortest(share.weight),
+            "normalizedWeight": shortest(share.normalized_weight),
+            "capacity": percent(share.capacity),
+            "usedCapacity": percent(share.used_capacity),
+            "maxCapacity": percent(share.maximum_capacity),
+            "maxParallelApps": min(queue.maximum_parallel, NO_LIMIT),
+            "isAbsoluteResource": queue.mode == "absolute",
+            "capacities": self.capacities(queue),
+            "maximumAllocation": self.resource(queue.maximum_allocation),
+            "queueAcls": self.acls(queue),
+            "queuePriority": queue.priority,
+            "orderingPolicyInfo": queue.policy,
+            "mode": _mode(queue),
+            "queueType": "leaf" if queue.leaf else "parent",
+            "creationMethod": self.creation(queue),
+            "autoCreationEligibility": self.eligibility(queue),
+            "defaultNodeLabelExpression": queue.default_label or UNSET,
+            "autoQueueTemplateProperties": self.template(queue, _V2 + "template."),
+            "autoQueueParentTemplateProperties": self.template(queue, _V2 + "parent-template."),
+            "autoQueueLeafTemplateProperties": self.template(queue, _V2 + "leaf-template."),
+        }
 
     def children(self, queue: CapacityQueue) -> Steps[tuple[CapacityQueueInfos, list[Counts]]]:
         """The documents of a queue's children, and their counts."""
@@ -185,18 +192,11 @@ class _Queues:
         info = CapacityQueueInfo(
             type_="capacitySchedulerLeafQueueInfo" if queue.leaf else UNSET,
             queuePath=queue.name,
-            capacity=percent(share.capacity),
-            usedCapacity=percent(share.used_capacity),
-            maxCapacity=percent(share.maximum_capacity),
             absoluteCapacity=_clamped(share.absolute_capacity),
             absoluteMaxCapacity=_clamped(share.absolute_maximum),
             absoluteUsedCapacity=_clamped(share.absolute_used),
-            weight=shortest(share.weight),
-            normalizedWeight=shortest(share.normalized_weight),
             numApplications=queue.number_of_applications,
-            maxParallelApps=min(queue.maximum_parallel, NO_LIMIT),
             queueName=queue.short_name,
-            isAbsoluteResource=queue.mode == "absolute",
             state=queue.state,
             queues=UNSET if queue.leaf else children,
             resourcesUsed=self.resource(share.used),
@@ -205,24 +205,12 @@ class _Queues:
             allocatedContainers=counts.containers,
             reservedContainers=counts.reserved_containers,
             pendingContainers=counts.pending_containers,
-            capacities=self.capacities(queue),
             resources=self.usages(queue),
             minEffectiveCapacity=self.resource(share.effective_minimum),
             maxEffectiveCapacity=self.resource(share.effective_maximum),
-            maximumAllocation=self.maximum_allocation(queue),
-            queueAcls=self.acls(queue),
-            queuePriority=queue.priority,
-            orderingPolicyInfo=queue.policy,
             autoCreateChildQueueEnabled=bool(queue.settings.legacy_dynamic_leaves),
             leafQueueTemplate=self.template(queue, ".leaf-queue-template."),
-            mode=_mode(queue),
-            queueType="leaf" if queue.leaf else "parent",
-            creationMethod=self.creation(queue),
-            autoCreationEligibility=self.eligibility(queue),
-            defaultNodeLabelExpression=queue.default_label or UNSET,
-            autoQueueTemplateProperties=self.template(queue, _V2 + "template."),
-            autoQueueParentTemplateProperties=self.template(queue, _V2 + "parent-template."),
-            autoQueueLeafTemplateProperties=self.template(queue, _V2 + "leaf-template."),
+            **self.described(queue),
         )
         if queue.leaf:
             self.add_leaf(info, queue, counts)
@@ -351,10 +339,6 @@ class _Queues:
         """The limits for masters as they were at the last activation of applications."""
         found = self.context.master_limits.of_leaf(leaf.name)
         return found or present_limit(self.state, leaf)
-
-    def maximum_allocation(self, queue: CapacityQueue) -> ResourceInfo:
-        most = queue.maximum_allocation
-        return self.resource(most)
 
     def labels(self, queue: CapacityQueue) -> list[str] | UnsetType:
         return sorted(queue.accessible) or UNSET

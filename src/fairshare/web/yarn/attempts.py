@@ -68,8 +68,8 @@ class AttemptDetail(Document):
     finishedTime: int
 
 
-class ContainerInfo(Document):
-    """One live container."""
+class ContainerInfo(Document, kw_only=True):
+    """One live container; the defaults are those of all of them."""
 
     containerId: str
     allocatedMB: int
@@ -77,15 +77,15 @@ class ContainerInfo(Document):
     assignedNodeId: str
     priority: int
     startedTime: int
-    finishedTime: int
+    finishedTime: int = 0
     elapsedTime: int
     logUrl: str
-    containerExitStatus: int
-    containerState: str
+    containerExitStatus: int = 0
+    containerState: str = "RUNNING"
     nodeHttpAddress: str
     nodeId: str
     allocatedResources: Entries
-    exposedPorts: str
+    exposedPorts: str = ""
 
 
 class ContainerInfos(Document):
@@ -239,15 +239,11 @@ def container_info(
         assignedNodeId=node,
         priority=grant.priority,
         startedTime=grant.allocated_ms,
-        finishedTime=0,
         elapsedTime=max(0, gateway.now_ms() - grant.allocated_ms),
         logUrl=logs_url(gateway, grant.node, name, application.user),
-        containerExitStatus=0,
-        containerState="RUNNING",
         nodeHttpAddress=f"http://{gateway.node_web_address(grant.node)}",
         nodeId=node,
         allocatedResources=entries(state.types, grant.resource),
-        exposedPorts="",
     )
 
 

@@ -15,12 +15,9 @@ from fairshare.server.slices import made_in_slices
 from fairshare.web.yarn.answering import XML, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway, gateway_of
-from fairshare.web.yarn.nodes import node_states
+from fairshare.web.yarn.nodes import HADOOP_VERSION, node_states
 from fairshare.web.yarn.rendering import raw
 from fairshare.web.yarn.states import public_state
-
-HADOOP_VERSION = "3.4.1"
-"""The Hadoop release whose interface this module implements."""
 
 _STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
 _NO_STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
@@ -63,8 +60,8 @@ class SchedulerOverview(Document):
     schedulerDispatcherEventQueueSize: int = 0
 
 
-class ClusterMetrics(Document):
-    """The metrics of the cluster: all integers."""
+class ClusterMetrics(Document, kw_only=True):
+    """The metrics of the cluster: all integers. Those with defaults are not measured here."""
 
     appsSubmitted: int
     appsCompleted: int
@@ -84,12 +81,12 @@ class ClusterMetrics(Document):
     containersReserved: int
     containersPending: int
     totalMB: int
-    utilizedMB: int
+    utilizedMB: int = 0
     totalVirtualCores: int
     utilizedVirtualCores: int
     utilizedMBPercent: int
     utilizedVirtualCoresPercent: int
-    rmSchedulerBusyPercent: int
+    rmSchedulerBusyPercent: int = -1
     totalNodes: int
     lostNodes: int
     unhealthyNodes: int
@@ -98,14 +95,14 @@ class ClusterMetrics(Document):
     rebootedNodes: int
     activeNodes: int
     shutdownNodes: int
-    containerAssignedPerSecond: int
+    containerAssignedPerSecond: int = 0
     totalUsedResourcesAcrossPartition: ResourceInfo | UnsetType
     totalClusterResourcesAcrossPartition: ResourceInfo | UnsetType
     totalReservedResourcesAcrossPartition: ResourceInfo | UnsetType
     totalAllocatedContainersAcrossPartition: int
     crossPartitionMetricsAvailable: bool
-    rmEventQueueSize: int
-    schedulerEventQueueSize: int
+    rmEventQueueSize: int = 0
+    schedulerEventQueueSize: int = 0
 
 
 async def show_info(request: Request, caller: Caller) -> Answer:
@@ -208,12 +205,10 @@ def _metrics_in_steps(gateway: Gateway) -> Steps[ClusterMetrics]:
         containersReserved=counts.reservations,
         containersPending=counts.pending_containers,
         totalMB=sums[0],
-        utilizedMB=0,
         totalVirtualCores=sums[1],
         utilizedVirtualCores=used_cores,
         utilizedMBPercent=memory_percent,
         utilizedVirtualCoresPercent=core_percent,
-        rmSchedulerBusyPercent=-1,
         totalNodes=sum(nodes.values()),
         lostNodes=nodes["LOST"],
         unhealthyNodes=nodes["UNHEALTHY"],
@@ -222,14 +217,11 @@ def _metrics_in_steps(gateway: Gateway) -> Steps[ClusterMetrics]:
         rebootedNodes=nodes["REBOOTED"],
         activeNodes=nodes["RUNNING"],
         shutdownNodes=nodes["SHUTDOWN"],
-        containerAssignedPerSecond=0,
         totalUsedResourcesAcrossPartition=info(add(allocated, kept)),
         totalClusterResourcesAcrossPartition=info(state.total),
         totalReservedResourcesAcrossPartition=info(kept),
         totalAllocatedContainersAcrossPartition=containers + counts.reservations if across else 0,
         crossPartitionMetricsAvailable=across,
-        rmEventQueueSize=0,
-        schedulerEventQueueSize=0,
     )
 
 

@@ -99,6 +99,7 @@ class NodeCache(NodeLines[tuple[bytes, ...]]):
 
 
 HADOOP_VERSION = "3.4.1"
+"""The Hadoop release whose interface this package implements."""
 
 
 class ResourceUtilization(Document):
@@ -112,8 +113,9 @@ class ResourceUtilization(Document):
     containersCPUUsage: float
 
 
-class NodeInfo(Document):
-    """One node."""
+class NodeInfo(Document, kw_only=True):
+    """One node. The defaults are those of a node that is gone: nothing of it is in use; and of
+    what nodes never have here."""
 
     rack: str
     state: str
@@ -121,24 +123,24 @@ class NodeInfo(Document):
     nodeHostName: str
     nodeHTTPAddress: str
     lastHealthUpdate: int
-    version: str
+    version: str = HADOOP_VERSION
     healthReport: str
-    numContainers: int
-    usedMemoryMB: int
-    availMemoryMB: int
-    usedVirtualCores: int
-    availableVirtualCores: int
-    memUtilization: float
-    cpuUtilization: float
-    numRunningOpportContainers: int
-    usedMemoryOpportGB: int
-    usedVirtualCoresOpport: int
-    numQueuedContainers: int
-    nodeLabels: list[str] | UnsetType
+    numContainers: int = 0
+    usedMemoryMB: int = 0
+    availMemoryMB: int = 0
+    usedVirtualCores: int = 0
+    availableVirtualCores: int = 0
+    memUtilization: float = 0.0
+    cpuUtilization: float = 0.0
+    numRunningOpportContainers: int = 0
+    usedMemoryOpportGB: int = 0
+    usedVirtualCoresOpport: int = 0
+    numQueuedContainers: int = 0
+    nodeLabels: list[str] | UnsetType = UNSET
     allocationTags: Nothing
     resourceUtilization: ResourceUtilization
-    usedResource: ResourceInfo | UnsetType
-    availableResource: ResourceInfo | UnsetType
+    usedResource: ResourceInfo | UnsetType = UNSET
+    availableResource: ResourceInfo | UnsetType = UNSET
     nodeAttributesInfo: Nothing
     totalResource: ResourceInfo
 
@@ -266,7 +268,6 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         nodeHostName=node.host,
         nodeHTTPAddress=gateway.node_web_address(node.name),
         lastHealthUpdate=gateway.last_beat_ms(node.name),
-        version=HADOOP_VERSION,
         healthReport="",
         numContainers=node.occupants,
         usedMemoryMB=used[0],
@@ -275,16 +276,12 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         availableVirtualCores=available[1],
         memUtilization=shortest(single(100.0 * physical / total[0])) if total[0] else 0.0,
         cpuUtilization=shortest(single(100.0 * cpu / total[1])) if total[1] else 0.0,
-        numRunningOpportContainers=0,
-        usedMemoryOpportGB=0,
-        usedVirtualCoresOpport=0,
-        numQueuedContainers=0,
         nodeLabels=[label] if label else UNSET,
         allocationTags=NOTHING,
+        nodeAttributesInfo=NOTHING,
         resourceUtilization=_utilization(measured),
         usedResource=resource_info(state.types, used),
         availableResource=resource_info(state.types, available),
-        nodeAttributesInfo=NOTHING,
         totalResource=resource_info(state.types, total),
     )
 
@@ -311,25 +308,10 @@ def _gone(gateway: Gateway, node: InactiveNode) -> NodeInfo:
         nodeHostName=node.name,
         nodeHTTPAddress=(gateway.node_web_address(node.name) if node.state == "UNHEALTHY" else ""),
         lastHealthUpdate=node.gone_ms,
-        version=HADOOP_VERSION,
         healthReport=node.report,
-        numContainers=0,
-        usedMemoryMB=0,
-        availMemoryMB=0,
-        usedVirtualCores=0,
-        availableVirtualCores=0,
-        memUtilization=0.0,
-        cpuUtilization=0.0,
-        numRunningOpportContainers=0,
-        usedMemoryOpportGB=0,
-        usedVirtualCoresOpport=0,
-        numQueuedContainers=0,
-        nodeLabels=UNSET,
         allocationTags=NOTHING,
-        resourceUtilization=_utilization(Utilization()),
-        usedResource=UNSET,
-        availableResource=UNSET,
         nodeAttributesInfo=NOTHING,
+        resourceUtilization=_utilization(Utilization()),
         totalResource=resource_info(gateway.scheduler.state.types, node.total),
     )
 
