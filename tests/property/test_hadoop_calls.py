@@ -30,7 +30,7 @@ from fairshare.hadoop.hosts import HostLists
 from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
 from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
 from fairshare.hadoop.wire.messages import ContainerIdProto, NodeIdProto
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 
 WEIGHTY = (
     "submitApplication",
@@ -62,7 +62,7 @@ class Target:
         node = self.cluster.node()
         node.register()
         self.master = await self.cluster.master(node)
-        gateway = LiveGateway(self.cluster.server, b"")
+        gateway = Gateway(self.cluster.server, b"")
         self.handlers: dict[tuple[str, str], Handler] = {
             **Clients(gateway, lambda application: None).handlers,
             **Administration(gateway, HostLists("", ""), 60).handlers,

@@ -17,7 +17,7 @@ from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.web.app import build_app
 from fairshare.web.yarn.document_cache import DocumentCaches
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.nodes import kept_nodes
 
 ADDRESS = "localhost:8088"
@@ -30,7 +30,7 @@ _CLASSES = {
 }
 
 
-class SampleGateway(LiveGateway):
+class SampleGateway(Gateway):
     """The live gateway with the names that stand in the samples."""
 
     def __init__(self, server: LiveServer, groups: dict[str, list[str]]) -> None:

@@ -39,7 +39,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.web.yarn.access import is_administrator
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 
 Answering = Callable[[Caller, Any], Awaitable[None] | Awaitable[Any]]
 
@@ -70,9 +70,7 @@ class Administration:
     """The handlers for administrators. `graceful_timeout_s` is what a graceful decommissioning has
     if the caller names none."""
 
-    def __init__(
-        self, gateway: LiveGateway, host_lists: HostLists, graceful_timeout_s: int
-    ) -> None:
+    def __init__(self, gateway: Gateway, host_lists: HostLists, graceful_timeout_s: int) -> None:
         self._gateway = gateway
         self._host_lists = host_lists
         self._graceful_timeout_s = graceful_timeout_s

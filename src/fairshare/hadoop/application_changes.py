@@ -28,7 +28,7 @@ from fairshare.model.queues import LONGEST_NAME
 from fairshare.web.yarn import application_changes as changes
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.diagnostics import NO_EXIT
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.timeouts import instant_text, read_instant
 
 FAILED_BY_USER = "Attempt failed by user."
@@ -39,7 +39,7 @@ _LONGEST_INSTANT = 40
 class ApplicationChanges:
     """The handlers that change an application."""
 
-    def __init__(self, gateway: LiveGateway) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
     async def kill(self, caller: Caller, request: Any) -> Any:

@@ -49,7 +49,7 @@ from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.filters import MOST_MS, Filter, select
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.nodes import all_nodes, node_states
 from fairshare.web.yarn.submission import NO_RESERVATIONS, denial_of
 
@@ -107,7 +107,7 @@ _VIEWABLE = ApplicationsRequestScopeProto.Value("VIEWABLE")
 class Clients:
     """The handlers for clients. `token_of` gives the token of an unmanaged application's master."""
 
-    def __init__(self, gateway: LiveGateway, token_of: MasterToken) -> None:
+    def __init__(self, gateway: Gateway, token_of: MasterToken) -> None:
         self._gateway = gateway
         self._token_of = token_of
 

@@ -32,7 +32,7 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.server.engines import made_local
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 from fairshare.wording import cause
 
 _log = logging.getLogger("fairshare.hadoop")
@@ -101,7 +101,7 @@ class Ports:
             *node_of,
         )
         nodes = RegisteredNodes()
-        gateway = LiveGateway(server, b"")
+        gateway = Gateway(server, b"")
         self._tracker = Tracker(server, nodes, self._keys, hadoop.nodes)
         self._masters = Masters(
             server, self._keys, self._signer, hadoop.masters, gateway.node_web_address

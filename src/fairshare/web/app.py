@@ -49,7 +49,7 @@ from fairshare.web.ray.found import JobIndex
 from fairshare.web.ray.routes import ray_routes
 from fairshare.web.yarn.cross_origin import is_trusted
 from fairshare.web.yarn.document_cache import DocumentCaches
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 from fairshare.web.yarn.master_pages import MasterCalls
 from fairshare.web.yarn.nodes import kept_nodes
 from fairshare.web.yarn.routes import BASE as YARN
@@ -92,7 +92,7 @@ def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
 def build_app(server: LiveServer) -> Starlette:
     """The web application of one server, which has started and therefore knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
-    gateway = LiveGateway(server, server.directory.secret())
+    gateway = Gateway(server, server.directory.secret())
     buckets = Buckets(requests_per_second(server.settings), time.monotonic)
 
     def trusted(origin: str, path: str) -> bool:

@@ -12,7 +12,7 @@ from fairshare.hadoop.hosts import HostLists
 from fairshare.hadoop.wire.calls import CallContext, RpcError
 from fairshare.hadoop.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 from fairshare.server.access.audit import FILE, AuditEntry
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ class Administrator:
     def __init__(self, cluster: Cluster, user: str = "root") -> None:
         self.cluster = cluster
         self.exclude = cluster.path / "exclude"
-        gateway = LiveGateway(cluster.server, b"")
+        gateway = Gateway(cluster.server, b"")
         self.handlers = Administration(gateway, cluster.lists, 3_600).handlers
         self.context = CallContext(user, "", None, "127.0.0.1", "")
 
@@ -143,7 +143,7 @@ async def test_labels_are_added_given_to_nodes_and_removed(tmp_path, anyio_backe
     # A host without a port means all of its nodes.
     given = [{"nodeId": {"host": "h1"}, "nodeLabels": ["gpu"]}]
     await administrator.call("replaceLabelsOnNodes", nodeToLabels=given)
-    found = LiveGateway(cluster.server, b"").yarn.node_labels(cluster.state)
+    found = Gateway(cluster.server, b"").yarn.node_labels(cluster.state)
     assert found.labels() == {"gpu": False, "ssd": True}
     assert [found.of_node(node) for node in cluster.state.nodes.values()] == ["gpu", "gpu"]
     await administrator.call("removeFromClusterNodeLabels", nodeLabels=["ssd"])

@@ -15,7 +15,7 @@ from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.model.inputs import AddLabels, LabelNodes, SubmissionDetails
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.access.audit import FILE, AuditEntry
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ class Client:
 
     def __init__(self, cluster: Cluster, user: str = "ann") -> None:
         self.cluster = cluster
-        self.gateway = LiveGateway(cluster.server, b"")
+        self.gateway = Gateway(cluster.server, b"")
         self.handlers = Clients(self.gateway, lambda application: None).handlers
         self.context = CallContext(user, "", None, "127.0.0.1", "")
 

@@ -18,7 +18,7 @@ from fairshare.hadoop.clients import Clients
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.model.identifiers import container_id
-from fairshare.web.yarn.gateway import LiveGateway
+from fairshare.web.yarn.gateway import Gateway
 
 RECORDED = Path(__file__).parents[4] / "shared" / "hadoop-lab" / "calls"
 PROTOCOL = "ApplicationClientProtocolPB"
@@ -73,7 +73,7 @@ class Recorder:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.fields: dict[str, set[str]] = defaultdict(set)
-        self.clients = Clients(LiveGateway(cluster.server, b""), lambda application: None).handlers
+        self.clients = Clients(Gateway(cluster.server, b""), lambda application: None).handlers
         self.caller = CallContext("ann", "", None, "127.0.0.1", "")
 
     async def call(self, method: str, **fields: Any) -> Any:

@@ -5,7 +5,6 @@ Knows no particular command.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 import click
 import msgspec
@@ -20,13 +19,6 @@ FAILED = 255
 """The exit code for `return -1` in Hadoop's commands: a wrong call, or an unknown name."""
 
 HELP = Option("help", "Displays help for all commands.", other="h")
-
-
-class Command(Protocol):
-    """One command: a module with this function."""
-
-    def run(self, session: "Session", words: Sequence[str]) -> int:
-        """Run the command; returns the exit code."""
 
 
 class Session(msgspec.Struct):

@@ -7,9 +7,9 @@ nodes.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
@@ -18,6 +18,7 @@ from fairshare.hadoop.engine.launch import own_context, submitted_context, unsup
 from fairshare.hadoop.engine.results import Results
 from fairshare.hadoop.ids import container_id_message
 from fairshare.hadoop.keys import TokenSigner
+from fairshare.hadoop.registered_nodes import RegisteredNodes
 from fairshare.hadoop.wire import calls
 from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.hadoop.wire.descriptors import CONTAINER_MANAGEMENT
@@ -34,39 +35,6 @@ from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.work import Command
 from fairshare.schedulers.protocol import State
 from fairshare.wording import cause
-
-
-class Node(Protocol):
-    """A NodeManager."""
-
-    name: str
-    host: str
-    port: int
-
-    @property
-    def web_address(self) -> str:
-        """`host:port` of its web server."""
-
-
-class Nodes(Protocol):
-    """The nodes that have registered in this life of the server."""
-
-    def get(self, name: str) -> Node | None:
-        """A registered node; None: it is unknown, has not returned, or is lost."""
-
-    def node_of(self, container: ContainerId) -> Node | None:
-        """The node that runs a container; None if none has reported it."""
-
-    def clean_up(self, container: ContainerId) -> None:
-        """Have its node stop a container with the next heartbeat."""
-
-    def signal(self, container: ContainerId, request: Any) -> bool:
-        """Have its node send a container a signal (a SignalContainerRequestProto) with the next
-        heartbeat; False if no node runs it."""
-
-    def running(self) -> Iterable[ContainerId]:
-        """All containers that nodes have reported as running."""
-
 
 _log = logging.getLogger("fairshare.hadoop")
 
@@ -102,7 +70,7 @@ class NodeManagersEngine:
         self._client = RpcClient(user)
         self._loop: asyncio.AbstractEventLoop
         self._report: Callable[[Input], None]
-        self._nodes: Nodes
+        self._nodes: RegisteredNodes
         self._signer: TokenSigner
         self._state: Callable[[], State]
         self._heard_ms: Callable[[str], int | None]
@@ -113,7 +81,7 @@ class NodeManagersEngine:
     def connect(
         self,
         state: Callable[[], State],
-        nodes: Nodes,
+        nodes: RegisteredNodes,
         signer: TokenSigner,
         heard_ms: Callable[[str], int | None] = lambda node: None,
         results: Results | None = None,

@@ -1,12 +1,11 @@
 """Owns what YARN's REST interface needs of a server: the state that it reads, and the one way to
 send inputs.
 
-The live server is one implementation; a test that stops the clock has another. No other module of
-this package knows which.
+No other module of this package knows the server. A test that stops the clock derives a gateway with
+an instant of its own.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -17,127 +16,17 @@ from fairshare.config.web import WebSettings
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.families.configuration_update import Update
 from fairshare.families.registry import family_of
-from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.events import Event
 from fairshare.model.identifiers import ContainerId, application_of
 from fairshare.model.inputs import Input
-from fairshare.projections.activities import Activities
-from fairshare.projections.application_versions import ApplicationVersions
-from fairshare.projections.attempt_history import AttemptHistory
-from fairshare.projections.master_limits import MasterLimits
-from fairshare.projections.node_history import NodeHistory
-from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.schedulers.protocol import Scheduler
 from fairshare.server import mutation
-from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.server import LiveServer
 from fairshare.server.users.identity import own_user
 
 
-class MutableConfiguration(Protocol):
+class MutableConfiguration:
     """The scheduler's configuration, as documents change it. Refusals are InputErrors."""
-
-    @property
-    def mutable(self) -> bool:
-        """Whether documents may change it at all."""
-
-    def version(self) -> int:
-        """The number of changes, plus one."""
-
-    async def update(self, update: Update, user: str) -> str:
-        """Change it; the message for the caller."""
-
-    async def validate(self, update: Update) -> Sequence[tuple[str, str]]:
-        """What it would be; nothing is changed."""
-
-    async def format(self, user: str) -> str:
-        """Return to the file; the message for the caller."""
-
-
-class Gateway(Protocol):
-    """One cluster, as YARN's REST interface sees it.
-
-    `address` is host and port of this server, `started_ms` when it started, `login_user` the user
-    who runs it. `changes` has the last record about each application, `yarn` all that the interface
-    says differently for each scheduler.
-    """
-
-    yarn: YarnInterface
-    settings: WebSettings
-    attempt_history: AttemptHistory
-    node_history: NodeHistory
-    health: SchedulerHealth
-    activities: Activities
-    master_limits: MasterLimits
-    configuration: MutableConfiguration
-    login_user: str
-    secret: bytes
-    changes: ApplicationVersions
-    log_aggregation: LogAggregation
-
-    def properties(self) -> Mapping[str, str]:
-        """The properties of the scheduler as they are configured."""
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """The scheduler; its state is read-only, and must not be kept across an `await`."""
-
-    @property
-    def version(self) -> int:
-        """The version of the state; every change gives another number."""
-
-    @property
-    def started_ms(self) -> int:
-        """When the server started."""
-
-    @property
-    def address(self) -> str:
-        """Host and port of this server."""
-
-    @property
-    def controls_access(self) -> bool:
-        """Whether yarn.acl.enable is true."""
-
-    @property
-    def keeps_state(self) -> bool:
-        """Whether records outlive the server."""
-
-    def now_ms(self) -> int:
-        """The instant."""
-
-    def last_beat_ms(self, node: str) -> int:
-        """When a node was last heard of."""
-
-    def node_address(self, node: str) -> str:
-        """`host:port` of a node: its identifier."""
-
-    def node_web_address(self, node: str) -> str:
-        """`host:port` at which a node shows its containers."""
-
-    def node_name(self, node_id: str) -> str:
-        """The name of a node, there or not, from its identifier; the port may be left out."""
-
-    def unknown_node_address(self, node: str) -> str:
-        """The identifier of a node that has not registered yet."""
-
-    def node_of(self, container: ContainerId) -> str | None:
-        """The node on which a container runs or ran; None if it is not known."""
-
-    def files(self, container: ContainerId) -> ContainerFiles | None:
-        """Where a container's logs are, if there is such a container."""
-
-    def signal(self, container: ContainerId, command: str) -> None:
-        """Send a container a signal: one of YARN's commands. Raises EngineError."""
-
-    async def ask(self, given: Input) -> tuple[Event, ...]:
-        """Feed one input; raises InputError if it is refused."""
-
-    async def groups_of(self, user: str) -> tuple[str, ...]:
-        """The groups of a user, the primary one first."""
-
-
-class LiveConfiguration:
-    """The configuration of a live server, as documents change it."""
 
     def __init__(self, server: LiveServer) -> None:
         self._server = server
@@ -152,20 +41,24 @@ class LiveConfiguration:
         return mutation.version(self._server)
 
     async def update(self, update: Update, user: str) -> str:
-        """Change it."""
+        """Change it; the message for the caller."""
         return (await mutation.update(self._server, update, user)).message
 
     async def validate(self, update: Update) -> Sequence[tuple[str, str]]:
-        """What it would be."""
+        """What it would be; nothing is changed."""
         return await mutation.validate(self._server, update)
 
     async def format(self, user: str) -> str:
-        """Let the file hold again."""
+        """Return to the file; the message for the caller."""
         return (await mutation.format_store(self._server, user)).message
 
 
-class LiveGateway:
-    """The gateway to a live server."""
+class Gateway:
+    """One cluster, as YARN's REST interface sees it.
+
+    `login_user` is the user who runs the server. `changes` has the last record about each
+    application, `yarn` all that the interface says differently for each scheduler.
+    """
 
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
@@ -174,7 +67,7 @@ class LiveGateway:
         self.health = server.projections.health
         self.activities = server.projections.activities
         self.master_limits = server.projections.master_limits
-        self.configuration: MutableConfiguration = LiveConfiguration(server)
+        self.configuration = MutableConfiguration(server)
         configuration = server.settings.configuration
         self.settings = WebSettings() if configuration is None else configuration.web
         self.attempt_history = server.projections.attempts
@@ -185,7 +78,7 @@ class LiveGateway:
         self.secret = secret
 
     def properties(self) -> Mapping[str, str]:
-        """Those that the scheduler reads from a file of properties; empty if it reads none."""
+        """The properties of the scheduler as they are configured; empty if it reads none."""
         configuration = self._server.settings.configuration
         if configuration is None or self._family.own_properties is None:
             return {}
@@ -202,7 +95,7 @@ class LiveGateway:
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler."""
+        """The scheduler; its state is read-only, and must not be kept across an `await`."""
         return self._server.scheduler
 
     @property
@@ -227,11 +120,11 @@ class LiveGateway:
 
     @property
     def keeps_state(self) -> bool:
-        """There is a journal."""
+        """Whether records outlive the server: there is a journal."""
         return True
 
     def last_beat_ms(self, node: str) -> int:
-        """Nodes on this machine are always heard of now."""
+        """When a node was last heard of: now, if it is on this machine."""
         beat_ms = self._server.engine.last_heartbeat_ms(node)
         return self.now_ms() if beat_ms is None else beat_ms
 
@@ -240,29 +133,30 @@ class LiveGateway:
         return self._server.service.now_ms()
 
     def node_address(self, node: str) -> str:
-        """The name of a node that registers by itself. Those of this machine have no ports."""
+        """`host:port` of a node: its identifier. It is the name of a node that registers by itself;
+        those of this machine have no ports."""
         if self._server.engine.nodes_register:
             return node
         return f"{node}:{self.address.rpartition(':')[2]}"
 
     def node_web_address(self, node: str) -> str:
-        """A node's own web server; if it has none, this server shows its containers' logs."""
+        """`host:port` at which a node shows its containers: its own web server, or this one."""
         return self._server.engine.node_web_address(node) or self.address
 
     def node_name(self, node_id: str) -> str:
-        """A host without its port names the first of its nodes. Nodes of this machine have no
-        ports."""
+        """The name of a node, there or not, from its identifier. A host without its port names the
+        first of its nodes; nodes of this machine have no ports."""
         if not self._server.engine.nodes_register:
             return node_id.rpartition(":")[0] or node_id
         found = self.scheduler.state.node_on(node_id)
         return node_id if found is None else found.name
 
     def unknown_node_address(self, node: str) -> str:
-        """As for a registered node."""
+        """The identifier of a node that has not registered yet."""
         return self.node_address(node)
 
     def node_of(self, container: ContainerId) -> str | None:
-        """From the history of containers."""
+        """The node on which a container runs or ran; None if it is not known."""
         record = self._server.projections.history.container(container)
         return None if record is None else record.node
 
@@ -273,7 +167,7 @@ class LiveGateway:
         return self._server.container_files(container)
 
     def signal(self, container: ContainerId, command: str) -> None:
-        """By the engine that runs it."""
+        """Send a container a signal: one of YARN's commands. Raises EngineError."""
         self._server.engine.signal(container, command)
 
     async def ask(self, given: Input) -> tuple[Event, ...]:
@@ -281,7 +175,8 @@ class LiveGateway:
         return await self._server.service.ask(given)
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
-        """The groups of a user; a directory service may take its time to answer."""
+        """The groups of a user, the primary one first; a directory service may take its time to
+        answer."""
         groups: Sequence[str] = await run_in_threadpool(self._server.groups.of, user)
         return tuple(groups)
 
