@@ -1,28 +1,44 @@
 """Owns what schedulers with an XML file of queues have in common: where the file is, and how it is
-watched and read again. YARN's Fair Scheduler and that of MapReduce both call it fair-scheduler.xml.
+read, watched and linted. YARN's Fair Scheduler and that of MapReduce both call it
+fair-scheduler.xml.
 
 Knows nothing of what the file says.
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from fairshare.config.problems import Place, Problem, Problems
+from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import read_file
 from fairshare.errors import ConfigurationError
+from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import Configuration
-from fairshare.families.family import SchedulerFamily, Source, Watched
+from fairshare.families.family import ReadSettings, SchedulerFamily, Source, Watched
+from fairshare.model.resources import Resource
 
 DEFAULT_ALLOCATION_FILE: Final = "fair-scheduler.xml"
 
 _REMOTE: Final = frozenset({"hdfs", "s3a", "viewfs"})
 
 Settings = TypeVar("Settings", bound=msgspec.Struct)
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """What settings are read from: properties, the content of the file of queues, if there is one,
+    with its name, and fairshare.toml. Without `has_site` the properties are unknown."""
+
+    site: Site
+    document: bytes | None = None
+    file: str = ""
+    shell: ShellSettings = ShellSettings()
+    has_site: bool = True
 
 
 class AllocationFileFamily(SchedulerFamily[Settings]):
@@ -39,6 +55,62 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         self, in_force: Settings, document: bytes, file: str
     ) -> tuple[Settings, tuple[Problem, ...]]:
         """The settings with what the file says now; raises ConfigurationError."""
+
+    lone_file_shell: ClassVar[ShellSettings] = ShellSettings()
+    """What lint takes for fairshare.toml where it judges such a file by itself."""
+
+    @abstractmethod
+    def collect(self, texts: Texts, problems: Problems) -> Settings:
+        """The settings; errors are added to the problems."""
+
+    @abstractmethod
+    def apply_rules(
+        self, settings: Settings, texts: Texts, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """Add what the rules find."""
+
+    def read(self, source: Source, problems: Problems) -> ReadSettings:
+        """As `SchedulerFamily.read`."""
+        path, document, name = self.find_file(source, problems)
+        texts = Texts(source.site, document, name, source.shell)
+        return ReadSettings(self.collect(texts, problems), path)
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_directory`."""
+        path = configuration.allocation_path
+        texts = Texts(configuration.site, read_again(path), str(path))
+        self.apply_rules(self.settings_of(configuration), texts, cluster, problems)
+
+    def lint_site(
+        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_site`."""
+        self._lint(Texts(site), cluster, problems)
+
+    def lint_elements(
+        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_elements`."""
+        texts = Texts(Site.of({}), document, str(path), self.lone_file_shell, has_site=False)
+        self._lint(texts, cluster, problems)
+
+    def _lint(self, texts: Texts, cluster: Mapping[str, int] | None, problems: Problems) -> None:
+        settings: Any = self.collect(texts, problems)
+        self.apply_rules(settings, texts, cluster_of(cluster, settings.types), problems)
+
+    def lint_draft(
+        self,
+        text: str,
+        file: str,
+        configuration: Configuration,
+        cluster: Resource | None,
+        problems: Problems,
+    ) -> None:
+        """As `SchedulerFamily.lint_draft`."""
+        texts = Texts(configuration.site, text.encode(), file, configuration.shell)
+        self.apply_rules(self.collect(texts, problems), texts, cluster, problems)
 
     def find_file(
         self, source: Source, problems: Problems

@@ -10,12 +10,11 @@ from fairshare.config.engines import runs_here
 from fairshare.config.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.site import Site
-from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, read_again
-from fairshare.families.cluster_size import cluster_of
+from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.families.configuration import Configuration
 from fairshare.families.draft import DraftForm
 from fairshare.families.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
-from fairshare.families.family import CLASS, SHARED_FILE, Claim, ReadSettings, Source
+from fairshare.families.family import CLASS, SHARED_FILE, Claim
 from fairshare.families.parts import part
 from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
@@ -98,12 +97,11 @@ class FairFamily(AllocationFileFamily[FairSettings]):
             return None
         return Claim(SHARED_FILE, Place(str(directory)), "it has an allocation file", CLASS)
 
-    def read(self, source: Source, problems: Problems) -> ReadSettings:
-        """As `SchedulerFamily.read`."""
+    def collect(self, texts: Texts, problems: Problems) -> FairSettings:
+        """As `AllocationFileFamily.collect`."""
         from fairshare.families.fair.reading import collect_fair
 
-        path, document, name = self.find_file(source, problems)
-        return ReadSettings(collect_fair(source.site, document, name, problems), path)
+        return collect_fair(texts.site, texts.document, texts.file, problems)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
         """As `SchedulerFamily.read_texts`."""
@@ -136,65 +134,24 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_directory`."""
-        settings, site = self.settings_of(configuration), configuration.site
         if (configuration.directory / SHELL_FILE).is_file():  # else no nodes are known
+            settings = self.settings_of(configuration)
             add_findings("one-node-reserved", _one_node_reserved(settings, configuration), problems)
-        document = read_again(configuration.allocation_path)
-        file = str(configuration.allocation_path)
-        _apply(settings, site, document, file, cluster, True, problems)
+        super().lint_directory(configuration, cluster, problems)
 
-    def lint_site(
-        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
+    def apply_rules(
+        self, settings: FairSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_site`."""
-        from fairshare.families.fair.reading import collect_fair
+        """As `AllocationFileFamily.apply_rules`."""
+        from fairshare.families.fair.lint.registry import RULES
+        from fairshare.families.fair.lint.subject import Subject, find_elements
+        from fairshare.families.lint_rules import apply_rules
 
-        settings = collect_fair(site, None, "", problems)
-        total = cluster_of(cluster, settings.types)
-        _apply(settings, site, None, "", total, True, problems)
-
-    def lint_elements(
-        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
-    ) -> None:
-        """As `SchedulerFamily.lint_elements`."""
-        from fairshare.families.fair.reading import collect_fair
-
-        site = Site.of({})
-        settings = collect_fair(site, document, str(path), problems)
-        total = cluster_of(cluster, settings.types)
-        _apply(settings, site, document, str(path), total, False, problems)
-
-    def lint_draft(
-        self,
-        text: str,
-        file: str,
-        configuration: Configuration,
-        cluster: Resource | None,
-        problems: Problems,
-    ) -> None:
-        """As `SchedulerFamily.lint_draft`."""
-        from fairshare.families.fair.reading import collect_fair
-
-        site, document = configuration.site, text.encode()
-        settings = collect_fair(site, document, file, problems)
-        _apply(settings, site, document, file, cluster, True, problems)
-
-
-def _apply(
-    settings: FairSettings,
-    site: Site,
-    document: bytes | None,
-    file: str,
-    cluster: Resource | None,
-    has_site: bool,
-    problems: Problems,
-) -> None:
-    from fairshare.families.fair.lint.registry import RULES
-    from fairshare.families.fair.lint.subject import Subject, find_elements
-    from fairshare.families.lint_rules import apply_rules
-
-    elements = None if document is None else find_elements(document, file, settings.types)
-    apply_rules(RULES, Subject(settings, site, elements, cluster, has_site), problems)
+        elements = None
+        if texts.document is not None:
+            elements = find_elements(texts.document, texts.file, settings.types)
+        subject = Subject(settings, texts.site, elements, cluster, texts.has_site)
+        apply_rules(RULES, subject, problems)
 
 
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:

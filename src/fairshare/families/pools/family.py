@@ -1,6 +1,5 @@
 """Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +8,9 @@ import msgspec
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
-from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, read_again
-from fairshare.families.cluster_size import cluster_of
-from fairshare.families.configuration import Configuration
+from fairshare.families.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.families.draft import DraftForm
-from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim, ReadSettings, Source
+from fairshare.families.family import PROPERTIES, TASK_SCHEDULER, Claim
 from fairshare.families.jobs import Jobs
 from fairshare.families.parts import part
 from fairshare.families.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
@@ -23,7 +20,6 @@ from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.pools.settings import PoolsSettings
 
 if TYPE_CHECKING:
-    from fairshare.families.pools.lint.subject import PoolsSubject
     from fairshare.schedulers.pools.scheduler import PoolsScheduler
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
@@ -71,6 +67,8 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     stored_classes = part(_stored_classes)
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE
+    # Of a pools file by itself the release is unknown, so the latest one judges it.
+    lone_file_shell = ShellSettings(sections={SECTION: PoolSwitches(generation="1.2")})
     elements = part(_elements)
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
     jobs = part(_jobs)
@@ -110,13 +108,13 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
 
         return read_node_slots(site, problems)
 
-    def read(self, source: Source, problems: Problems) -> ReadSettings:
-        """As `SchedulerFamily.read`."""
+    def collect(self, texts: Texts, problems: Problems) -> PoolsSettings:
+        """As `AllocationFileFamily.collect`."""
         from fairshare.families.pools.reading import collect_pools
 
-        path, document, name = self.find_file(source, problems)
-        settings = collect_pools(source.site, document, name, problems, _switches(source.shell))
-        return ReadSettings(settings, path)
+        switches = texts.shell.sections.get(SECTION, PoolSwitches())
+        assert isinstance(switches, PoolSwitches)
+        return collect_pools(texts.site, texts.document, texts.file, problems, switches)
 
     def with_allocations(
         self, in_force: PoolsSettings, document: bytes, file: str
@@ -129,65 +127,12 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         )
         return msgspec.structs.replace(in_force, allocations=pools), found
 
-    def lint_directory(
-        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    def apply_rules(
+        self, settings: PoolsSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_directory`."""
+        """As `AllocationFileFamily.apply_rules`."""
+        from fairshare.families.lint_rules import apply_rules
+        from fairshare.families.pools.lint.registry import RULES
         from fairshare.families.pools.lint.subject import PoolsSubject
 
-        document = read_again(configuration.allocation_path)
-        file = str(configuration.allocation_path)
-        settings, site = self.settings_of(configuration), configuration.site
-        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
-
-    def lint_site(
-        self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
-    ) -> None:
-        """As `SchedulerFamily.lint_site`."""
-        from fairshare.families.pools.lint.subject import PoolsSubject
-        from fairshare.families.pools.reading import collect_pools
-
-        settings = collect_pools(site, None, "", problems)
-        total = cluster_of(cluster, settings.types)
-        _apply(PoolsSubject(settings, site, None, "", total), problems)
-
-    def lint_elements(
-        self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
-    ) -> None:
-        """A pools file by itself: the release is unknown, so the latest one judges it."""
-        from fairshare.families.pools.lint.subject import PoolsSubject
-        from fairshare.families.pools.reading import collect_pools
-
-        site, switches = Site.of({}), PoolSwitches(generation="1.2")
-        settings = collect_pools(site, document, str(path), problems, switches)
-        total = cluster_of(cluster, settings.types)
-        _apply(PoolsSubject(settings, site, document, str(path), total, has_site=False), problems)
-
-    def lint_draft(
-        self,
-        text: str,
-        file: str,
-        configuration: Configuration,
-        cluster: Resource | None,
-        problems: Problems,
-    ) -> None:
-        """As `SchedulerFamily.lint_draft`."""
-        from fairshare.families.pools.lint.subject import PoolsSubject
-        from fairshare.families.pools.reading import collect_pools
-
-        site, document = configuration.site, text.encode()
-        settings = collect_pools(site, document, file, problems, _switches(configuration.shell))
-        _apply(PoolsSubject(settings, site, document, file, cluster), problems)
-
-
-def _apply(subject: "PoolsSubject", problems: Problems) -> None:
-    from fairshare.families.lint_rules import apply_rules
-    from fairshare.families.pools.lint.registry import RULES
-
-    apply_rules(RULES, subject, problems)
-
-
-def _switches(settings: ShellSettings) -> PoolSwitches:
-    found = settings.sections.get(SECTION, PoolSwitches())
-    assert isinstance(found, PoolSwitches)
-    return found
+        apply_rules(RULES, PoolsSubject(settings, texts, cluster), problems)

@@ -4,34 +4,24 @@ Reports nothing itself and reads no file.
 """
 
 from fairshare.config.problems import Place, Problems
-from fairshare.config.site import Site
 from fairshare.config.xml import Element, parse
+from fairshare.families.allocation import Texts
 from fairshare.model.resources import Resource
 from fairshare.schedulers.pools.settings import PoolsSettings
 
 
 class PoolsSubject:
-    """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown.
+    """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown."""
 
-    Without `has_site` the pools file is all that there is: the properties are unknown.
-    """
-
-    def __init__(
-        self,
-        settings: PoolsSettings,
-        site: Site,
-        document: bytes | None,
-        file: str,
-        cluster: Resource | None = None,
-        *,
-        has_site: bool = True,
-    ) -> None:
-        self.has_site = has_site
+    def __init__(self, settings: PoolsSettings, texts: Texts, cluster: Resource | None) -> None:
+        self.has_site = texts.has_site
         self.settings = settings
         self.allocations = settings.allocations
-        self.site = site
+        self.site = texts.site
         self.cluster = cluster
-        self._top = None if document is None else parse(document, file, Problems())
+        self._top = None
+        if texts.document is not None:
+            self._top = parse(texts.document, texts.file, Problems())
         self._elements: dict[str, Element] = {}
         if self._top is not None:
             self._collect(self._top, "")
