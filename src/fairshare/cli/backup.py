@@ -11,14 +11,16 @@ import click
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.server.accounting.ledger import copy_ledger
-from fairshare.server.cron.store import copy_cron
-from fairshare.server.long_history import copy_long_history
-from fairshare.server.notices.store import copy_notices
+from fairshare.server import long_history
+from fairshare.server.accounting import ledger
+from fairshare.server.cron import store as cron
+from fairshare.server.notices import store as notices
 from fairshare.server.packages import copy_packages
 from fairshare.server.payloads import copy_payloads
+from fairshare.server.side_file import copy_side_file
 from fairshare.wording import counted, failed_call
 
+_SIDE_FILES = (long_history.FILE, ledger.FILE, notices.FILE, cron.FILE)
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
 
@@ -57,10 +59,8 @@ def command(target: Path, state: Path) -> None:
         journal.back_up(draft / JOURNAL_FILE)
         copy_payloads(state, draft)
         copy_packages(state, draft)
-        copy_long_history(state, draft)
-        copy_ledger(state, draft)
-        copy_notices(state, draft)
-        copy_cron(state, draft)
+        for name in _SIDE_FILES:
+            copy_side_file(state / name, draft / name)
         for name in _SMALL_FILES:
             if (state / name).exists():
                 shutil.copy(state / name, draft / name)

@@ -26,9 +26,9 @@ from fairshare.journal.trimming import bytes_in_use
 from fairshare.projections.compact_records import pack, thin, unpack
 from fairshare.server.side_file import (
     SideFileError,
-    copy_side_file,
     open_side_file,
     open_side_file_for_reading,
+    transaction,
 )
 
 FILE: Final = "history.sqlite3"
@@ -141,7 +141,7 @@ class LongHistory:
                 break
             block.append(record)
         due_ms = self._last_state_ms() + bounds.days * _DAY_MS // STATES
-        with self._transaction():
+        with transaction(self._connection):
             for sequence in states:
                 snapshot = journal.snapshot(sequence)
                 if snapshot.now_ms >= due_ms or sequence == needed:
@@ -181,25 +181,14 @@ class LongHistory:
 
     def _delete_before(self, state: int) -> None:
         """Delete the states before one, and the blocks that end before it."""
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.execute("DELETE FROM states WHERE sequence < ?", (state,))
             self._connection.execute("DELETE FROM blocks WHERE last <= ?", (state,))
 
     def _clear(self) -> None:
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.execute("DELETE FROM states")
             self._connection.execute("DELETE FROM blocks")
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
     # Reading.
 
@@ -272,9 +261,3 @@ def remove_long_history(directory: Path) -> None:
     """Remove the file of a server that shall not have one."""
     for suffix in ("", "-wal", "-shm"):
         (directory / f"{FILE}{suffix}").unlink(missing_ok=True)
-
-
-def copy_long_history(state: Path, target: Path) -> None:
-    """Copy the file of a state directory, which may be in use; nothing if there is none. Raises
-    SideFileError."""
-    copy_side_file(state / FILE, target / FILE)

@@ -6,7 +6,9 @@ moved aside, and a new one made. Knows no table.
 
 import contextlib
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +66,41 @@ def _move_aside(path: Path) -> Path:
     for suffix in ("-wal", "-shm"):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
     return aside
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """A transaction; whatever is raised in it, then nothing has changed."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+
+
+class SideFile:
+    """A file that is open for writing. Several threads may use it, one after the other: a
+    connection that one thread closes while another one uses it ends the process."""
+
+    def __init__(self, path: Path, form: int, tables: str) -> None:
+        """As `open_side_file`."""
+        self.path = path
+        self._using = threading.RLock()
+        self._connection, self.moved_aside = open_side_file(path, form, tables)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._using, transaction(self._connection) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._using:
+            self._connection.close()
 
 
 def open_side_file_for_reading(path: Path) -> sqlite3.Connection:

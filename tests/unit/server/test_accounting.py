@@ -12,7 +12,7 @@ import pytest
 
 from fairshare.config.shell import AccountingSettings
 from fairshare.server.accounting import accounting
-from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError, copy_ledger
+from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError
 from fairshare.server.accounting.queries import (
     Period,
     Wanted,
@@ -22,6 +22,7 @@ from fairshare.server.accounting.queries import (
     report_rows,
 )
 from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
+from fairshare.server.side_file import copy_side_file
 
 EPOCH_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -165,7 +166,7 @@ def test_a_backup_has_the_accounts(ledger, tmp_path):
     ledger.write([], [(application(1, 1), ())])
     target = tmp_path / "copy"
     target.mkdir()
-    copy_ledger(tmp_path, target)
+    copy_side_file(tmp_path / FILE, target / FILE)
     assert len(past_applications(target, Wanted(), 10)) == 1
 
 

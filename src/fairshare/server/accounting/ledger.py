@@ -11,22 +11,15 @@ power cut may take the last rows, which the next start writes again from the jou
 file is beside the journal, and nothing else depends on it. Knows no server.
 """
 
-import contextlib
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from fairshare.errors import FairshareError
 from fairshare.journal.trimming import bytes_in_use
 from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
-from fairshare.server.side_file import (
-    SideFileError,
-    copy_side_file,
-    open_side_file,
-    open_side_file_for_reading,
-)
+from fairshare.server.side_file import SideFile, SideFileError, open_side_file_for_reading
 
 FILE: Final = "accounting.sqlite3"
 FORMAT: Final = 1
@@ -109,19 +102,16 @@ class LedgerError(FairshareError):
     """The accounts cannot be written or read."""
 
 
-class Ledger:
-    """The file, open for writing. Several threads may use it, one after the other: a connection
-    that one thread closes while another one uses it ends the process."""
+class Ledger(SideFile):
+    """The file, open for writing."""
 
     def __init__(self, directory: Path) -> None:
         """Open the file, or make it. One that is damaged is moved aside, and a new one made.
 
         Raises LedgerError.
         """
-        self.path = directory / FILE
-        self._using = threading.RLock()
         try:
-            self._connection, self.moved_aside = open_side_file(self.path, FORMAT, _TABLES)
+            super().__init__(directory / FILE, FORMAT, _TABLES)
         except SideFileError as error:
             raise LedgerError(str(error)) from error
 
@@ -149,19 +139,6 @@ class Ledger:
                 self._write(connection, containers, applications)
         except sqlite3.Error as error:
             raise LedgerError(f"cannot write {self.path}: {error}") from error
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection
-        with self._using:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except sqlite3.Error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     def _write(
         self,
@@ -213,11 +190,6 @@ class Ledger:
             for statement in _DELETIONS:
                 connection.execute(statement, (oldest_ms,))
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._using:
-            self._connection.close()
-
 
 _INSERT_CONTAINER: Final = _insert("containers", ContainerRow)
 _INSERT_APPLICATION: Final = _insert("applications", ApplicationRow)
@@ -231,15 +203,6 @@ _DELETIONS: Final = (
 
 def _values(row: ApplicationRow | ContainerRow) -> tuple[object, ...]:
     return tuple(getattr(row, name) for name in row.__struct_fields__)
-
-
-def copy_ledger(state: Path, target: Path) -> None:
-    """Copy the accounts of a state directory, which may be in use, to another one; nothing if
-    there are none. Raises LedgerError."""
-    try:
-        copy_side_file(state / FILE, target / FILE)
-    except SideFileError as error:
-        raise LedgerError(str(error)) from error
 
 
 def open_for_reading(directory: Path) -> sqlite3.Connection:

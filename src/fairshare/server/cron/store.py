@@ -3,7 +3,6 @@ the record of each. It is made with the first job. Knows nothing of when they ru
 
 import contextlib
 import sqlite3
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -13,7 +12,7 @@ import msgspec
 from fairshare.api.cron import Outcome, Overlap
 from fairshare.api.work import Submission
 from fairshare.errors import FairshareError
-from fairshare.server.side_file import SideFileError, copy_side_file, open_side_file
+from fairshare.server.side_file import SideFile, SideFileError
 from fairshare.wording import cause
 
 TAG: Final = "cron="
@@ -80,20 +79,12 @@ class CronError(FairshareError):
     """The file of cron jobs cannot be written or read."""
 
 
-def copy_cron(state: Path, target: Path) -> None:
-    """Copy the file of a state directory, which may be in use, to another one; nothing if there is
-    none. Raises SideFileError."""
-    copy_side_file(state / FILE, target / FILE)
-
-
-class CronStore:
+class CronStore(SideFile):
     """The file, open for writing; threads use it one after the other. All raise CronError."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / FILE
-        self._using = threading.Lock()
         try:
-            self._connection, self.moved_aside = open_side_file(self.path, FORMAT, _TABLES)
+            super().__init__(directory / FILE, FORMAT, _TABLES)
             # A job that was confirmed outlives a power failure.
             self._connection.execute("PRAGMA synchronous = FULL")
         except (SideFileError, sqlite3.Error) as error:
@@ -146,24 +137,12 @@ class CronStore:
             connection.execute("DELETE FROM jobs WHERE user = ? AND name = ?", key)
             connection.execute("DELETE FROM runs WHERE user = ? AND name = ?", key)
 
-    def close(self) -> None:
-        """Close the file."""
-        with self._using:
-            self._connection.close()
-
     @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """A transaction; raises CronError, and then nothing has changed."""
         try:
-            with self._using:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    with contextlib.suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                    raise
+            with self._transaction() as connection:
+                yield connection
         except (sqlite3.Error, msgspec.DecodeError) as error:
             raise CronError(f"cannot use {self.path}: {cause(error)}") from error
 

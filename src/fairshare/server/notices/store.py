@@ -1,9 +1,7 @@
 """Owns the file of notices, STATE/notices.sqlite3: which are still to be sent, and what came of the
 others; and the record of a notice, with its text. Knows nothing of how they are sent."""
 
-import contextlib
 import sqlite3
-import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -14,7 +12,7 @@ from fairshare.errors import FairshareError
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import application_name
-from fairshare.server.side_file import SideFileError, copy_side_file, open_side_file
+from fairshare.server.side_file import SideFile, SideFileError
 from fairshare.wording import cause
 
 HOOK: Final = "hook"
@@ -128,25 +126,17 @@ CREATE INDEX notices_by_change ON notices (changed_ms);
 """
 
 
-def copy_notices(state: Path, target: Path) -> None:
-    """Copy the file of a state directory, which may be in use, to another one; nothing if there is
-    none. Raises SideFileError."""
-    copy_side_file(state / FILE, target / FILE)
-
-
 class NoticesError(FairshareError):
     """The notices cannot be written or read."""
 
 
-class NoticeStore:
-    """The file, open for writing; threads use it one after the other."""
+class NoticeStore(SideFile):
+    """The file, open for writing."""
 
     def __init__(self, directory: Path) -> None:
         """Open or make the file. Raises NoticesError."""
-        self.path = directory / FILE
-        self._using = threading.Lock()
         try:
-            self._connection, self.moved_aside = open_side_file(self.path, FORMAT, _TABLES)
+            super().__init__(directory / FILE, FORMAT, _TABLES)
         except SideFileError as error:
             raise NoticesError(str(error)) from error
 
@@ -177,19 +167,7 @@ class NoticeStore:
         rows = [(*one.key, one.state, one.changed_ms, msgspec.json.encode(one)) for one in notices]
         statement = "INSERT OR REPLACE INTO notices VALUES (?, ?, ?, ?, ?, ?, ?)"
         try:
-            with self._using:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    self._connection.executemany(statement, rows)
-                    self._connection.execute("COMMIT")
-                except sqlite3.Error:
-                    with contextlib.suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                    raise
+            with self._transaction() as connection:
+                connection.executemany(statement, rows)
         except sqlite3.Error as error:
             raise NoticesError(f"cannot write {self.path}: {cause(error)}") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._using:
-            self._connection.close()
