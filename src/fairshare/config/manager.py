@@ -43,18 +43,20 @@ def report_unsupported(site: Site, problems: Problems) -> None:
     """Report properties that have no effect here."""
     for name, why in _SWITCHES.items():
         if site.boolean(name, False, problems):
-            _report(site, problems, name, why)
+            warn_unsupported(site, problems, name, why)
     handler = site.text(_HANDLER, problems)
     if handler is not None and handler.strip().lower() != _OFF:
         why = "there are no placement constraints: ask for nodes, racks or a node label"
-        _report(site, problems, _HANDLER, why)
+        warn_unsupported(site, problems, _HANDLER, why)
     if site.integer(_QUEUED, 0, problems) > 0:
-        _report(site, problems, _QUEUED, _SWITCHES[f"{_NM}distributed-scheduling.enabled"])
+        why = _SWITCHES[f"{_NM}distributed-scheduling.enabled"]
+        warn_unsupported(site, problems, _QUEUED, why)
     if (site.text(_ATTRIBUTES, problems) or "").strip():
-        _report(site, problems, _ATTRIBUTES, "nodes have no attributes: use node labels")
+        warn_unsupported(site, problems, _ATTRIBUTES, "nodes have no attributes: use node labels")
 
 
-def _report(site: Site, problems: Problems, name: str, why: str) -> None:
+def warn_unsupported(site: Site, problems: Problems, name: str, why: str) -> None:
+    """Say of a property that it has no effect here."""
     message = f"{name} has no effect: {why}"
     problems.warning(site.place(name), "unsupported", message, "honours it")
 

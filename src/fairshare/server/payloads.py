@@ -73,7 +73,7 @@ class Payloads:
         """Apply recorded events."""
         match event:
             case ApplicationSubmitted():
-                self._name(event.application, _submitted(event.submission))
+                self._name(event.application, commands_of(event.submission))
             case TasksAdded():
                 self._name(event.application, (group.command for group in event.tasks))
             case ContainerLaunched():
@@ -163,11 +163,12 @@ class Payloads:
 
 
 def _commands(application: Application) -> Iterator[Command]:
-    yield from _submitted(application.submission)
+    yield from commands_of(application.submission)
     yield from (progress.spec.command for progress in application.tasks.groups)
 
 
-def _submitted(submission: SubmitApplication) -> Iterator[Command]:
+def commands_of(submission: SubmitApplication) -> Iterator[Command]:
+    """The commands of an application."""
     if submission.driver is not None:
         yield submission.driver
     yield from (group.command for group in submission.tasks)

@@ -156,6 +156,14 @@ async def mover_of(
     return actor
 
 
+async def administrator_of(request: Request, body: ActorBody) -> Actor:
+    """The administrator in whose name a change of the cluster is made, with groups where access is
+    controlled."""
+    server = server_of(request)
+    user = believed_administrator(request, body.user)
+    return user, await groups_of(server, user) if server.controls_access else ()
+
+
 def believed_administrator(request: Request, named: str | None) -> str:
     """The user in whose name an administrator's order is carried out. The core checks that the user
     is an administrator, unless the token says so: then it is the server's own user, who always is

@@ -41,6 +41,7 @@ from fairshare.model.resubmission import again
 from fairshare.schedulers.reasons import Reason
 from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.notices.store import HOOK
+from fairshare.server.payloads import commands_of
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import sliced
 from fairshare.web.actors import (
@@ -72,7 +73,7 @@ from fairshare.web.requests import (
     server_of,
     whole_number,
 )
-from fairshare.web.submissions import commands_of, submission_of
+from fairshare.web.submissions import submission_of
 from fairshare.web.uploads import caller_key
 
 PIECE_BYTES: Final = 64 * 1024

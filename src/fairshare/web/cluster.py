@@ -13,7 +13,6 @@ from starlette.routing import Route
 from fairshare import __version__
 from fairshare.api.cluster import Cluster, SafeMode, SafeModeBody, ShutdownBody, Stopping, Version
 from fairshare.api.nodes import DecommissionBody, Nodes, NodesBody
-from fairshare.api.values import ActorBody
 from fairshare.config.engines import runs_here
 from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
@@ -27,7 +26,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.server.server import LiveServer
 from fairshare.this_machine import this_machine
-from fairshare.web.actors import Actor, believed_administrator, check_administrator, groups_of
+from fairshare.web.actors import administrator_of, check_administrator
 from fairshare.web.answers import answer, filled
 from fairshare.web.nodes import node_rows
 from fairshare.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, get, post
@@ -129,7 +128,7 @@ def _checks_answer(checks: dict[str, str], status: str) -> Response:
 async def drain_nodes(request: Request) -> Response:
     """POST /admin/nodes/drain: the nodes take no new containers; running containers go on."""
     body = await read_body(request, NodesBody)
-    actor = await _actor(request, body)
+    actor = await administrator_of(request, body)
     return await _order(request, [DrainNode(node, *actor) for node in body.nodes])
 
 
@@ -137,7 +136,7 @@ async def decommission_nodes(request: Request) -> Response:
     """POST /admin/nodes/decommission: drains the nodes, which leave when they are empty or after
     `timeout_ms`; containers still running then are killed, and their tasks wait again."""
     body = await read_body(request, DecommissionBody)
-    user, groups = await _actor(request, body)
+    user, groups = await administrator_of(request, body)
     orders = [DecommissionNode(node, body.timeout_ms, user, groups) for node in body.nodes]
     return await _order(request, orders)
 
@@ -146,7 +145,7 @@ async def undrain_nodes(request: Request) -> Response:
     """POST /admin/nodes/undrain: the nodes take containers again; those that have left come
     back."""
     body = await read_body(request, NodesBody)
-    actor = await _actor(request, body)
+    actor = await administrator_of(request, body)
     server = server_of(request)
     gone = [node for node in body.nodes if node not in server.service.state.nodes]
     response = await _order(request, [UndrainNode(node, *actor) for node in body.nodes])
@@ -168,7 +167,7 @@ async def set_safe_mode(request: Request) -> Response:
     """POST /admin/safe-mode: stops or resumes admissions and grants."""
     body = await read_body(request, SafeModeBody)
     server = server_of(request)
-    await server.service.ask(SetSafeMode(body.on, *await _actor(request, body)))
+    await server.service.ask(SetSafeMode(body.on, *await administrator_of(request, body)))
     return answer(SafeMode(server.service.state.safe_mode))
 
 
@@ -190,12 +189,6 @@ async def _order(request: Request, orders: Sequence[Input]) -> Response:
 def _joined(server: LiveServer, offer: NodeOffer) -> NodeJoined:
     total = tuple(offer.resources.get(one, 0) for one in server.service.state.types.names)
     return NodeJoined(offer.node, total, offer.rack, offer.attributes)
-
-
-async def _actor(request: Request, body: ActorBody) -> Actor:
-    server = server_of(request)
-    user = believed_administrator(request, body.user)
-    return user, await groups_of(server, user) if server.controls_access else ()
 
 
 ROUTES = [

@@ -15,7 +15,6 @@ from fairshare.api.nodes import (
     RemoveLabelsBody,
 )
 from fairshare.api.nodes import Node as NamedNode
-from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.inputs import AddLabels, LabelNodes, RemoveLabels
@@ -25,7 +24,7 @@ from fairshare.server.list_rows import NodeLines
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import rows_of_one_instant
 from fairshare.server.views import node_view
-from fairshare.web.actors import Actor, believed_administrator, groups_of
+from fairshare.web.actors import administrator_of
 from fairshare.web.answers import answer, encoded, filled
 from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
@@ -132,7 +131,7 @@ async def add_labels(request: Request) -> Response:
     """POST /admin/labels/add: existing partitions are skipped."""
     body = await read_body(request, AddLabelsBody)
     server = server_of(request)
-    await server.service.ask(AddLabels(body.labels, *await _actor(request, body)))
+    await server.service.ask(AddLabels(body.labels, *await administrator_of(request, body)))
     return _labels(server)
 
 
@@ -140,7 +139,7 @@ async def remove_labels(request: Request) -> Response:
     """POST /admin/labels/remove: 409 if some queue names one of them; then none is removed."""
     body = await read_body(request, RemoveLabelsBody)
     server = server_of(request)
-    await server.service.ask(RemoveLabels(body.labels, *await _actor(request, body)))
+    await server.service.ask(RemoveLabels(body.labels, *await administrator_of(request, body)))
     return _labels(server)
 
 
@@ -148,14 +147,10 @@ async def label_nodes(request: Request) -> Response:
     """POST /admin/labels/assign: an empty label puts a node into the default partition."""
     body = await read_body(request, LabelNodesBody)
     server = server_of(request)
-    await server.service.ask(LabelNodes(body.nodes, body.known, *await _actor(request, body)))
+    await server.service.ask(
+        LabelNodes(body.nodes, body.known, *await administrator_of(request, body))
+    )
     return _labels(server)
-
-
-async def _actor(request: Request, body: ActorBody) -> Actor:
-    server = server_of(request)
-    user = believed_administrator(request, body.user)
-    return user, await groups_of(server, user) if server.controls_access else ()
 
 
 def _labels(server: LiveServer) -> Response:

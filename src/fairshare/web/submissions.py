@@ -4,7 +4,7 @@ All problems of a body are collected and reported together, each with its place.
 state of the cluster nor its limits: the scheduler checks whether a queue exists.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -328,13 +328,6 @@ def submission_of(
         start=start,
         deadline_ms=body.deadline_ms or 0,
     )
-
-
-def commands_of(submission: SubmitApplication) -> Iterator[Command]:
-    """The commands of an application."""
-    if submission.driver is not None:
-        yield submission.driver
-    yield from (group.command for group in submission.tasks)
 
 
 def name_of(command: Command) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from fairshare.config import literals
-from fairshare.config.manager import ManagerSettings, read_manager
+from fairshare.config.manager import ManagerSettings, read_manager, warn_unsupported
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
 from fairshare.config.site import Site
@@ -107,19 +107,14 @@ def report_unsupported(site: Site, problems: Problems) -> None:
     for suffix, why in _SWITCHES.items():
         name = PREFIX + suffix
         if site.boolean(name, False, problems):
-            _report(site, problems, name, why)
+            warn_unsupported(site, problems, name, why)
     details = [PREFIX + suffix for suffix in _DETAILS]
     details += site.names(PREFIX + _MULTI_NODE)
     for name in details:
         if site.text(name, problems) is not None:
-            _report(site, problems, name, "what it sets is not here")
+            warn_unsupported(site, problems, name, "what it sets is not here")
     if site.boolean(_PORT_IN_NODE_NAME, False, problems):
-        _report(site, problems, _PORT_IN_NODE_NAME, "a node is known by its name alone")
-
-
-def _report(site: Site, problems: Problems, name: str, why: str) -> None:
-    message = f"{name} has no effect: {why}"
-    problems.warning(site.place(name), "unsupported", message, "honours it")
+        warn_unsupported(site, problems, _PORT_IN_NODE_NAME, "a node is known by its name alone")
 
 
 SHIPPED: Final = {
