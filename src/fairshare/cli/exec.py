@@ -5,7 +5,7 @@ import os
 import click
 
 from fairshare.cli.console import converse, on_terminal, terminal_size
-from fairshare.cli.options import with_client
+from fairshare.cli.options import with_client, without_dashes
 from fairshare.cli.targets import running_container
 from fairshare.client import Client
 from fairshare.client.discovery import Server
@@ -31,7 +31,7 @@ def command(
     program, and when the connection is lost.
     """
     terminal = on_terminal() if terminal is None else terminal
-    arguments = command_line[1:] if command_line[0] == "--" else command_line
+    arguments = without_dashes(command_line)
     if not arguments:
         raise click.UsageError("a command is needed: what is to run there")
     container = running_container(client, target)

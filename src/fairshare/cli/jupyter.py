@@ -12,7 +12,7 @@ import msgspec
 
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
-from fairshare.cli.options import DURATION, with_client
+from fairshare.cli.options import DURATION, with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings, exit_code
 from fairshare.cli.shell import command as shell
@@ -46,12 +46,8 @@ def command(
     preempted, with the time of --grace to save, and then starts again with a new URL. Ctrl-C ends
     it.
     """
-    given = {name: value for name, value in options.items() if value not in (None, False, ())}
-    gpu = given.pop("gpu", None)
-    if gpu is not None:
-        given["resources"] = (*given.get("resources", ()), ("yarn.io/gpu", gpu))
+    given = submit.given_options(options)
     given.setdefault("name", "jupyter")
-    more = command_line[1:] if command_line[:1] == ("--",) else command_line
     submission = submit.from_command(("jupyter", "lab"), {**given, "max_attempts": 1})
     submission = with_caller(client, submission, given, of_file=False)
     program = _program(submission) if runs_here(client.cluster()) else "jupyter-lab"
@@ -65,7 +61,7 @@ def command(
         )
     else:
         start = (program, *_idle_arguments(str(max(1, idle // 1000))).split())
-    arguments = (*start, "--no-browser", *more)
+    arguments = (*start, "--no-browser", *without_dashes(command_line))
     tasks = tuple(msgspec.structs.replace(one, arguments=arguments) for one in submission.tasks)
     with Endings() as endings:
         submission = msgspec.structs.replace(submission, tasks=tasks)

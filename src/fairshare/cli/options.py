@@ -147,6 +147,11 @@ tags_option = click.option(
 )
 
 
+def without_dashes(command_line: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a command without the `--` before them."""
+    return command_line[1:] if command_line[:1] == ("--",) else command_line
+
+
 def print_json(answer: Any) -> None:
     """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
     click.echo(json.dumps(answer, indent=2))

@@ -120,11 +120,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
     the signal. A second signal exits at once. The exit code is 1 if the application was killed or
     could not run, and 137 if its memory was not enough.
     """
-    given = {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value != ()
-    }
+    given = submit.given_options(options)
     if "driver" not in given and "ray" not in given:
         given.setdefault("max_attempts", 1)
     with contextlib.ExitStack() as held:

@@ -12,7 +12,7 @@ import msgspec
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.console import converse, on_terminal
-from fairshare.cli.options import Whole, with_client
+from fairshare.cli.options import Whole, with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
 from fairshare.cli.surroundings import with_caller
@@ -20,7 +20,6 @@ from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Submission
 from fairshare.client.discovery import Server
 from fairshare.client.sessions import Session, open_session
-from fairshare.documents.gpus import GPU
 from fairshare.errors import FairshareError
 
 SHELL = ("/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}"')
@@ -41,7 +40,7 @@ _NOR = ("output", "error", "input", "image", "mounts", "command_line")
 @click.argument("command_line", metavar="[--] [COMMAND [ARGUMENT]...]", nargs=-1)
 @click.option("--gpu", metavar="N", type=Whole(1), help="The same as --resource yarn.io/gpu=N.")
 @with_client
-def command(client: Client, command_line: tuple[str, ...], gpu: int | None, **options: Any) -> None:
+def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
     """Open a terminal in a container of your queue.
 
     It runs your shell, or COMMAND, as `fairshare submit` would: with the memory, processors and
@@ -51,11 +50,8 @@ def command(client: Client, command_line: tuple[str, ...], gpu: int | None, **op
     """
     if not on_terminal():
         raise Failure("standard input and output are not a terminal: use fairshare run")
-    given = {name: value for name, value in options.items() if value not in (None, False, ())}
-    if gpu is not None:
-        given["resources"] = (*given.get("resources", ()), (GPU, gpu))
-    arguments = command_line[1:] if command_line[:1] == ("--",) else command_line
-    submission = submit.from_command(arguments or SHELL, given)
+    given = submit.given_options(options)
+    submission = submit.from_command(without_dashes(command_line) or SHELL, given)
     submission = _on_terminal(with_caller(client, submission, given, of_file=False))
     with Endings() as endings:
         application = client.submit(submission)

@@ -42,6 +42,7 @@ from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, S
 from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.config.engines import signals
 from fairshare.documents.bounds import GANG_TIMEOUT_MS, NOTICE_EVENTS
+from fairshare.documents.gpus import GPU
 from fairshare.documents.images import check_image
 
 GROUP_ONLY = (
@@ -76,6 +77,12 @@ WORK_ONLY = (
     "mounts",
 )
 """Options that a job file sets for each group; --env and --export add to every group."""
+
+JOB_FIELDS = {
+    **{name: name for name in ("user", "queue", "name", "priority", "tags", "label")},
+    "lifetime": "lifetime_s",
+}
+"""The fields of a submission, by option; `start_fields` and `_notices` have others."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -337,12 +344,7 @@ def described(
     client: Client, command_line: tuple[str, ...], job: Path | None, options: Mapping[str, Any]
 ) -> Submission:
     """The application that a command line describes, with what it takes along of the caller."""
-    # Not a truth test: 0 is a given value.
-    given = {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value != ()
-    }
+    given = given_options(options)
     if job is not None:
         submission = from_file(job, command_line, given)
     else:
@@ -350,6 +352,20 @@ def described(
     if "ray" in given and "signal" not in given and not signals(client.cluster().engine):
         submission = unwarned(submission)
     return with_caller(client, submission, given, of_file=job is not None)
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command line that have a value; GPUs are among the resources."""
+    # Not a truth test: 0 is a given value.
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }
+    gpus = given.pop("gpu", None)
+    if gpus is not None:
+        given["resources"] = (*given.get("resources", ()), (GPU, gpus))
+    return given
 
 
 def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
@@ -374,7 +390,7 @@ def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     }
     if "image" not in given:
         refuse(given, ("mounts",), "it has a meaning with --image only")
-    resources, job = _resources(given), _job(command_line, given)
+    resources, job = _resources(given), {"name": Path(command_line[0]).name, **_job(given)}
     if driver:
         master = Master(resources=resources, keep_containers="keep_containers" in given)
         return Submission(**job, driver=DriverCommand(**work), master=master)
@@ -443,7 +459,7 @@ def _ray_program(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Sub
     if "signal" in given:
         program = msgspec.structs.replace(program, end_signal=given["signal"])
     return Submission(
-        **_job(command_line, given),
+        **{"name": Path(command_line[0]).name, **_job(given)},
         driver=DriverCommand(
             arguments=program_arguments(program, sys.executable),
             environment=dict(given.get("environment", ())),
@@ -472,18 +488,10 @@ def _resources(given: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _job(command_line: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "user": given.get("user"),
-        "queue": given.get("queue"),
-        "name": given.get("name", Path(command_line[0]).name),
-        "priority": given.get("priority"),
-        "lifetime_s": given.get("lifetime"),
-        "tags": given.get("tags", ()),
-        "label": given.get("label"),
-        **start_fields(given),
-        **_notices(given),
-    }
+def _job(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the whole application that options set."""
+    found = {field: given[name] for name, field in JOB_FIELDS.items() if name in given}
+    return found | start_fields(given) | _notices(given)
 
 
 def _notices(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -509,15 +517,7 @@ def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any
     from fairshare.cli.jobs import read_job  # it loads the YAML library
 
     job = read_job(path)
-    replaced = {
-        name: given[name]
-        for name in ("user", "queue", "name", "priority", "tags", "label")
-        if name in given
-    }
-    replaced |= start_fields(given)
-    replaced |= _notices(given)
-    if "lifetime" in given:
-        replaced["lifetime_s"] = given["lifetime"]
+    replaced = _job(given)
     more = dict(given.get("environment", ()))
     if more:
         replaced["tasks"] = tuple(
