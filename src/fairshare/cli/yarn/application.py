@@ -22,18 +22,15 @@ from fairshare.cli.yarn.manager import (
 )
 from fairshare.cli.yarn.session import (
     FAILED,
-    HELP,
+    Command,
     Session,
-    arguments_of,
     print_error,
     say,
     say_columns,
     say_report,
-    wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE, iso_date, percentage
 
-TITLE = "application"
 WIDTHS = (30, 20, 20, 10, 10, 18, 18, 15, 35)
 HEADERS = (
     "Application-Id",
@@ -56,7 +53,8 @@ _SERVICE = (
     *("upgrade", "initiate", "instances", "components", "finalize", "autoFinalize", "express"),
     *("cancel", "decommission", "version", "states"),
 )
-OPTIONS = (
+COMMAND = Command(
+    "application",
     Option("list", "Lists applications; -appTypes, -appStates and -appTags filter them."),
     Option("appTypes", "With -list: only these types.", MANY, "Types", commas=True),
     Option("appStates", "With -list: only these states, or ALL.", MANY, "States", commas=True),
@@ -69,7 +67,6 @@ OPTIONS = (
     Option("updatePriority", "Changes the priority of -appId.", 1, "Priority"),
     Option("updateLifetime", "Sets the end of -appId, in seconds from now.", 1, "Timeout"),
     Option("appId", "The application to change.", 1, "Application ID"),
-    HELP,
 )
 
 
@@ -81,10 +78,10 @@ def run(session: Session, words: Sequence[str]) -> int:
             f"{service[0]} belongs to YARN services, which no ResourceManager runs by itself:"
             " `fairshare submit` starts applications here"
         )
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "status" in given:
         if not given.only("status", "appTypes"):
-            return wrong_usage(TITLE, OPTIONS)
+            return COMMAND.wrong_usage()
         return _report(session.manager, given.value("status"))
     if "list" in given:
         return _list(session, given)
@@ -94,7 +91,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         return _move(session.manager, given.value("movetoqueue"), given.value("queue"))
     if "appId" not in given:
         changes = ("movetoqueue", "changeQueue", "updatePriority", "updateLifetime")
-        return wrong_usage(TITLE, OPTIONS, code=FAILED if any(c in given for c in changes) else 0)
+        return COMMAND.wrong_usage(code=FAILED if any(c in given for c in changes) else 0)
     return _change(session.manager, given)
 
 
@@ -107,11 +104,9 @@ def _change(manager: ResourceManager, given: Arguments) -> int:
             try:
                 number = int(given.value(name))
             except ValueError:
-                return wrong_usage(
-                    TITLE, OPTIONS, f"-{name} {given.value(name)}: a whole number is needed"
-                )
+                return COMMAND.wrong_usage(f"-{name} {given.value(name)}: a whole number is needed")
             return change(manager, identifier, number)
-    return wrong_usage(TITLE, OPTIONS)
+    return COMMAND.wrong_usage()
 
 
 def _list(session: Session, given: Arguments) -> int:

@@ -9,32 +9,29 @@ from fairshare.cli.yarn.documents import items, number_of
 from fairshare.cli.yarn.manager import Impossible, ResourceManager, segment
 from fairshare.cli.yarn.session import (
     FAILED,
-    HELP,
+    Command,
     Session,
-    arguments_of,
     found_or_missing,
     say,
     say_columns,
     say_report,
-    wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE
 
-TITLE = "applicationattempt"
 WIDTHS = (30, 20, 35, 35)
 HEADERS = ("ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")
-OPTIONS = (
+COMMAND = Command(
+    "applicationattempt",
     Option("list", "Lists the attempts of an application.", 1, "Application ID"),
     Option("status", "Prints the status of the attempt.", 1, "Application Attempt ID"),
     Option("fail", "Refused: REST cannot fail an attempt.", 1, "Application Attempt ID"),
-    HELP,
 )
 _IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
 
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):
@@ -46,7 +43,7 @@ def run(session: Session, words: Sequence[str]) -> int:
             " `applicationattempt -status` names AMContainer:"
             " `container -signal CONTAINER FORCEFUL_SHUTDOWN`"
         )
-    return wrong_usage(TITLE, OPTIONS, code=FAILED if ("status" in given or "list" in given) else 0)
+    return COMMAND.wrong_usage(code=FAILED if ("status" in given or "list" in given) else 0)
 
 
 def application_of(identifier: str) -> str:

@@ -6,10 +6,10 @@ from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import items
 from fairshare.cli.yarn.manager import Impossible
 from fairshare.cli.yarn.node import attributes_of
-from fairshare.cli.yarn.session import HELP, Session, arguments_of, say, wrong_usage
+from fairshare.cli.yarn.session import Command, Session, say
 
-TITLE = "yarn cluster"
-OPTIONS = (
+COMMAND = Command(
+    "yarn cluster",
     Option("lnl", "Lists the node labels of the cluster.", other="list-node-labels"),
     Option("lna", "Lists the node attributes of the cluster.", other="list-node-attributes"),
     Option(
@@ -17,13 +17,12 @@ OPTIONS = (
         "Refused: the store of labels is the ResourceManager's.",
         other="directly-access-node-label-store",
     ),
-    HELP,
 )
 
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "dnl" in given:
         raise Impossible(
             "the store of node labels belongs to the ResourceManager, and REST asks that one:"
@@ -42,4 +41,4 @@ def run(session: Session, words: Sequence[str]) -> int:
         for name in sorted({name for one in nodes for name, _ in attributes_of(one)}):
             say(name)
         return 0
-    return wrong_usage(TITLE, OPTIONS, code=0)
+    return COMMAND.wrong_usage(code=0)

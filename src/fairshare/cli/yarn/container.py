@@ -12,19 +12,16 @@ from fairshare.cli.yarn.documents import items, number_of, whole
 from fairshare.cli.yarn.manager import Impossible, ResourceManager, segment
 from fairshare.cli.yarn.session import (
     FAILED,
-    HELP,
+    Command,
     Session,
-    arguments_of,
     found_or_missing,
     print_error,
     say,
     say_columns,
     say_report,
-    wrong_usage,
 )
 from fairshare.cli.yarn.writing import NOT_THERE, long_date
 
-TITLE = "container"
 WIDTHS = (30, 20, 20, 20, 20, 20, 35)
 HEADERS = (
     "Container-Id",
@@ -36,7 +33,8 @@ HEADERS = (
     "LOG-URL",
 )
 SIGNALS = ("OUTPUT_THREAD_DUMP", "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
-OPTIONS = (
+COMMAND = Command(
+    "container",
     Option("list", "Lists the containers of an attempt.", 1, "Application Attempt ID"),
     Option("status", "Prints the status of the container.", 1, "Container ID"),
     Option(
@@ -45,14 +43,13 @@ OPTIONS = (
         MANY,
         "container ID [signal command]",
     ),
-    HELP,
 )
 _IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]+")
 
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):
@@ -60,7 +57,7 @@ def run(session: Session, words: Sequence[str]) -> int:
     signal = given.values("signal")
     if given.only("signal") and 1 <= len(signal) <= 2:
         return _signal(session.manager, *signal)
-    return wrong_usage(TITLE, OPTIONS, code=0 if given.only() else FAILED)
+    return COMMAND.wrong_usage(code=0 if given.only() else FAILED)
 
 
 def attempt_of(identifier: str) -> str:

@@ -21,18 +21,10 @@ from fairshare.cli.yarn.manager import (
     ResourceManager,
     segment,
 )
-from fairshare.cli.yarn.session import (
-    FAILED,
-    HELP,
-    Session,
-    arguments_of,
-    print_error,
-    say,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import FAILED, Command, Session, print_error, say
 
-TITLE = "yarn logs"
-OPTIONS = (
+COMMAND = Command(
+    "yarn logs",
     Option("applicationId", "The application.", 1, "Application ID"),
     Option("containerId", "Only this container.", 1, "Container ID"),
     Option("am", "Only the masters of these attempts, from 1, or ALL.", MANY, "N", commas=True),
@@ -40,7 +32,6 @@ OPTIONS = (
     Option("size", "Only the first bytes of each file; negative: the last ones.", 1, "Bytes"),
     Option("out", "Writes files to this directory instead.", 1, "Directory"),
     Option("show_application_log_info", "Only lists the containers."),
-    HELP,
 )
 _OWN_FILES = ("stdout", "stderr")
 _NODE = "/ws/v1/node/containers"
@@ -58,18 +49,18 @@ class Log(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     only = given.value("containerId") if "containerId" in given else None
     if only is not None:
         of_application = attempt.application_of(container.attempt_of(only))
     elif "applicationId" in given:
         of_application = given.value("applicationId")
     else:
-        return wrong_usage(TITLE, OPTIONS, "-applicationId is needed")
+        return COMMAND.wrong_usage("-applicationId is needed")
     try:
         size = int(given.value("size")) if "size" in given else None
     except ValueError:
-        return wrong_usage(TITLE, OPTIONS, f"-size {given.value('size')}: a number is needed")
+        return COMMAND.wrong_usage(f"-size {given.value('size')}: a number is needed")
     manager = session.manager
     if application.find(manager, of_application) is None:
         print_error(f"Can not find any log file for the application: {of_application}")

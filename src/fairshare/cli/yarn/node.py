@@ -6,40 +6,31 @@ from fairshare.api.yarn import NODE_STATES
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import Fields, items, whole
 from fairshare.cli.yarn.manager import ResourceManager
-from fairshare.cli.yarn.session import (
-    FAILED,
-    HELP,
-    Session,
-    arguments_of,
-    say,
-    say_report,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import FAILED, Command, Session, say, say_report
 from fairshare.cli.yarn.writing import columns, health_date, resource_text
 
-TITLE = "node"
 WIDTHS = (16, 15, 17, 28)
 HEADERS = ("Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
-OPTIONS = (
+COMMAND = Command(
+    "node",
     Option("list", "Lists the running nodes; -states and -all list others, -showDetails more."),
     Option("states", "With -list: only these states.", MANY, "States", commas=True),
     Option("all", "With -list: all nodes."),
     Option("showDetails", "With -list: resources, utilization and labels of each."),
     Option("status", "Prints the status report of the node.", 1, "NodeId"),
-    HELP,
 )
 
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     words = ["-all" if word.lower() == "-all" else word for word in words]
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "status" in given:
         if not given.only("status"):
-            return wrong_usage(TITLE, OPTIONS)
+            return COMMAND.wrong_usage()
         return _report(session.manager, given.value("status"))
     if "list" not in given:
-        return wrong_usage(TITLE, OPTIONS, code=0)
+        return COMMAND.wrong_usage(code=0)
     states = tuple(state.upper() for state in given.values("states"))
     unknown = [state for state in states if state not in NODE_STATES]
     if unknown and "all" not in given:

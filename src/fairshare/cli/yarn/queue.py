@@ -13,11 +13,10 @@ import msgspec
 from fairshare.cli.yarn.arguments import Option
 from fairshare.cli.yarn.documents import Fields, items
 from fairshare.cli.yarn.manager import RemoteRefusal, ResourceManager
-from fairshare.cli.yarn.session import FAILED, HELP, Session, arguments_of, say, wrong_usage
+from fairshare.cli.yarn.session import FAILED, Command, Session, say
 from fairshare.cli.yarn.writing import NOT_THERE, boxed_table, two_decimals
 from fairshare.client.errors import AnswerNotUnderstood
 
-TITLE = "queue"
 HEADERS = (
     "Queue Name",
     "Queue Path",
@@ -28,10 +27,10 @@ HEADERS = (
     "Weight",
     "Maximum Parallel Apps",
 )
-OPTIONS = (
+COMMAND = Command(
+    "queue",
     Option("status", "Prints the status of the queue.", 1, "Queue Name"),
     Option("list", "Lists the queues below this one; all: every queue.", 1, "Parent Queue Name"),
-    HELP,
 )
 
 
@@ -59,12 +58,12 @@ class Queue(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     if "status" in given and given.only("status"):
         return _report(session.manager, given.value("status"))
     if "list" in given and given.only("list"):
         return _list(session.manager, given.value("list"))
-    return wrong_usage(TITLE, OPTIONS)
+    return COMMAND.wrong_usage()
 
 
 def read_queues(manager: ResourceManager) -> Queue:

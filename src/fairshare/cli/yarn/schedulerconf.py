@@ -10,32 +10,23 @@ from xml.sax.saxutils import escape
 from fairshare.cli.yarn.arguments import Option, WrongUsage
 from fairshare.cli.yarn.documents import Fields, items
 from fairshare.cli.yarn.manager import RemoteRefusal
-from fairshare.cli.yarn.session import (
-    FAILED,
-    HELP,
-    Session,
-    arguments_of,
-    print_error,
-    say,
-    wrong_usage,
-)
+from fairshare.cli.yarn.session import FAILED, Command, Session, print_error, say
 
-TITLE = "yarn schedulerconf"
-OPTIONS = (
+COMMAND = Command(
+    "yarn schedulerconf",
     Option("add", "Adds queues: root.a:capacity=10,...;root.b:...", 1, "Queues", other="addQueues"),
     Option("remove", "Removes queues: root.a;root.b", 1, "Queues", other="removeQueues"),
     Option("update", "Changes queues: root.a:capacity=20", 1, "Queues", other="updateQueues"),
     Option("global", "Changes properties: name=value,...", 1, "Properties", other="globalUpdates"),
     Option("format", "Discards all changes: the file is in force again.", other="formatConfig"),
     Option("getConf", "Prints the configuration in force.", other="getConfig"),
-    HELP,
 )
 _PATH = "/scheduler-conf"
 
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     manager = session.manager
     try:
         if "format" in given:
@@ -55,7 +46,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         if "global" in given:
             update["global-updates"] = _entries(given.value("global"))
         if not update:
-            return wrong_usage(TITLE, OPTIONS, "Invalid Command Usage: ")
+            return COMMAND.wrong_usage("Invalid Command Usage: ")
         manager.put(_PATH, update)
     except WrongUsage as wrong:
         print_error(str(wrong))

@@ -18,7 +18,7 @@ from fairshare.cli.yarn.writing import columns
 FAILED = 255
 """The exit code for `return -1` in Hadoop's commands: a wrong call, or an unknown name."""
 
-HELP = Option("help", "Displays help for all commands.", other="h")
+_HELP = Option("help", "Displays help for all commands.", other="h")
 
 
 class Session(msgspec.Struct):
@@ -87,25 +87,29 @@ def found_or_missing(
     return found
 
 
-def arguments_of(title: str, words: Sequence[str], options: Sequence[Option]) -> Arguments:
-    """The arguments. Raises click's Exit after printing help or a usage error."""
-    try:
-        given = read_arguments(words, options)
-    except WrongUsage as wrong:
-        raise click.exceptions.Exit(wrong_usage(title, options, str(wrong))) from wrong
-    if "help" in given:
-        say(usage(title, options))
-        raise click.exceptions.Exit(0)
-    if given.rest:
-        message = f"Unrecognized argument: {given.rest[0]}"
-        raise click.exceptions.Exit(wrong_usage(title, options, message))
-    return given
+class Command:
+    """The name and the options of a command; each has `-help` too."""
 
+    def __init__(self, title: str, *options: Option) -> None:
+        self._title = title
+        self._options = (*options, _HELP)
 
-def wrong_usage(
-    title: str, options: Sequence[Option], message: str = "", code: int = FAILED
-) -> int:
-    """Print an error on stderr, and the usage; returns the exit code."""
-    print_error(message or "Invalid Command Usage : ")
-    say(usage(title, options))
-    return code
+    def arguments(self, words: Sequence[str]) -> Arguments:
+        """The arguments. Raises click's Exit after printing help or a usage error."""
+        try:
+            given = read_arguments(words, self._options)
+        except WrongUsage as wrong:
+            raise click.exceptions.Exit(self.wrong_usage(str(wrong))) from wrong
+        if "help" in given:
+            say(usage(self._title, self._options))
+            raise click.exceptions.Exit(0)
+        if given.rest:
+            message = f"Unrecognized argument: {given.rest[0]}"
+            raise click.exceptions.Exit(self.wrong_usage(message))
+        return given
+
+    def wrong_usage(self, message: str = "", code: int = FAILED) -> int:
+        """Print an error on stderr, and the usage; returns the exit code."""
+        print_error(message or "Invalid Command Usage : ")
+        say(usage(self._title, self._options))
+        return code

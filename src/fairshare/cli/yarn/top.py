@@ -12,10 +12,10 @@ import click
 from fairshare.cli.cells import plain
 from fairshare.cli.yarn.arguments import MANY, Option
 from fairshare.cli.yarn.documents import Fields, items, number_of
-from fairshare.cli.yarn.session import HELP, Session, arguments_of, wrong_usage
+from fairshare.cli.yarn.session import Command, Session
 
-TITLE = "yarn top"
-OPTIONS = (
+COMMAND = Command(
+    "yarn top",
     Option("cols", "The width in characters.", 1, "arg"),
     Option("rows", "The number of applications.", 1, "arg"),
     Option("delay", "The refresh interval in seconds (3).", 1, "arg"),
@@ -23,7 +23,6 @@ OPTIONS = (
     Option("users", "Only these users.", MANY, "arg", commas=True),
     Option("types", "Only these types.", MANY, "arg", commas=True),
     Option("once", "Prints once."),
-    HELP,
 )
 _COLUMNS = (
     ("APPLICATIONID", 32, "id"),
@@ -47,12 +46,12 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = arguments_of(TITLE, words, OPTIONS)
+    given = COMMAND.arguments(words)
     numbers = {}
     for name, default in (("cols", 0), ("rows", 0), ("delay", 3)):
         text = given.value(name) if name in given else str(default)
         if not text.isdigit() or (name == "delay" and text == "0"):
-            return wrong_usage(TITLE, OPTIONS, f"-{name} {text}: a whole number is needed")
+            return COMMAND.wrong_usage(f"-{name} {text}: a whole number is needed")
         numbers[name] = int(text)
     chosen = {name: given.values(name) for name in ("queues", "users", "types")}
     once = "once" in given or not sys.stdout.isatty()
