@@ -33,11 +33,10 @@ from fairshare.hadoop.wire.messages import (
 )
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
-from fairshare.model.identifiers import application_name
 from fairshare.model.resources import Resource, ResourceTypes, add
 from fairshare.projections.attempt_history import Attempt
 from fairshare.web.yarn.access import may_view
-from fairshare.web.yarn.application_documents import application_info
+from fairshare.web.yarn.application_documents import application_info, proxied_page
 from fairshare.web.yarn.attempts import AttemptDetail, attempt_detail, container_info
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.gateway import Gateway
@@ -139,16 +138,9 @@ def _add_attempt(report: Any, gateway: Gateway, application: Application) -> Non
     report.trackingUrl = tracking_url(application, detail)
 
 
-def proxied_page(gateway: Gateway, application: Application) -> str:
-    """The address of a master's page, as this server shows it."""
-    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
-    return f"http://{gateway.address}/proxy/{name}/"
-
-
 def tracking_url(application: Application, detail: AttemptDetail) -> str:
     """The page of an attempt; that of an unmanaged master is not shown by this server."""
-    unmanaged = not application.managed and not application.submission.tasks
-    return detail.originalTrackingUrl if unmanaged else detail.trackingUrl
+    return detail.originalTrackingUrl if application.unmanaged else detail.trackingUrl
 
 
 def _label(found: Any, default: str) -> str:

@@ -79,6 +79,11 @@ class Application:
         return self.submission.master is not None
 
     @property
+    def unmanaged(self) -> bool:
+        """Whether its master runs elsewhere: one of YARN's that is not launched here."""
+        return self.submission.master is None and not self.submission.tasks
+
+    @property
     def over(self) -> bool:
         """Whether the application has ended, in any final state."""
         return self.finished_ms is not None

@@ -5,10 +5,14 @@ Without access control (`yarn.acl.enable`) every caller may, as in Hadoop, unles
 on: then its owner may, the users in its lists, and callers with a token made with `--admin`.
 """
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
 from fairshare.model.applications import Application
 from fairshare.server.access.lists import listed
-from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.gateway import Gateway
+from fairshare.web.yarn.callers import Caller, Rejected, identify
+from fairshare.web.yarn.errors import forbidden
+from fairshare.web.yarn.gateway import Gateway, gateway_of
 
 
 def may_view(gateway: Gateway, caller: Caller, application: Application) -> bool:
@@ -46,3 +50,24 @@ def is_administrator(gateway: Gateway, caller: Caller) -> bool:
     if not gateway.controls_access:
         return not caller.proven
     return gateway.scheduler.may_administer("", caller.user, caller.groups)
+
+
+def check_administrator(gateway: Gateway, caller: Caller) -> None:
+    """Raise Refused (403) unless the caller administers the cluster."""
+    if not is_administrator(gateway, caller):
+        raise forbidden("Only admins can carry out this operation.")
+
+
+async def checked_caller(request: Request, application: Application) -> Caller:
+    """The caller of a page of an application; raises HTTPException for one who may not view it, or
+    not change it and tries."""
+    try:
+        caller = await identify(request)
+    except Rejected as rejected:
+        raise HTTPException(rejected.status, headers=dict(rejected.headers)) from None
+    gateway = gateway_of(request)
+    if not may_view(gateway, caller, application):
+        raise HTTPException(403, f"{caller.user} may not look into this application")
+    if request.method not in ("GET", "HEAD") and not may_modify(gateway, caller, application):
+        raise HTTPException(403, f"{caller.user} may not change this application")
+    return caller

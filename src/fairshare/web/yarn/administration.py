@@ -13,7 +13,7 @@ from starlette.requests import Request
 from fairshare.errors import InputError
 from fairshare.families.configuration_update import Update, read_json, read_xml
 from fairshare.families.yarn.documents import Document
-from fairshare.web.yarn.access import is_administrator
+from fairshare.web.yarn.access import check_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import read_bytes
 from fairshare.web.yarn.callers import Caller
@@ -61,11 +61,6 @@ class QueueAccess(Document):
     diagnostics: str
 
 
-def _check_administrator(gateway: Gateway, caller: Caller) -> None:
-    if not is_administrator(gateway, caller):
-        raise forbidden("Only admins can carry out this operation.")
-
-
 def _kind(gateway: Gateway) -> str:
     return gateway.yarn.class_name or gateway.scheduler.name
 
@@ -78,7 +73,7 @@ def _check_mutable(gateway: Gateway, otherwise: str) -> None:
 async def show_configuration(request: Request, caller: Caller) -> Answer:
     """GET /scheduler-conf."""
     gateway = gateway_of(request)
-    _check_administrator(gateway, caller)
+    check_administrator(gateway, caller)
     if not gateway.configuration.mutable:
         raise PlainRefusal(
             400,
@@ -99,7 +94,7 @@ async def change_configuration(request: Request, caller: Caller) -> Answer:
     update = await _read_update(request)
     _check_mutable(gateway, NO_CHANGE)
     if caller.proven and not gateway.controls_access:
-        _check_administrator(gateway, caller)
+        check_administrator(gateway, caller)
     try:
         message = await gateway.configuration.update(update, _changer(gateway, caller))
     except InputError as error:
@@ -110,7 +105,7 @@ async def change_configuration(request: Request, caller: Caller) -> Answer:
 async def validate_configuration(request: Request, caller: Caller) -> Answer:
     """POST /scheduler-conf/validate: the resulting configuration; nothing is changed."""
     gateway = gateway_of(request)
-    _check_administrator(gateway, caller)
+    check_administrator(gateway, caller)
     update = await _read_update(request)
     _check_mutable(gateway, NO_VALIDATION)
     try:
@@ -125,7 +120,7 @@ async def validate_configuration(request: Request, caller: Caller) -> Answer:
 async def show_version(request: Request, caller: Caller) -> Answer:
     """GET /scheduler-conf/version."""
     gateway = gateway_of(request)
-    _check_administrator(gateway, caller)
+    check_administrator(gateway, caller)
     _check_mutable(gateway, NO_VERSION)
     version = ConfigurationVersion(gateway.configuration.version())
     return Answer(version, "configversion", "mapped")
@@ -134,7 +129,7 @@ async def show_version(request: Request, caller: Caller) -> Answer:
 async def format_configuration(request: Request, caller: Caller) -> Answer:
     """GET /scheduler-conf/format: returns to the file. A GET that changes state, as in Hadoop."""
     gateway = gateway_of(request)
-    _check_administrator(gateway, caller)
+    check_administrator(gateway, caller)
     _check_mutable(gateway, NO_FORMAT)
     try:
         return Answer(text=await gateway.configuration.format(_changer(gateway, caller)))

@@ -136,7 +136,7 @@ def application_info(
         applicationTags=",".join(application.submission.tags),
         priority=yarn.shown_priority(application),
     )
-    info.unmanagedApplication = not application.managed and not application.submission.tasks
+    info.unmanagedApplication = application.unmanaged
     info.appNodeLabelExpression = _or_unset(details.application_label)
     if "amnodelabelexpression" not in without:
         info.amNodeLabelExpression = _master_label(application, history)
@@ -232,7 +232,7 @@ def _or_unset(text: str | None) -> str | UnsetType:
 
 def _master_label(application: Application, history: ApplicationAttempts) -> str | UnsetType:
     """Absent where the queue was created for it: then Hadoop could not look up its label."""
-    if not application.managed and not application.submission.tasks:
+    if application.unmanaged:
         return UNSET
     label = application.submission.details.master_label
     if label is None and history.new_queue:
@@ -265,11 +265,17 @@ def _tracking_url(
         return UNSET
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     if word in ("RUNNING", "FINISHED"):
-        if not application.managed and not application.submission.tasks:
+        if application.unmanaged:
             last = history.attempt
             return (last.tracking_url if last is not None else "") or "http://N/A"
-        return f"http://{gateway.address}/proxy/{name}/"
+        return proxied_page(gateway, application)
     return f"http://{gateway.address}/cluster/app/{name}"
+
+
+def proxied_page(gateway: Gateway, application: Application) -> str:
+    """The address of a master's page, as this server shows it."""
+    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+    return f"http://{gateway.address}/proxy/{name}/"
 
 
 def logs_url(gateway: Gateway, node: str, container: str, user: str) -> str:

@@ -13,7 +13,7 @@ from fairshare.projections.attempt_history import Attempt
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.application_changes import NoSuchContainer, NotPermitted, signal
-from fairshare.web.yarn.application_documents import logs_url
+from fairshare.web.yarn.application_documents import logs_url, proxied_page
 from fairshare.web.yarn.callers import Caller
 from fairshare.web.yarn.diagnostics import attempt_diagnostics
 from fairshare.web.yarn.errors import PlainRefusal, Refused, not_found, wrong_form
@@ -142,9 +142,7 @@ def attempt_detail(gateway: Gateway, application: Application, attempt: Attempt)
     lost = attempt.end in ("KILLED", "FAILED")
     reached = attempt.registered and bool(attempt.host) and not lost
     original = page if lost else attempt.tracking_url or "N/A"
-    proxied = f"http://{gateway.address}/proxy/{name}/"
-    if not application.managed and not application.submission.tasks:
-        proxied = "http://N/A"
+    proxied = "http://N/A" if application.unmanaged else proxied_page(gateway, application)
     return AttemptDetail(
         appAttemptId=attempt_name(state.epoch_ms, application.id, attempt.number),
         host=attempt.host if reached else "N/A",

@@ -21,11 +21,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_name
-from fairshare.web.yarn.access import may_modify, may_view
+from fairshare.web.yarn.access import checked_caller
 from fairshare.web.yarn.bodies import read_bytes
-from fairshare.web.yarn.callers import Caller, Rejected, identify
 from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.names import find_application
@@ -91,7 +89,7 @@ async def show_master(request: Request) -> Response:
         application = find_application(gateway, request.path_params["application"])
     except Refused:
         raise HTTPException(404) from None
-    caller = await _checked_caller(request, application)
+    caller = await checked_caller(request, application)
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     last = gateway.attempt_history.of(application.id).attempt
     named = last.tracking_url if last is not None else ""
@@ -108,21 +106,6 @@ async def show_master(request: Request) -> Response:
     call = _Call(request, named, address, f"/proxy/{name}", caller.user)
     own = {} if caller.user == application.user or not caller.proven else SANDBOX
     return await call.answer(own)
-
-
-async def _checked_caller(request: Request, application: Application) -> Caller:
-    """The caller; raises HTTPException for one who may not view the application, or not change it
-    and tries."""
-    try:
-        caller = await identify(request)
-    except Rejected as rejected:
-        raise HTTPException(rejected.status, headers=dict(rejected.headers)) from None
-    gateway = gateway_of(request)
-    if not may_view(gateway, caller, application):
-        raise HTTPException(403, f"{caller.user} may not look into this application")
-    if request.method in _CHANGES and not may_modify(gateway, caller, application):
-        raise HTTPException(403, f"{caller.user} may not change this application")
-    return caller
 
 
 async def _address(gateway: Gateway, url: str, node: str) -> str | None:

@@ -27,11 +27,11 @@ from fairshare.schedulers.rounding import single
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.row_cache import cut
 from fairshare.server.slices import rows_of_one_instant, sliced
-from fairshare.web.yarn.access import is_administrator
+from fairshare.web.yarn.access import check_administrator
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.bodies import LONG, first_object, lenient_integer, read_object
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import forbidden, not_found, wrong_argument
+from fairshare.web.yarn.errors import not_found, wrong_argument
 from fairshare.web.yarn.gateway import Gateway, gateway_of
 from fairshare.web.yarn.rendering import encoder
 
@@ -197,8 +197,7 @@ async def resize_node(request: Request, caller: Caller) -> Answer:
     """
     gateway = gateway_of(request)
     wanted = request.path_params["node"]
-    if not is_administrator(gateway, caller):
-        raise forbidden("Only admins can carry out this operation.")
+    check_administrator(gateway, caller)
     body = first_object(await read_object(request, "resourceOption"), "resourceOption")
     check_node_id(wanted)
     node = find_node(gateway, wanted)

@@ -13,10 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of, container_name
 from fairshare.web.containers import read_part
-from fairshare.web.yarn.access import may_view
+from fairshare.web.yarn.access import checked_caller
 from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Rejected, identify
@@ -134,16 +133,6 @@ def _matches(wanted: str, name: str) -> bool:
     return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
 
 
-async def _check_view(request: Request, application: Application) -> None:
-    """Raise HTTPException if the caller may not view an application."""
-    try:
-        caller = await identify(request)
-    except Rejected as rejected:
-        raise HTTPException(rejected.status, headers=dict(rejected.headers)) from None
-    if not may_view(gateway_of(request), caller, application):
-        raise HTTPException(403, f"{caller.user} may not look into this application")
-
-
 async def show_logs(request: Request) -> Response:
     """GET /node/containerlogs/CONTAINER/USER: the logs of a container, or its node's page with
     them."""
@@ -157,7 +146,7 @@ async def show_logs(request: Request) -> Response:
     application = gateway.scheduler.state.applications.get(application_of(container))
     if application is None:
         raise HTTPException(404)
-    await _check_view(request, application)
+    await checked_caller(request, application)
     if directory is None:
         node = gateway.node_of(container)
         if node is None:

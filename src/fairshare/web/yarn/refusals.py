@@ -7,11 +7,11 @@ has one level here.
 
 from starlette.requests import Request
 
-from fairshare.web.yarn.access import is_administrator
+from fairshare.web.yarn.access import check_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import java_number, read_bytes, read_object
 from fairshare.web.yarn.callers import Caller
-from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request, forbidden
+from fairshare.web.yarn.errors import PlainRefusal, Refused, bad_request
 from fairshare.web.yarn.gateway import gateway_of
 from fairshare.web.yarn.submission import NO_RESERVATIONS
 
@@ -52,8 +52,7 @@ async def change_log(request: Request, caller: Caller) -> Answer:
     """POST /scheduler/logs: checked as in Hadoop; has no effect, since the server's log has one
     level."""
     gateway = gateway_of(request)
-    if not is_administrator(gateway, caller):
-        raise forbidden("Only admins can carry out this operation.")
+    check_administrator(gateway, caller)
     form = dict(
         part.partition("=")[::2] for part in (await read_bytes(request)).decode().split("&")
     )
