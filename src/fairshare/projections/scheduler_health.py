@@ -5,8 +5,7 @@ Derived from records alone, for monitoring. Decides nothing.
 
 from typing import Self
 
-import msgspec
-
+from fairshare.families.yarn.context import Operation, Run
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -17,29 +16,9 @@ from fairshare.model.events import (
 )
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.model.inputs import NodeBeat
-from fairshare.model.resources import Resource, ResourceTypes, add
+from fairshare.model.resources import ResourceTypes
 from fairshare.projections.projection import Projection
 from fairshare.schedulers.protocol import Scheduler
-
-
-class Operation(msgspec.Struct, frozen=True):
-    """An operation on a node; `container` is None where it has none."""
-
-    node: str
-    container: ContainerId | None
-    queue: str
-
-
-class Run(msgspec.Struct):
-    """The result of one node update: counts and amounts."""
-
-    resources: Resource
-    count: int = 0
-
-    def more(self, amounts: Resource) -> None:
-        """Count one more."""
-        self.count += 1
-        self.resources = add(self.resources, amounts)
 
 
 class SchedulerHealth(Projection):

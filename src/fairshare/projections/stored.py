@@ -6,7 +6,7 @@ Snapshots of earlier releases have some of the projections as one object, which 
 
 from typing import Any
 
-from fairshare.families.yarn.context import MasterLimit
+from fairshare.families.yarn.context import MasterLimit, Operation, Run
 from fairshare.projections.activities import Activities, Activity, Update
 from fairshare.projections.application_versions import ApplicationVersions
 from fairshare.projections.attempt_history import ApplicationAttempts, Attempt, AttemptHistory
@@ -19,7 +19,7 @@ from fairshare.projections.container_history import (
 from fairshare.projections.loaded_versions import LoadedSettings, LoadedVersion, LoadedVersions
 from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import InactiveNode, NodeHistory, Utilization
-from fairshare.projections.scheduler_health import Operation, Run, SchedulerHealth
+from fairshare.projections.scheduler_health import SchedulerHealth
 from fairshare.projections.timelines import Mark, Span, Timeline, Timelines
 from fairshare.runtime.kinds import Changes
 from fairshare.runtime.stored import STORED

@@ -11,6 +11,7 @@ import pytest
 import fairshare.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.errors import JournalError
 from fairshare.families.registry import FAMILIES, family_of
+from fairshare.families.yarn.context import Run
 from fairshare.journal.protocol import Snapshot
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.inputs import (
@@ -28,7 +29,6 @@ from fairshare.model.operations import Drain
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import Command, TaskGroup
 from fairshare.projections.attempt_history import ApplicationAttempts
-from fairshare.projections.scheduler_health import Run
 from fairshare.projections.timelines import Span, Timeline
 from fairshare.runtime import kinds, snapshot
 from fairshare.runtime.kinds import Changes

@@ -1,5 +1,5 @@
-"""Owns what a family may ask of the server while it makes a document: `YarnContext`, and the limits
-for masters that it has.
+"""Owns what a family may ask of the server while it makes a document: `YarnContext`, with the last
+operations of the scheduler and the limits for masters that it has.
 
 The gateway of YARN's REST interface satisfies it. A family thereby knows neither the web server nor
 the projections of the journal.
@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from fairshare.model.identifiers import ContainerId
-from fairshare.model.resources import Resource
+from fairshare.model.resources import Resource, add
 from fairshare.schedulers.protocol import Scheduler
 
 
@@ -23,64 +23,36 @@ class MasterLimit(msgspec.Struct, frozen=True):
     users: dict[str, Resource]
 
 
-class Operation(Protocol):
-    """An operation of the scheduler on a node; `container` is None where it has none."""
+class Operation(msgspec.Struct, frozen=True):
+    """An operation on a node; `container` is None where it has none."""
 
-    @property
-    def node(self) -> str:
-        """The node's name."""
-
-    @property
-    def container(self) -> ContainerId | None:
-        """The container."""
-
-    @property
-    def queue(self) -> str:
-        """The queue's name."""
+    node: str
+    container: ContainerId | None
+    queue: str
 
 
-class Run(Protocol):
-    """The result of one node update."""
+class Run(msgspec.Struct):
+    """The result of one node update: counts and amounts."""
 
-    @property
-    def count(self) -> int:
-        """How many containers."""
+    resources: Resource
+    count: int = 0
 
-    @property
-    def resources(self) -> Resource:
-        """The sum of their resources."""
+    def more(self, amounts: Resource) -> None:
+        """Count one more."""
+        self.count += 1
+        self.resources = add(self.resources, amounts)
 
 
 class Health(Protocol):
     """The last operation of each kind, and the last node update. None: there was none yet."""
 
-    @property
-    def last_run_ms(self) -> int:
-        """When the last node was updated."""
-
-    @property
-    def allocation(self) -> Operation | None:
-        """The last allocation."""
-
-    @property
-    def release(self) -> Operation | None:
-        """The last end of a container."""
-
-    @property
-    def preemption(self) -> Operation | None:
-        """The last preemption."""
-
-    @property
-    def reservation(self) -> Operation | None:
-        """The last reservation."""
-
-    @property
-    def allocations(self) -> Run:
-        """The allocations of the last node update."""
-
-    @property
-    def reservations(self) -> Run:
-        """The reservations of the last node update."""
+    last_run_ms: int
+    allocation: Operation | None
+    release: Operation | None
+    preemption: Operation | None
+    reservation: Operation | None
+    allocations: Run
+    reservations: Run
 
 
 class MasterLimitsByLeaf(Protocol):
