@@ -6,7 +6,7 @@ number of elements are capped: the text may come from a tenant's browser.
 """
 
 import re
-from typing import Any, Final
+from typing import Any, Final, Self
 from xml.parsers import expat
 
 from fairshare.config.literals import BLANKS
@@ -46,7 +46,7 @@ class Element:
         self.name = name
         self.attributes = attributes
         self.place = place
-        self.children: list[Element] = []
+        self.children: list[Self] = []
         self.text = ""
         self.text_place = place
         self.empty = True
@@ -61,7 +61,9 @@ class _Refused(Exception):
     """Ends the parser from inside one of its handlers; the problem is already reported."""
 
 
-class _Builder:
+class Builder:
+    """Makes elements while a document is parsed; a derived class may make its own."""
+
     def __init__(self, file: str, problems: Problems) -> None:
         self.file = file
         self.problems = problems
@@ -75,7 +77,12 @@ class _Builder:
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.document_type
 
+    def element(self, name: str, attributes: dict[str, str]) -> Element:
+        """A new element, whose start tag was read."""
+        return Element(name, attributes, self.here())
+
     def here(self) -> Place:
+        """Where the parser is."""
         return Place(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
     def refuse(self, message: str) -> None:
@@ -91,7 +98,7 @@ class _Builder:
             self.refuse(f"elements are nested deeper than {MAX_DEPTH} levels")
         if self.count > MAX_ELEMENTS:
             self.refuse(f"there are more than {MAX_ELEMENTS} elements")
-        element = Element(name, attributes, self.here())
+        element = self.element(name, attributes)
         if self.open:
             self.take_text()
             self.open[-1].children.append(element)
@@ -130,13 +137,17 @@ def parse(document: str | bytes, file: str, problems: Problems) -> Element | Non
     Bytes are decoded as their XML declaration says (UTF-8 without one). `file` is only the name
     that problems carry.
     """
-    size = len(document)
-    if size > MAX_BYTES:
+    return build(document, Builder(file, problems))
+
+
+def build(document: str | bytes, builder: Builder) -> Element | None:
+    """As `parse`, with the elements of a builder."""
+    file, problems = builder.file, builder.problems
+    if len(document) > MAX_BYTES:
         problems.error(
             Place(file), RULE, f"the file is larger than {MAX_BYTES // 2**20} MiB: split it"
         )
         return None
-    builder = _Builder(file, problems)
     try:
         builder.parser.Parse(document, True)
     except _Refused:

@@ -6,89 +6,66 @@ refused.
 """
 
 from collections.abc import Iterable
-from xml.parsers import expat
+from functools import cached_property
 
-from fairshare.config.literals import BLANKS
-from fairshare.config.problems import Problems
-from fairshare.config.xml import escaped, parse
+from fairshare.config.problems import Place, Problems
+from fairshare.config.xml import Builder, Element, build, escaped
 
 Change = tuple[int, int, str]
 """Bytes from here to there become this text."""
 
 
-class Span:
+class Span(Element):
     """One element in a text. `start` to `end` are its bytes, `inner` and `inner_end` what is
-    between its tags; both are -1 for `<name/>`. Lines count from 1."""
+    between its tags; both are -1 for `<name/>`. `last_line` is that of its end tag."""
 
-    __slots__ = (
-        "attributes",
-        "children",
-        "end",
-        "inner",
-        "inner_end",
-        "last_line",
-        "line",
-        "name",
-        "start",
-        "text",
-    )
+    __slots__ = ("end", "inner", "inner_end", "last_line", "start")
 
-    def __init__(self, name: str, attributes: dict[str, str], start: int, line: int) -> None:
-        self.name = name
-        self.attributes = attributes
+    def __init__(self, name: str, attributes: dict[str, str], place: Place, start: int) -> None:
+        super().__init__(name, attributes, place)
         self.start = start
-        self.line = line
         self.inner = self.inner_end = self.end = -1
-        self.last_line = line
-        self.children: list[Span] = []
-        self.text = ""
-
-    @property
-    def value(self) -> str:
-        """The text without blanks around it."""
-        return self.text.strip(BLANKS)
+        self.last_line = place.line
 
     def last(self, *names: str) -> "Span | None":
         """The last child of these names: where there are several, that one counts."""
         return next((c for c in reversed(self.children) if c.name in names), None)
 
 
-def read_spans(text: str, file: str = "text") -> Span | None:
-    """The top element of a text; None if it is not XML, which `config.xml.parse` explains."""
-    if parse(text, file, Problems()) is None:
-        return None
-    document = text.encode()
-    parser = expat.ParserCreate("utf-8")
-    open_elements: list[Span] = []
-    tops: list[Span] = []
+class _Spans(Builder):
+    def __init__(self, text: str) -> None:
+        super().__init__("text", Problems())
+        self._text = text
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        at = parser.CurrentByteIndex
-        found = Span(name, attributes, at, parser.CurrentLineNumber)
-        closing = _end_of_tag(document, at)
-        if document[closing - 1 : closing] != b"/":
+    @cached_property
+    def _document(self) -> bytes:
+        return self._text.encode()  # possible once the parser has accepted the characters
+
+    def element(self, name: str, attributes: dict[str, str]) -> Span:
+        at = self.parser.CurrentByteIndex
+        found = Span(name, attributes, self.here(), at)
+        closing = _end_of_tag(self._document, at)
+        if self._document[closing - 1 : closing] != b"/":
             found.inner = closing + 1
         else:
             found.end = closing + 1
-        (open_elements[-1].children if open_elements else tops).append(found)
-        open_elements.append(found)
+        return found
 
-    def end(_: str) -> None:
-        found = open_elements.pop()
-        found.last_line = parser.CurrentLineNumber
+    def end(self, name: str) -> None:
+        found = self.open[-1]
+        super().end(name)
+        assert isinstance(found, Span)
+        found.last_line = self.parser.CurrentLineNumber
         if found.inner >= 0:
-            found.inner_end = parser.CurrentByteIndex
-            found.end = document.index(b">", found.inner_end) + 1
+            found.inner_end = self.parser.CurrentByteIndex
+            found.end = self._document.index(b">", found.inner_end) + 1
 
-    def characters(data: str) -> None:
-        if not open_elements[-1].children:
-            open_elements[-1].text += data
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.Parse(document, True)
-    return tops[0]
+def read_spans(text: str) -> Span | None:
+    """The top element of a text; None if it is not XML, which `config.xml.parse` explains."""
+    found = build(text, _Spans(text))
+    assert found is None or isinstance(found, Span)
+    return found
 
 
 def _end_of_tag(document: bytes, at: int) -> int:
@@ -102,7 +79,7 @@ def _end_of_tag(document: bytes, at: int) -> int:
             quote = byte
         elif byte == 0x3E:
             return index
-    raise AssertionError("the text was parsed before")
+    raise AssertionError("the parser has read the whole tag")
 
 
 def changed(text: str, changes: Iterable[Change]) -> str:

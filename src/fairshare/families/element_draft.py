@@ -30,10 +30,10 @@ class ElementDraft(DraftForm):
         parts: list[Part] = []
         for queue, span in self._queues(top):
             if queue:
-                parts.append(Part(queue, span.line, span.last_line))
+                parts.append(Part(queue, span.place.line, span.last_line))
             for child in span.children:
                 if child.name not in (*_QUEUES, *_NOT_OF_A_QUEUE) and not child.children:
-                    entries.append(Entry(queue, child.name, child.value, child.line))
+                    entries.append(Entry(queue, child.name, child.trimmed, child.place.line))
         return Reading(tuple(entries), tuple(parts))
 
     def edit(self, text: str, top: Span, edit: Edit) -> str:

@@ -31,9 +31,9 @@ class PropertyDraft(DraftForm):
         parts: list[Part] = []
         for name, value, span in found:
             queue, rest = _queue_of(name, queues) if name in names else ("", name)
-            entries.append(Entry(queue, rest, value, (span.last("value") or span).line))
+            entries.append(Entry(queue, rest, value, (span.last("value") or span).place.line))
             if queue:
-                parts.append(Part(queue, span.line, span.last_line))
+                parts.append(Part(queue, span.place.line, span.last_line))
         return Reading(tuple(entries), tuple(parts))
 
     def edit(self, text: str, top: Span, edit: Edit) -> str:
@@ -88,7 +88,7 @@ def _properties(top: Span) -> Iterator[tuple[str, str, Span]]:
         elif child.name == "property":
             name, value = child.last("name"), child.last("value")
             if name is not None:
-                yield name.value, "" if value is None else value.value, child
+                yield name.trimmed, "" if value is None else value.trimmed, child
 
 
 def _queue_names(properties: Mapping[str, str]) -> frozenset[str]:
