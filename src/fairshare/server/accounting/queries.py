@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from fairshare.errors import InputError
 from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.server.accounting.ledger import FILE, failed, measured, open_for_reading
+
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 MAX_DAYS: Final = 100
 MAX_MONTHS: Final = 1_200
@@ -261,6 +263,12 @@ def _rows(
         ) from error
 
 
+def _made_of(row: sqlite3.Row, record: type[Record], **others: Any) -> Record:
+    """A record with the columns of a row that have the names of its fields, and other fields."""
+    columns = {name: one for name, one in dict(row).items() if name in record.__struct_fields__}
+    return record(**(columns | others))
+
+
 def _application(row: sqlite3.Row) -> PastApplication:
     use = Use(
         containers=row["containers"],
@@ -274,46 +282,27 @@ def _application(row: sqlite3.Row) -> PastApplication:
         memory_efficiency=_ratio(row["used_memory_mb_ms"], row["measured_memory_mb_ms"]),
     )
     nodes = tuple((row["nodes"] or "").split(",")[:MAX_NODES]) if row["nodes"] else ()
-    return PastApplication(
+    return _made_of(
+        row,
+        PastApplication,
         **msgspec.structs.asdict(use),
         id=application_name(row["epoch_ms"], row["application"]),
-        name=row["name"],
-        user=row["user"],
-        queue=row["queue"],
         tags=msgspec.json.decode(row["tags"], type=tuple[str, ...]),
-        kind=row["kind"],
-        state=row["state"],
-        submitted_ms=row["submitted_ms"],
-        started_ms=row["started_ms"],
-        ended_ms=row["ended_ms"],
-        exit_code=row["exit_code"],
-        peak_memory_mb=row["peak_memory_mb"],
         nodes=nodes,
-        command=row["command"],
-        directory=row["directory"],
-        diagnostics=row["diagnostics"],
     )
 
 
 def _container(row: sqlite3.Row) -> PastContainer:
-    return PastContainer(
+    return _made_of(
+        row,
+        PastContainer,
         id=container_name(row["epoch_ms"], row["container"]),
         application=application_name(row["epoch_ms"], row["application"]),
-        user=row["user"],
-        queue=row["queue"],
-        node=row["node"],
         group=row["task_group"],
         task=row["task_index"] if row["task_index"] >= 0 else None,
         master=bool(row["master"]),
-        allocated_ms=row["allocated_ms"],
         started_ms=row["started_ms"] or None,
-        ended_ms=row["ended_ms"],
-        exit_code=row["exit_code"],
         outcome=outcome(row["exit_code"]),
-        memory_mb=row["memory_mb"],
-        vcores=row["vcores"],
-        gpus=row["gpus"],
-        peak_memory_mb=row["peak_memory_mb"],
         cpu_seconds=row["cpu_ms"] / 1_000,
     )
 
