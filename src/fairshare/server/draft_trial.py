@@ -13,15 +13,17 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from fairshare.config.problems import Problem
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.families.configuration import Configuration
 from fairshare.families.draft import Entry, Part
 from fairshare.wording import cause
+
+if TYPE_CHECKING:
+    from fairshare.server.configuration_editor import ConfigurationEditor
 
 MOST_S: Final = 120
 MOST_BYTES: Final = 4 * 1024**3
@@ -48,29 +50,10 @@ class Judgement(msgspec.Struct, frozen=True):
     usable: bool
 
 
-class Editor(Protocol):
-    """What a trial needs of the editor of a configuration."""
-
-    @property
-    def started(self) -> Configuration:
-        """The server's configuration."""
-
-    @property
-    def path(self) -> Path | None:
-        """The edited file."""
-
-    @property
-    def file(self) -> str:
-        """Its name in problems."""
-
-    async def judge(self, text: str) -> Judgement:
-        """The problems of a draft."""
-
-
 class DraftTrial:
     """The trials of one server's drafts, on the history of its state directory."""
 
-    def __init__(self, editor: Editor, state_directory: Path) -> None:
+    def __init__(self, editor: "ConfigurationEditor", state_directory: Path) -> None:
         self._editor = editor
         self._state_directory = state_directory
         self._busy = False
