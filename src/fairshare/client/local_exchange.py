@@ -1,11 +1,9 @@
 """Owns exchanges with a server of this machine: plain HTTP on loopback, or a Unix socket.
 
-Python's own `http.client` does them: its import takes a quarter of the time of httpx's, which was
-half of what a short command cost (decision 16). TLS and proxies are `httpx_exchange`'s.
+`plain_http` reads and writes: the import of Python's `http.client` was a tenth of what a
+short command costs, that of httpx half of it (decision 16). TLS and proxies are `httpx_exchange`'s.
 """
 
-import contextlib
-import http.client
 import select
 import socket
 import threading
@@ -22,7 +20,10 @@ from fairshare.client.exchange import (
     Request,
     http_address,
 )
+from fairshare.client.plain_http import NotHttp, PlainConnection
 from fairshare.wording import cause
+
+HTTP_PORT = 80
 
 MOST_IDLE = 20
 """The maximum of connections that are kept for later requests, as many as httpx keeps."""
@@ -40,10 +41,16 @@ class LocalExchange:
         self._socket_path = url.removeprefix(UNIX) if url.startswith(UNIX) else None
         address = urlsplit(http_address(url))
         self._host = address.hostname or "localhost"
-        self._port = address.port or http.client.HTTP_PORT
+        self._port = address.port or HTTP_PORT
         self._base = address.path.rstrip("/") + BASE
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._idle: list[http.client.HTTPConnection] = []
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        self._headers = {
+            "Host": host if self._port == HTTP_PORT else f"{host}:{self._port}",
+            "Accept-Encoding": "identity",
+        }
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._idle: list[PlainConnection] = []
         self._lock = threading.Lock()
 
     def send(self, request: Request) -> Reply:
@@ -53,14 +60,15 @@ class LocalExchange:
             reply = self._exchanged(connection, request)
         except TimeoutError as error:
             raise AnsweredTooLate(cause(error)) from error
-        except (http.client.HTTPException, OSError, ValueError) as error:
+        except (NotHttp, OSError) as error:
             raise ExchangeFailed(cause(error) or type(error).__name__) from error
-        with self._lock:
-            keep = connection.sock is not None and len(self._idle) < MOST_IDLE
-            if keep:
-                self._idle.append(connection)
-        if not keep:
-            connection.close()
+        finally:
+            with self._lock:
+                keep = connection.usable and len(self._idle) < MOST_IDLE
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                connection.close()
         return reply
 
     def close(self) -> None:
@@ -70,50 +78,43 @@ class LocalExchange:
         for connection in idle:
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self) -> PlainConnection:
         """An idle connection, or a new one. One that the server has closed has its end to read."""
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return self._connected()
-            if not select.select([connection.sock], [], [], 0)[0]:
+            if not _is_readable(connection):
                 return connection
             connection.close()
 
-    def _connected(self) -> http.client.HTTPConnection:
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=CONNECT_TIMEOUT_S)
+    def _connected(self) -> PlainConnection:
         try:
-            if self._socket_path is None:
-                connection.connect()
-            else:
-                connection.sock = _unix_socket(self._socket_path)
+            if self._socket_path is not None:
+                return PlainConnection(_unix_socket(self._socket_path))
+            connected = socket.create_connection((self._host, self._port), CONNECT_TIMEOUT_S)
         except OSError as error:
-            connection.close()
             raise NotConnected(cause(error)) from error
-        return connection
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return PlainConnection(connected)
 
-    def _exchanged(self, connection: http.client.HTTPConnection, request: Request) -> Reply:
-        connection.sock.settimeout(request.read_s)
+    def _exchanged(self, connection: PlainConnection, request: Request) -> Reply:
         headers = dict(self._headers)
         if request.media_type:
             headers["Content-Type"] = request.media_type
         query = f"?{urlencode(request.parameters)}" if request.parameters else ""
-        answered = False
-        try:
-            # A server that refuses a large body answers before it has read all of it.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(
-                    request.method, f"{self._base}{request.path}{query}", request.content, headers
-                )
-            response = connection.getresponse()
-            content = response.read()
-            answered = True
-        finally:
-            if not answered:
-                connection.close()
-        found = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, found, content)
+        target = f"{self._base}{request.path}{query}"
+        head, body = connection.exchange(
+            request.method, target, headers, request.content, request.read_s
+        )
+        return Reply(head.status, head.headers, body)
+
+
+def _is_readable(connection: PlainConnection) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _unix_socket(path: str) -> socket.socket:

@@ -20,9 +20,10 @@ from fairshare.api.frames import Decoder, Malformed, Message
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
 from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address, segment
+from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
 from fairshare.wording import cause
 
-_MOST_HEADER_BYTES = 64 * 1024
+_MOST_REFUSAL_BYTES = 64 * 1024
 _LATER = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -125,18 +126,18 @@ def open_session(server: Server, container: str, kind: Literal["exec", "terminal
             connection.sendall(
                 _handshake(server, url, f"/containers/{segment(container)}/{kind}", key)
             )
-            head, rest = _head(connection)
-        except OSError as error:
+            answers = Answers(connection)
+            head = _head(answers, server.url)
+        except (OSError, NotHttp) as error:
             raise ServerUnreachable(
                 f"no session with {server.url} ({cause(error)}): {START_ONE}", server.url
             ) from error
-        status, headers = _parsed(head, server.url)
-        if status != 101:
-            raise _refused(connection, status, headers, rest, server.url)
-        if headers.get("sec-websocket-accept") != frames.accept_key(key):
+        if head.status != 101:
+            raise _refused(answers, head, server.url)
+        if head.headers.get("sec-websocket-accept") != frames.accept_key(key):
             raise AnswerNotUnderstood(f"what answers at {server.url} begins no session")
         opened.pop_all()
-        return Session(connection, rest)
+        return Session(connection, answers.rest)
 
 
 def _connected(server: str, url: SplitResult, opened: contextlib.ExitStack) -> socket.socket:
@@ -160,16 +161,16 @@ def _connected(server: str, url: SplitResult, opened: contextlib.ExitStack) -> s
 def _handshake(server: Server, url: SplitResult, path: str, key: str) -> bytes:
     user = server.user()
     query = f"?{urlencode({'user': user})}" if user else ""
-    lines = (
-        f"GET {url.path}{BASE}{path}{query} HTTP/1.1",
-        f"Host: {url.netloc}",
-        "Connection: Upgrade",
-        "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13",
-        f"Sec-WebSocket-Key: {key}",
-        *([f"Authorization: Bearer {server.token}"] if server.token else ()),
-    )
-    return "\r\n".join((*lines, "", "")).encode()
+    headers = {
+        "Host": url.netloc,
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": key,
+    }
+    if server.token:
+        headers["Authorization"] = f"Bearer {server.token}"
+    return request_head("GET", f"{url.path}{BASE}{path}{query}", headers)
 
 
 def _trusted() -> ssl.SSLContext:
@@ -180,42 +181,27 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=certifi.where())
 
 
-def _head(connection: socket.socket) -> tuple[bytes, bytes]:
-    held = b""
-    while b"\r\n\r\n" not in held:
-        data = connection.recv(64 * 1024)
-        if not data or len(held) > _MOST_HEADER_BYTES:
-            raise OSError("the connection was closed")
-        held += data
-    head, _, rest = held.partition(b"\r\n\r\n")
-    return head, rest
+def _head(answers: Answers, url: str) -> Head:
+    try:
+        return answers.head()
+    except Ended:
+        raise OSError("the connection was closed") from None
+    except NotHttp as error:
+        raise AnswerNotUnderstood(f"what answers at {url} does not speak HTTP") from error
 
 
-def _parsed(head: bytes, url: str) -> tuple[int, dict[str, str]]:
-    first, *lines = head.decode("latin-1").split("\r\n")
-    words = first.split()
-    if len(words) < 2 or not words[1].isdigit():
-        raise AnswerNotUnderstood(f"what answers at {url} does not speak HTTP")
-    pairs = (line.partition(":") for line in lines)
-    return int(words[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-def _refused(
-    connection: socket.socket, status: int, headers: dict[str, str], body: bytes, url: str
-) -> Exception:
-    length = headers.get("content-length", "")
-    size = min(int(length) if length.isdigit() else 0, _MOST_HEADER_BYTES)
-    with contextlib.suppress(OSError):
-        while len(body) < size and (data := connection.recv(64 * 1024)):
-            body += data
+def _refused(answers: Answers, head: Head, url: str) -> Exception:
+    body = b""
+    with contextlib.suppress(OSError, NotHttp):
+        body = answers.body(head, "GET", _MOST_REFUSAL_BYTES)
     try:
         answer = msgspec.json.decode(body, type=Refusal)
     except msgspec.DecodeError:
         return AnswerNotUnderstood(
-            f"what answers at {url} begins no session (HTTP {status}): see whether it is a"
+            f"what answers at {url} begins no session (HTTP {head.status}): see whether it is a"
             " fairshare server, of the same version as this client"
         )
-    return Refused(status, answer.code, answer.message)
+    return Refused(head.status, answer.code, answer.message)
 
 
 def last_word(message: Message) -> dict[str, Any] | None:

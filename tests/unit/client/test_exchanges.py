@@ -10,6 +10,9 @@ from fairshare.client.exchange import AnsweredTooLate, ExchangeFailed, NotConnec
 from fairshare.client.httpx_exchange import HttpxExchange
 from fairshare.client.local_exchange import LocalExchange
 
+BEGIN = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+CLOSE = b"Connection: close\r\n"
 OK = b"HTTP/1.1 200 OK\r\nX-Kind: a\r\nContent-Length: 2\r\n\r\nhi"
 
 
@@ -132,6 +135,39 @@ def test_an_answer_that_is_not_http_breaks_the_exchange_off(exchange, peer):
     peer.answers = [b"SSH-2.0-OpenSSH\r\n\r\n"]
     with pytest.raises(ExchangeFailed):
         exchange.send(Request("GET", "/apps"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "content"),
+    [
+        (BEGIN + CHUNKED + b"\r\n1;a=b\r\nh\r\n1\r\ni\r\n0\r\nX: y\r\n\r\n", b"hi"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, b"hi"),
+        (BEGIN + CLOSE + b"\r\nhi", b"hi"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (BEGIN + b"Content-Length: 0\r\n\r\n", b""),
+    ],
+)
+def test_the_content_is_as_long_as_the_answer_says(exchange, peer, answer, content):
+    peer.answers = [answer, OK]
+    assert exchange.send(Request("GET", "/apps")).content == content
+    assert exchange.send(Request("GET", "/apps")).content == b"hi"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        BEGIN + b"Content-Length: 9\r\n" + CLOSE + b"\r\nhi",
+        BEGIN + CHUNKED + CLOSE + b"\r\n2\r\nhi\r\n",
+        BEGIN + b"Content-Length: x\r\n" + CLOSE + b"\r\nhi",
+        BEGIN + b"X-Kind: a\x00\r\n" + CLOSE + b"\r\nhi",
+        BEGIN + CHUNKED + CLOSE + b"\r\n+2\r\nhi\r\n0\r\n\r\n",
+    ],
+)
+def test_an_answer_cut_short_or_malformed_breaks_the_exchange_off(exchange, peer, answer):
+    peer.answers = [answer, OK]
+    with pytest.raises(ExchangeFailed):
+        exchange.send(Request("GET", "/apps"))
+    assert exchange.send(Request("GET", "/apps")).content == b"hi"
 
 
 def test_a_body_refused_before_it_was_read_leaves_the_answer(exchange, peer):

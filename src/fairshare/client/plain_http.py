@@ -1,0 +1,277 @@
+"""Owns HTTP/1.1 as a client speaks it over a connected socket: a request goes, an answer comes.
+
+An answer that is not exactly HTTP, or whose length could be read in two ways, is rejected. Knows no
+addresses, no TLS and no tokens. Python's `http.client` could do the same, but its import is a
+tenth of what a short command costs (decision 16).
+"""
+
+import contextlib
+import socket
+from collections.abc import Mapping
+
+import msgspec
+
+LONGEST_HEAD = 64 * 1024
+"""The maximum number of bytes before a body: status and headers, also of interim answers."""
+
+LONGEST_CHUNK_LINE = 4096
+"""The maximum number of bytes of the line before a chunk of a body."""
+
+_SWITCHING_PROTOCOLS = 101
+_BODILESS = (204, 304)
+_PIECE_BYTES = 64 * 1024
+_MOST_AT_ONCE = 1024 * 1024
+_LONGEST_LENGTH = 18
+"""The maximum number of digits of a length."""
+
+_HEXADECIMAL = b"0123456789abcdefABCDEF"
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NAME = b"!#$%&'*+-.^_`|~0123456789" + _LETTERS
+"""The characters of the name of a header."""
+_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09})
+"""The control characters, which no header contains. The tab is not one of them."""
+
+
+class NotHttp(Exception):
+    """What came, or what is to be sent, is not HTTP; the message is the reason."""
+
+
+class Ended(ConnectionError):
+    """The server closed the connection before it had answered."""
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """The beginning of an answer. Names of headers are in lower case; of several with one name the
+    last one counts. `persistent`: the server keeps the connection for another request."""
+
+    status: int
+    headers: dict[str, str]
+    persistent: bool
+
+
+class Answers:
+    """Reads the answers that come over a connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held = bytearray()
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes that have come, but are not a part of what was read."""
+        return bytes(self._held)
+
+    def head(self) -> Head:
+        """The head of the next answer that is not an interim one. Raises NotHttp, and OSError as
+        the connection does; Ended at the end of the connection."""
+        room = LONGEST_HEAD
+        while True:
+            block = self._block(room)
+            head = _parsed(block)
+            if head.status >= 200 or head.status == _SWITCHING_PROTOCOLS:
+                return head
+            room -= len(block)
+
+    def body(self, head: Head, method: str, most: int | None = None) -> bytes:
+        """The body of the answer to a request of this method, read to its end. Raises as `head`
+        does; NotHttp also for a body of more than `most` bytes."""
+        if method == "HEAD" or head.status in _BODILESS:
+            return b""
+        if "transfer-encoding" in head.headers:
+            return self._chunks(most)
+        if "content-length" in head.headers:
+            length = int(head.headers["content-length"])
+            _check_room(length, most)
+            return self._taken(length)
+        while True:
+            _check_room(len(self._held), most)
+            try:
+                self._receive()
+            except Ended:
+                return self._taken(len(self._held))
+
+    def _block(self, room: int) -> bytes:
+        """The lines up to an empty one, without it."""
+        while (end := self._held.find(b"\r\n\r\n")) < 0:
+            if not self._held.startswith(b"HTTP/1."[: len(self._held)]):
+                break
+            if len(self._held) > room:
+                raise NotHttp("the headers of the answer are too long")
+            try:
+                self._receive()
+            except Ended:
+                if self._held:
+                    raise
+                raise Ended("Remote end closed connection without response") from None
+        if end > room:
+            raise NotHttp("the headers of the answer are too long")
+        block = bytes(self._held[: max(0, end)])
+        if not block.startswith(b"HTTP/1."):
+            raise NotHttp(f"it does not answer as HTTP does: {bytes(self._held[:60])!r}")
+        del self._held[: end + 4]
+        return block
+
+    def _chunks(self, most: int | None) -> bytes:
+        body = bytearray()
+        while True:
+            # What follows a semicolon are extensions, which no client needs.
+            size = self._line(LONGEST_CHUNK_LINE).partition(b";")[0].rstrip(b" \t")
+            if not size or size.strip(_HEXADECIMAL) or len(size) > _LONGEST_LENGTH:
+                raise NotHttp(f"a chunk of the answer has the size {size[:60]!r}")
+            length = int(size, 16)
+            if not length:
+                break
+            _check_room(len(body) + length, most)
+            body += self._taken(length)
+            if self._taken(2) != b"\r\n":
+                raise NotHttp("a chunk of the answer is longer than its size")
+        room = LONGEST_HEAD
+        while trailer := self._line(room):
+            _header(trailer)
+            room -= len(trailer) + 2
+        return bytes(body)
+
+    def _line(self, longest: int) -> bytes:
+        while (end := self._held.find(b"\r\n")) < 0:
+            if len(self._held) > longest:
+                break
+            self._receive()
+        if not 0 <= end <= longest:
+            raise NotHttp("a line in the body of the answer is too long")
+        line = bytes(self._held[:end])
+        del self._held[: end + 2]
+        _check_characters(line)
+        return line
+
+    def _taken(self, length: int) -> bytes:
+        while (missing := length - len(self._held)) > 0:
+            self._receive(missing)
+        taken = bytes(self._held[:length])
+        del self._held[:length]
+        return taken
+
+    def _receive(self, missing: int = 0) -> None:
+        data = self._connection.recv(max(_PIECE_BYTES, min(missing, _MOST_AT_ONCE)))
+        if not data:
+            raise Ended("the connection was closed in the middle of the answer")
+        self._held += data
+
+
+class PlainConnection:
+    """A connection that carries one request after the other. `usable`: it can carry another."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.usable = True
+        self._connection = connection
+        self._answers = Answers(connection)
+
+    def fileno(self) -> int:
+        """For select and poll."""
+        return self._connection.fileno()
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.usable = False
+        self._connection.close()
+
+    def exchange(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        silence_s: float,
+    ) -> tuple[Head, bytes]:
+        """The answer to a request, head and body; the server may be silent for `silence_s`.
+
+        Raises NotHttp, and OSError as the socket does, TimeoutError for a silent server. After
+        these the connection is not usable.
+        """
+        self.usable = False
+        head = request_head(method, target, headers, content)
+        self._connection.settimeout(silence_s)
+        sent = False
+        # A server that refuses a large body answers before it has read all of it.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._connection.sendall(head)
+            if content:
+                self._connection.sendall(content)
+            sent = True
+        answer = self._answers.head()
+        if answer.status == _SWITCHING_PROTOCOLS:
+            raise NotHttp("it switches to a protocol that no request was for")
+        body = self._answers.body(answer, method)
+        self.usable = sent and answer.persistent and not self._answers.rest
+        return answer, body
+
+
+def request_head(
+    method: str, target: str, headers: Mapping[str, str], content: bytes | None = None
+) -> bytes:
+    """The bytes of a request before its content; raises NotHttp for characters that would end a
+    line or a word.
+
+    >>> request_head("GET", "/apps", {"Host": "localhost"})
+    b'GET /apps HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n'
+    """
+    if " " in target:
+        raise NotHttp(f"a path cannot contain a blank: {target!r}")
+    fields = dict(headers)
+    if content is not None or method in ("POST", "PUT"):
+        fields["Content-Length"] = str(len(content or b""))
+    for name, text in (("the path", target), *fields.items()):
+        if not text.isascii() or not text.isprintable():
+            raise NotHttp(f"a request can contain only ASCII characters, unlike {name}")
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {text}" for name, text in fields.items())]
+    return "\r\n".join((*lines, "", "")).encode("ascii")
+
+
+def _parsed(block: bytes) -> Head:
+    first, *lines = block.split(b"\r\n")
+    _check_characters(first)
+    version, digits, after = first[:9], first[9:12], first[12:13]
+    if version not in (b"HTTP/1.1 ", b"HTTP/1.0 ") or after not in (b"", b" "):
+        raise NotHttp(f"the answer begins with {first[:60]!r}")
+    if not digits.isdigit() or len(digits) != 3 or digits < b"100":
+        raise NotHttp(f"the answer has the status {digits!r}")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, text = _header(line)
+        if name in ("content-length", "transfer-encoding") and headers.get(name, text) != text:
+            raise NotHttp(f"the answer has two different headers {name}")
+        headers[name] = text
+    _check_length(headers, version)
+    options = [option.strip() for option in headers.get("connection", "").lower().split(",")]
+    delimited = "content-length" in headers or "transfer-encoding" in headers
+    bodiless = int(digits) in _BODILESS
+    persistent = version == b"HTTP/1.1 " and "close" not in options and (delimited or bodiless)
+    return Head(int(digits), headers, persistent)
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    _check_characters(line)
+    name, colon, text = line.partition(b":")
+    if not name or not colon or name.strip(_NAME):
+        raise NotHttp(f"the answer has the header {line[:60]!r}")
+    return name.decode("ascii").lower(), text.strip(b" \t").decode("latin-1")
+
+
+def _check_characters(line: bytes) -> None:
+    if len(line.translate(None, _CONTROLS)) != len(line):
+        raise NotHttp(f"the answer has control characters: {line[:60]!r}")
+
+
+def _check_length(headers: Mapping[str, str], version: bytes) -> None:
+    """Raise NotHttp unless the length of the body can be read in one way only."""
+    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
+    if coding is None:
+        readable = length is None or (length.isascii() and length.isdigit())
+        if not readable or len(length or "") > _LONGEST_LENGTH:
+            raise NotHttp(f"the answer has the length {length!r}")
+    elif coding.lower() != "chunked" or length is not None or version != b"HTTP/1.1 ":
+        raise NotHttp(f"the answer has the transfer encoding {coding!r}")
+
+
+def _check_room(length: int, most: int | None) -> None:
+    if most is not None and length > most:
+        raise NotHttp("the answer is too long")
