@@ -3,7 +3,6 @@
 An address does not say that: behind 127.0.0.1 may be a tunnel, or a container with other files.
 """
 
-import hashlib
 from pathlib import Path
 
 
@@ -18,4 +17,6 @@ def this_machine() -> str:
         root = Path("/").stat()
     except OSError:
         return ""
+    import hashlib  # it loads OpenSSL, which only this needs
+
     return hashlib.sha256(f"{boot} {root.st_dev} {root.st_ino}".encode()).hexdigest()[:32]

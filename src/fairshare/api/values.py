@@ -48,8 +48,6 @@ LabelName = Annotated[str, msgspec.Meta(max_length=255, pattern=LINE)]
 Resources = dict[str, Amount]
 """Requested amounts; `memory-mb` and `vcores` have defaults, all others are 0."""
 
-_LINE: Final = re.compile(LINE)
-
 
 def is_one_line(text: str) -> bool:
     """Whether a text may be a name.
@@ -57,7 +55,7 @@ def is_one_line(text: str) -> bool:
     >>> is_one_line("ann"), is_one_line("ann\\n"), is_one_line("a\\x00b")
     (True, False, False)
     """
-    return _LINE.fullmatch(text) is not None
+    return re.fullmatch(LINE, text) is not None
 
 
 class Body(

@@ -16,8 +16,9 @@ from fairshare.wording import cause, counted
 
 STDIN: Final = "-"
 
-_INDEXES: Final = re.compile(r"[0-9][0-9,:\s-]*")
-_AT_ONCE: Final = re.compile(r"(.+)%([0-9]{1,7})", re.DOTALL)
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_INDEXES: Final = r"[0-9][0-9,:\s-]*"
+_AT_ONCE: Final = r"(.+)%([0-9]{1,7})"
 
 
 class Array(NamedTuple):
@@ -31,13 +32,13 @@ class Array(NamedTuple):
 def parse_array(text: str, folder: Path) -> Array:
     """The array that an option or a job file names; a relative FILE starts from a folder, and `-`
     is stdin."""
-    found = _AT_ONCE.fullmatch(text)
+    found = re.fullmatch(_AT_ONCE, text, re.DOTALL)
     at_once = None
     if found is not None and not (folder / text).exists():
         text, at_once = found[1], int(found[2])
         if not 1 <= at_once <= MAX_TASKS:
             raise ValueError(f"%{at_once}: write how many may run at once, from 1 to {MAX_TASKS}")
-    if _INDEXES.fullmatch(text):
+    if re.fullmatch(_INDEXES, text):
         count, _ = parse_indexes(text)
         if count > MAX_TASKS:
             raise ValueError(f"{text} has {counted(count, 'task')}, and {MAX_TASKS:,} are the most")

@@ -12,8 +12,9 @@ from typing import Final
 from fairshare.documents import durations
 from fairshare.documents.durations import parse_duration_ms
 
-_CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
-_AHEAD: Final = re.compile(r"(?:now)?\s*\+\s*(.+)")
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_CLOCK: Final = r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?"
+_AHEAD: Final = r"(?:now)?\s*\+\s*(.+)"
 
 
 def parse_instant_ms(text: str, now_ms: int | None = None) -> int:
@@ -28,10 +29,10 @@ def parse_instant_ms(text: str, now_ms: int | None = None) -> int:
     """
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     word = text.strip()
-    ahead = _AHEAD.fullmatch(word)
+    ahead = re.fullmatch(_AHEAD, word)
     if ahead is not None:
         return now_ms + durations.parse_duration_ms(ahead[1], least_ms=0)
-    clock = _CLOCK.fullmatch(word)
+    clock = re.fullmatch(_CLOCK, word)
     try:
         if clock is not None:
             now = datetime.fromtimestamp(now_ms / 1_000).astimezone()
@@ -48,7 +49,7 @@ def parse_instant_ms(text: str, now_ms: int | None = None) -> int:
 
 
 HOW_TO_WRITE: Final = "write 2026-11-23, '2026-11-23 14:30', today, yesterday, or an age such as 7d"
-_MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
+_MONTH: Final = r"([0-9]{4})-([0-9]{2})"
 
 
 def parse_moment_ms(text: str, now: datetime) -> int:
@@ -84,7 +85,7 @@ def parse_month_ms(text: str) -> tuple[int, int]:
     >>> (end - begin) // 86_400_000
     28
     """
-    found = _MONTH.fullmatch(text.strip())
+    found = re.fullmatch(_MONTH, text.strip())
     try:
         if found is None:
             raise ValueError(text)

@@ -4,10 +4,7 @@ A column has the name of its title, in lower case and with hyphens: `Mem. eff.` 
 of the rows that have no column can be chosen as well; instants are printed in ISO 8601.
 """
 
-import csv
-import difflib
 import functools
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,6 +99,8 @@ def column_name(title: str) -> str:
 
 def print_csv(rows: Sequence[Row], row_type: type[Row]) -> None:
     """A line with the names of the fields, and one for each row."""
+    import csv  # which few lists need
+
     names = row_type.__struct_fields__
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(name.removesuffix("_ms") if name.endswith("_ms") else name for name in names)
@@ -125,6 +124,8 @@ def field_text(name: str, value: object) -> str:
     if isinstance(value, tuple) and all(isinstance(one, str) for one in value):
         return " ".join(value)
     if isinstance(value, tuple | msgspec.Struct):
+        import json  # which few lists need
+
         return json.dumps(msgspec.to_builtins(value))
     return str(value)
 
@@ -159,6 +160,8 @@ def _field_column(name: str, field: str) -> Shown[Any]:
 
 
 def _refuse(name: str, known: Sequence[str]) -> None:
+    import difflib  # which only a wrong name needs
+
     near = difflib.get_close_matches(name, [*known, TABLE, CSV, JSON], 1)
     advice = f"did you mean {near[0]}? " if near else ""
     raise click.UsageError(

@@ -5,7 +5,6 @@ tables: that takes longer than all else that most verbs do.
 """
 
 import functools
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -154,4 +153,6 @@ def without_dashes(command_line: tuple[str, ...]) -> tuple[str, ...]:
 
 def print_json(answer: Any) -> None:
     """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
+    import json  # which only output for scripts needs
+
     click.echo(json.dumps(answer, indent=2))

@@ -47,9 +47,8 @@ EXPORTED = (
 """The variables that a command takes along by default, and those that begin with LC_. Not all:
 they are recorded in the server's journal, and others may be secret."""
 
-_OWN = re.compile(
-    "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|_|[A-Z]+_VISIBLE_DEVICES", re.ASCII
-)
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_OWN = "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|_|[A-Z]+_VISIBLE_DEVICES"
 """What a container has of its own: `all` does not include it."""
 
 
@@ -102,7 +101,11 @@ def exported(wanted: str, environment: Mapping[str, str] = os.environ) -> dict[s
     if wanted == "none":
         return {}
     if wanted == "all":
-        return {name: text for name, text in environment.items() if not _OWN.fullmatch(name)}
+        return {
+            name: text
+            for name, text in environment.items()
+            if not re.fullmatch(_OWN, name, re.ASCII)
+        }
     if wanted == "default":
         return {
             name: text

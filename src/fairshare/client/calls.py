@@ -4,7 +4,6 @@
 those of several calls. Knows no socket.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -224,6 +223,8 @@ class CallTable(AccountingCalls, CronCalls):
     def upload(self, call: bytes) -> Call[str]:
         """Upload a pickled call that is too large for a submission; the digest by which a command
         names it as its `payload`, within ten minutes."""
+        import hashlib  # it loads OpenSSL, which only an upload needs
+
         digest = hashlib.sha256(call).hexdigest()
         wait_s = len(call) / SLOWEST_UPLOAD
         understand = Decoded(Uploaded, lambda answer: answer.digest)

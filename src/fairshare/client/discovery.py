@@ -8,7 +8,6 @@ token is FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothi
 server.
 """
 
-import getpass
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -175,6 +174,8 @@ def own_user(environment: Mapping[str, str] = os.environ) -> str | None:
 
     None if this machine has no name for that user: then the server decides.
     """
+    import getpass  # which only a call in the name of a user needs
+
     try:
         return environment.get(USER_VARIABLE) or getpass.getuser()
     except (KeyError, OSError):

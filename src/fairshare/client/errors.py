@@ -22,13 +22,14 @@ from typing import Final
 
 from fairshare.errors import FairshareError, InputError
 
-_NOTHING = re.compile(r"because queue (\S+) has 0 amount of resource for a resource type!")
-_TOO_LARGE = re.compile(
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_NOTHING = r"because queue (\S+) has 0 amount of resource for a resource type!"
+_TOO_LARGE = (
     r"Requested resource type=\[([^\]]+)\], Requested resource=<([^>]+)>, maximum allowed"
     r" allocation=<([^>]+)>"
 )
-_AMOUNT = re.compile(r"([^\s,:]+):\s*(\d+)")
-_TYPE = re.compile(r"\bname: ([^,\s]+), units:")
+_AMOUNT = r"([^\s,:]+):\s*(\d+)"
+_TYPE = r"\bname: ([^,\s]+), units:"
 _NAMES: Final = {"memory-mb": "memory", "vcores": "vCores"}
 _PROPERTIES: Final = {
     "memory-mb": "yarn.scheduler.maximum-allocation-mb",
@@ -42,7 +43,7 @@ def in_plain_words(message: str) -> str:
     For a queue with a maximum of 0 of a type: `queue root.a may have no vcores (its maximum is 0):
     submit to another queue, ...`
     """
-    large = _TOO_LARGE.search(message)
+    large = re.search(_TOO_LARGE, message)
     if large is not None:
         name = large[1]
         wanted, most = _amount(large[2], name), _amount(large[3], name)
@@ -51,10 +52,10 @@ def in_plain_words(message: str) -> str:
             f"a container with {wanted} is larger than any may be: the most is {most}. Request"
             f" smaller containers, or have {raised} and the nodes enlarged"
         )
-    found = _NOTHING.search(message)
+    found = re.search(_NOTHING, message)
     if found is None:
         return message
-    types = " and no ".join(dict.fromkeys(_TYPE.findall(message))) or "such resources"
+    types = " and no ".join(dict.fromkeys(re.findall(_TYPE, message))) or "such resources"
     return (
         f"queue {found[1]} may have no {types} (its maximum is 0): submit to another queue, or have"
         f" maxResources of {found[1]}, or of a queue above it, raised"
@@ -63,7 +64,7 @@ def in_plain_words(message: str) -> str:
 
 def _amount(amounts: str, name: str) -> str:
     """The amount of a type in Hadoop's list: `memory:102400, vCores:1`."""
-    found = dict(_AMOUNT.findall(amounts)).get(_NAMES.get(name, name), "?")
+    found = dict(re.findall(_AMOUNT, amounts)).get(_NAMES.get(name, name), "?")
     if name != "memory-mb" or not found.isdigit():
         return f"{found} {'vcores' if name == 'vcores' else name}"
     mb = int(found)

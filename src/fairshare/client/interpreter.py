@@ -6,7 +6,6 @@ engine's, and modules beside the program's script travel by value.
 
 import contextlib
 import sys
-import sysconfig
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -132,6 +131,8 @@ def _is_own(path: str) -> bool:
     """Whether a path is part of the interpreter's installation."""
     if any(part in ("site-packages", "dist-packages") for part in Path(path).parts):
         return True
+    import sysconfig  # which only calls need
+
     paths = sysconfig.get_paths()
     own = {sys.prefix, paths["stdlib"], paths["platstdlib"], paths["scripts"]}
     return any(Path(path).is_relative_to(one) for one in own if one not in _SHARED)

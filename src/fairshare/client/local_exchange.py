@@ -7,6 +7,7 @@ short command costs, that of httpx half of it (decision 16). TLS and proxies are
 import select
 import socket
 import threading
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from fairshare.client.discovery import UNIX, is_loopback
@@ -93,7 +94,9 @@ class LocalExchange:
         try:
             if self._socket_path is not None:
                 return PlainConnection(_unix_socket(self._socket_path))
-            connected = socket.create_connection((self._host, self._port), CONNECT_TIMEOUT_S)
+            # A text would be encoded by the codec idna, whose import reads tables of Unicode.
+            host: Any = self._host.encode() if self._host.isascii() else self._host
+            connected = socket.create_connection((host, self._port), CONNECT_TIMEOUT_S)
         except OSError as error:
             raise NotConnected(cause(error)) from error
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -3,7 +3,6 @@ variables. Activation scripts of packages do not run. Knows no options and no se
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -55,6 +54,8 @@ class PythonEnvironment(msgspec.Struct, frozen=True):
 
 def of_interpreter(text: str) -> PythonEnvironment:
     """A Python by its path, or by its name in PATH; raises NotHere."""
+    import shutil  # with all compressions, which only this needs
+
     found = text if "/" in text else shutil.which(text)
     if found is None:
         raise NotHere(f"--python {text}: there is no such program in PATH; write its path")

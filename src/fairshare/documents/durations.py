@@ -9,8 +9,10 @@ unit. Knows neither files nor options. Every error is a ValueError that says wha
 """
 
 import re
-from fractions import Fraction
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Unit = Literal["ms", "s", "m", "h", "d"]
 
@@ -71,6 +73,8 @@ def parse_duration(text: str, unit: Unit) -> int:
     exact_ms = _exact_ms(text, unit)
     if exact_ms > MOST_MS:
         raise ValueError(f"{text!r} is longer than can be counted: write a shorter time")
+    from fractions import Fraction  # which few commands need
+
     amount = Fraction(exact_ms, _UNITS_MS[unit])
     if amount.denominator != 1:
         raise ValueError(
@@ -79,7 +83,7 @@ def parse_duration(text: str, unit: Unit) -> int:
     return int(amount)
 
 
-def _exact_ms(text: str, bare_unit: Unit | None) -> int | Fraction:
+def _exact_ms(text: str, bare_unit: Unit | None) -> "int | Fraction":
     if len(text) > MOST_CHARACTERS:
         raise ValueError(
             f"a duration has at most {MOST_CHARACTERS} characters, and this one has {len(text)}:"
@@ -97,6 +101,10 @@ def _exact_ms(text: str, bare_unit: Unit | None) -> int | Fraction:
     return sum(_number(number) * _UNITS_MS[unit.lower()] for number, unit in spans)
 
 
-def _number(text: str) -> int | Fraction:
+def _number(text: str) -> "int | Fraction":
     # Workloads have many thousands of durations, mostly integers, which int() parses faster.
-    return int(text) if text.isdigit() else Fraction(text)
+    if text.isdigit():
+        return int(text)
+    from fractions import Fraction  # which few commands need
+
+    return Fraction(text)

@@ -16,7 +16,8 @@ GpuSetting = str | int | tuple[str, ...]
 """`auto`, `none`, a number of GPUs, or their names."""
 
 MOST: Final = 1024
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}")
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}"
 _FORM: Final = '"auto", "none", a number of GPUs, or a list of their names such as ["0", "1"]'
 
 
@@ -31,7 +32,7 @@ def wrong_gpus(value: object) -> str:
     if not isinstance(value, list | tuple) or not value:
         return f"gpus must be {_FORM}, not {value!r}"
     for name in value:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(_NAME, name):
             return f"gpus: {name!r} is not the name of a GPU: write an index or a UUID as a text"
     twice = [name for name in value if value.count(name) > 1]
     return f"gpus names the GPU {twice[0]} twice" if twice else ""

@@ -4,7 +4,8 @@
 import re
 from typing import NamedTuple
 
-_IMAGE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9_./:@+-]{0,1000}")
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_IMAGE = r"[A-Za-z0-9/][A-Za-z0-9_./:@+-]{0,1000}"
 _READ_ONLY, _WRITABLE = "ro", "rw"
 
 
@@ -25,7 +26,7 @@ def check_image(name: str) -> str:
     >>> check_image("docker.io/library/python:3.12")
     'docker.io/library/python:3.12'
     """
-    if not _IMAGE.fullmatch(name):
+    if not re.fullmatch(_IMAGE, name):
         raise ValueError(
             f"{name!r} is not the name of an image: write one such as python:3.12,"
             " docker.io/library/python:3.12 or /images/python.sif"

@@ -6,7 +6,8 @@ from typing import Final
 
 LARGEST_INDEX: Final = 2**31 - 1
 
-_RANGE: Final = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?", re.ASCII)
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_RANGE: Final = r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?"
 
 Rows = tuple[tuple[int, int, int], ...]
 """Ranges: the place of the first number among all, the number, and the step to the next one."""
@@ -22,7 +23,7 @@ def parse_indexes(text: str) -> tuple[int, Rows]:
     """
     count, rows, before = 0, [], -1
     for part in text.split(","):
-        found = _RANGE.fullmatch(part.strip())
+        found = re.fullmatch(_RANGE, part.strip(), re.ASCII)
         if found is None:
             raise ValueError(f"{part!r} is not a range: write 5, 1-1000 or 1-9:2, and commas")
         first = int(found[1])

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 LETTERS = "jantu"
 
-_PLACE = re.compile("%(.?)", re.DOTALL)
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_PLACE = "%(.?)"
 
 
 def check_pattern(pattern: str) -> None:
@@ -22,7 +23,7 @@ def check_pattern(pattern: str) -> None:
     ValueError: '100%' has a percent sign that means nothing: write %j, %a, %n, %t, %u, or %%
     """
     known = {*LETTERS, "%"}
-    if any(found[1] not in known for found in _PLACE.finditer(pattern)):
+    if any(found[1] not in known for found in re.finditer(_PLACE, pattern, re.DOTALL)):
         places = ", ".join(f"%{letter}" for letter in LETTERS)
         raise ValueError(
             f"{pattern!r} has a percent sign that means nothing: write {places}, or %%"
@@ -45,4 +46,4 @@ def expand(pattern: str, values: Mapping[str, str]) -> str:
         letter = found[1]
         return "%" if letter == "%" else values.get(letter, "").replace("/", "_")
 
-    return _PLACE.sub(value, pattern)
+    return re.sub(_PLACE, value, pattern, flags=re.DOTALL)

@@ -8,7 +8,6 @@ Every error is a ValueError that says what to write.
 """
 
 import re
-from fractions import Fraction
 from typing import Final, Literal
 
 Unit = Literal["KB", "MB"]
@@ -17,9 +16,9 @@ MOST: Final = 2**63 - 1
 """The largest amount: amounts are 64-bit integers."""
 MOST_CHARACTERS: Final = 100
 
-_SIZE: Final = re.compile(
-    r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(?:([kmgt])(?:i?b)?)?", re.ASCII | re.IGNORECASE
-)
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_SIZE: Final = r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(?:([kmgt])(?:i?b)?)?"
+_FLAGS: Final = re.ASCII | re.IGNORECASE
 _UNITS_KB: Final = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 
 
@@ -36,9 +35,11 @@ def parse_size(text: str, unit: Unit = "MB") -> int:
             f"a size has at most {MOST_CHARACTERS} characters, and this one has {len(text)}:"
             f" write 512m, 1g or a number of {unit}"
         )
-    match = _SIZE.fullmatch(text.strip())
+    match = re.fullmatch(_SIZE, text.strip(), _FLAGS)
     if not match:
         raise ValueError(f"{text!r} is not a size: write 512m, 1g or a number of {unit}")
+    from fractions import Fraction  # which few commands need
+
     kilobytes = Fraction(match[1]) * _UNITS_KB[(match[2] or letter).lower()]
     amount = kilobytes / _UNITS_KB[letter]
     if amount.denominator != 1:
