@@ -16,7 +16,6 @@ from fairshare.client.answers import Application
 from fairshare.client.calls import Calls, CallTable
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
-from fairshare.client.interpreter import choose_interpreter
 from fairshare.client.methods import Conversation, Pause, Shown, following, method
 from fairshare.errors import FairshareError
 
@@ -137,6 +136,8 @@ class Operations(CallTable):
         if not given:
             return []
         call = _pickled(function, given)  # before the server is asked
+        from fairshare.client.interpreter import choose_interpreter  # which only calls need
+
         interpreter = choose_interpreter((yield self._calls.cluster()), python)
         if interpreter.by_value:
             with interpreter.pickling():
