@@ -5,9 +5,14 @@ Texts from users (names, diagnostics) may contain anything; `plain` makes them s
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from fairshare.api.applications import Container
 from fairshare.client.answers import Amounts
 from fairshare.documents.bounds import LATEST_MS
+
+if TYPE_CHECKING:
+    from fairshare.api.accounting import PastContainer
 
 MEMORY = "memory-mb"
 VCORES = "vcores"
@@ -77,6 +82,13 @@ def _amount_text(name: str, amount: int) -> str:
 def peak_text(mb: int) -> str | None:
     """The most memory that was in use, if it was measured."""
     return memory_text(mb) if mb else None
+
+
+def task_text(container: "Container | PastContainer") -> str:
+    """The task of a container: `map/3`, `driver`, or unknown."""
+    if container.group is not None and container.task is not None:
+        return f"{container.group}/{container.task}"
+    return "driver" if container.master else NOTHING
 
 
 def duration_text(ms: int) -> str:

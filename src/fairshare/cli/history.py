@@ -10,7 +10,7 @@ import click
 
 from fairshare.api.accounting import PastApplication, PastContainer
 from fairshare.cli.apps import STATES
-from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue
+from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue, task_text
 from fairshare.cli.instants import moment_text, parse_moment_ms, parse_month_ms
 from fairshare.cli.lists import Shown, list_options, print_list
 from fairshare.cli.options import Whole, checked, with_client
@@ -79,12 +79,6 @@ def _cpu_time(one: PastContainer | PastApplication) -> str:
     return duration_text(round(one.cpu_seconds * 1_000))
 
 
-def _task(one: PastContainer) -> str | None:
-    if one.task is not None:
-        return f"{one.group}/{one.task}"
-    return "driver" if one.master else None
-
-
 def percent(ratio: float | None) -> str:
     """A ratio as a percentage; a dash if there is none.
 
@@ -137,7 +131,7 @@ APPLICATION_COLUMNS: tuple[Shown[PastApplication], ...] = (
 CONTAINER_COLUMNS: tuple[Shown[PastContainer], ...] = (
     Shown("Container", whole=True, of=lambda one: one.id),
     Shown("User", of=lambda one: one.user),
-    Shown("Task", of=_task),
+    Shown("Task", of=task_text),
     Shown("Node", of=lambda one: one.node),
     Shown("Outcome", whole=True, of=lambda one: one.outcome),
     Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
-from fairshare.cli.cells import NOTHING
+from fairshare.cli.cells import NOTHING, task_text
 from fairshare.cli.options import with_client
-from fairshare.cli.status import task_text
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container
 from fairshare.client import logs as client_logs

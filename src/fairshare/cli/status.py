@@ -19,6 +19,7 @@ from fairshare.cli.cells import (
     peak_text,
     plain,
     share_text,
+    task_text,
 )
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
@@ -294,13 +295,6 @@ def granted_text(container: Container) -> str:
     """The resources of a container, and which GPUs it has: `1G 1c 1 gpu (GPU 0)`."""
     amounts = amounts_text(container.resources)
     return f"{amounts} (GPU {','.join(container.gpus)})" if container.gpus else amounts
-
-
-def task_text(container: Container) -> str:
-    """The task of a container: `map/3`, `driver`, or unknown."""
-    if container.group is not None and container.task is not None:
-        return f"{container.group}/{container.task}"
-    return "driver" if container.master else NOTHING
 
 
 ENDED_COLUMNS: tuple[Shown[Container], ...] = (

@@ -1,6 +1,6 @@
 """Owns how a running container is named on the command line: APP, APP/TASK or the container."""
 
-from fairshare.cli.status import task_text
+from fairshare.cli.cells import task_text
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Container
 from fairshare.wording import counted
