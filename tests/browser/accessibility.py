@@ -8,7 +8,8 @@ SIZES = (1440, 1024, 800)
 
 def serious_problems(page) -> list[str]:
     """What axe-core finds that is serious or worse, with the place of each."""
-    page.evaluate(AXE)
+    if page.evaluate("typeof axe === 'undefined'"):  # it stays while the page does
+        page.evaluate(AXE)
     # What it finds in order is ten times as much, and takes a second to be passed on.
     options = "{resultTypes: ['violations']}"
     found = page.evaluate(f"axe.run(document, {options}).then(found => found.violations)")

@@ -14,15 +14,16 @@ from tests.browser.cluster import Cluster, running
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FEATURES_LEFT_OUT = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"),
-    "PreloadTopChromeWebUI",
+    *("PreloadTopChromeWebUI", "SpareRendererForSitePerProcess"),
     *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
     *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"),
     *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "AimEnabled"),
     *("OptimizationHints", "NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 """What Chromium does without. It loads the pages of an address bar in each window, which no one
-sees: they took as much processor time as the page of the test. The features after these are those
-that Playwright leaves out: of two such lists Chromium reads the last."""
+sees: they took as much processor time as the page of the test. Behind each page it starts a process
+for a next one, which never comes. The features after these are those that Playwright leaves out: of
+two such lists Chromium reads the last."""
 
 ARGUMENTS = (
     f"--disable-features={','.join(FEATURES_LEFT_OUT)}",
