@@ -73,15 +73,18 @@ def nearest(
     if node.host in job.blacklist or node.rack in job.blacklist:
         return None
     found: tuple[AskKey, Locality] | None = None
-    here_only, name = farthest == Locality.NODE_LOCAL, node.host
+    here_only, name, rack = farthest == Locality.NODE_LOCAL, node.host, node.rack
     size: Resource | None = None
     fit = False
     for key in job.asks.wanting:
         # A large job has an ask for each block of its data, and most are elsewhere.
         if here_only and name not in key.places:
             continue
-        if found is not None and (key.order[0] != found[0].order[0] or not found[1]):
-            break
+        if found is not None:
+            if key.order[0] != found[0].order[0] or not found[1]:
+                break
+            if name not in key.places and rack not in key.places:
+                continue  # it is not nearer
         ask = key.anywhere
         if ask is None or not ask.resource[place]:
             continue
