@@ -2,7 +2,7 @@
 changes with one value, a new queue, or a queue that goes.
 
 `DraftForm` is what a family defines for its kind of file. Whether a draft makes sense is for
-`families.drafts`; the server applies it.
+`families.linting`; the server applies it.
 """
 
 from abc import ABC, abstractmethod
