@@ -12,7 +12,7 @@ import msgspec
 from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.configuration import config
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
-from fairshare.cli.tables import open_console, print_all
+from fairshare.cli.tables import open_output, print_all
 from fairshare.cli.tokens import token
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Node
@@ -186,7 +186,7 @@ def _finish(
     # Imported lazily: the table of nodes is only needed here.
     from fairshare.cli.nodes import node_table
 
-    console = open_console()
+    console = open_output()
     print_all(console, node_table(console, found) if found else "No node is left.")
 
 

@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, share_text, short_queue
 from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import Whole, with_client
 from fairshare.cli.placement_notes import note_unknown_queue
-from fairshare.cli.tables import ascii_only, bar_width, open_console, state_text
+from fairshare.cli.tables import (
+    Listing,
+    Output,
+    Styled,
+    ascii_only,
+    bar_width,
+    open_output,
+    state_text,
+)
 from fairshare.client import Application, Client, Progress
 from fairshare.client.answers import listed
 
@@ -65,7 +70,7 @@ def command(
         tag=tag,
         limit=None if narrow else limit,
     )
-    console = open_console()
+    console = open_output()
     applications = () if form == JSON else listed(answer, "applications", Application)
     if narrow:
         applications = tuple(one for one in applications if state_of(one) in states)[:limit]
@@ -97,7 +102,7 @@ def asked_states(states: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*states, *(ACTIVE if {*states} & {*ACTIVE} else ())]))
 
 
-def columns(console: Console, now_ms: int) -> tuple[Shown[Application], ...]:
+def columns(console: Output, now_ms: int) -> tuple[Shown[Application], ...]:
     """The columns of a list. On a narrow terminal an application has only the number of its id,
     which identifies it too."""
 
@@ -118,9 +123,9 @@ def columns(console: Console, now_ms: int) -> tuple[Shown[Application], ...]:
     )
 
 
-def application_table(console: Console, applications: Sequence[Application], now_ms: int) -> Table:
+def application_table(console: Output, applications: Sequence[Application], now_ms: int) -> Listing:
     """One row for each application."""
-    return list_table(console, columns(console, now_ms), applications)
+    return list_table(columns(console, now_ms), applications)
 
 
 def progress_text(progress: Progress | None) -> str:
@@ -137,13 +142,13 @@ def elapsed_text(application: Application, now_ms: int) -> str:
     return duration_text(end_ms - began_ms)
 
 
-def progress_bar(console: Console, succeeded: int, total: int) -> Text:
+def progress_bar(console: Output, succeeded: int, total: int) -> Styled:
     """A bar of the fraction of successful tasks."""
     fraction = succeeded / total if total else 0.0
-    return Text(bar(fraction, bar_width(console), ascii_only=ascii_only(console)), style="cyan")
+    return Styled(bar(fraction, bar_width(console), ascii_only=ascii_only(console)), style="cyan")
 
 
-def _progress(console: Console, progress: Progress | None) -> str | Text:
+def _progress(console: Output, progress: Progress | None) -> str | Styled:
     """The bar of an application; none for a driver that has added no tasks."""
     if progress is None or not progress.total:
         return NOTHING

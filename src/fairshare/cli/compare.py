@@ -68,14 +68,14 @@ def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
         print_json(msgspec.to_builtins(found))
         return
     console = open_console()
-    print_all(console, overview_table(console, runs_overview(found.runs, duration)))
+    print_all(console, overview_table(runs_overview(found.runs, duration)))
     if text := idle_text(found):
         click.echo(f"\n{text}")
     for one in found.pairings:
         click.echo(f"\n{plain(one.run)}: {pairing_sentence(one, duration)}")
         moved = moved_overview(one, duration)
         if moved.rows:
-            print_all(console, overview_table(console, moved))
+            print_all(console, overview_table(moved))
 
 
 def _compare_seeds(runs: Sequence[tuple[str, Repetition]], *, as_json: bool) -> None:
@@ -87,11 +87,11 @@ def _compare_seeds(runs: Sequence[tuple[str, Repetition]], *, as_json: bool) -> 
         print_json({"runs": named, "pairings": msgspec.to_builtins(pairings)})
         return
     console = open_console()
-    print_all(console, runs_table(console, runs))
+    print_all(console, runs_table(runs))
     for one in pairings:
         click.echo(f"\n{plain(seeds_sentence(one))}")
         if one.seeds:
-            print_all(console, changes_table(console, one))
+            print_all(console, changes_table(one))
 
 
 def names_of(paths: tuple[Path, ...]) -> list[str]:

@@ -22,7 +22,7 @@ from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.plan import show
 from fairshare.cli.recorded_comparison import compare_on, read_recorded
 from fairshare.cli.simulated_trace import TraceOptions, is_workload, read_trace
-from fairshare.cli.tables import PIPE_WIDTH, Column, facts, open_console, print_all, table
+from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_console, print_all
 from fairshare.conversion.comparison import Comparison, QueueMetrics, compare
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
@@ -247,8 +247,8 @@ def _report(
         parts.append(Text(f"There is no yarn-site.xml. Assumed, as Hadoop's defaults: {values}"))
     parts.append(shown(console, conversion.findings))
     if comparison is not None:
-        parts.append(facts(_summary(comparison, made_up=not conversion.guarantees)))
-        parts.append(table(console, COMPARISON_COLUMNS, _comparison_rows(comparison)))
+        parts.append(Facts(_summary(comparison, made_up=not conversion.guarantees)))
+        parts.append(Listing(COMPARISON_COLUMNS, _comparison_rows(comparison)))
     print_all(console, *parts, count)
     for path in written:
         console.print(Text(f"Wrote {path}"), soft_wrap=True)
@@ -309,7 +309,7 @@ def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
     return Text("\n").join(lines)
 
 
-def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, str | Text]]:
+def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, Cell]]:
     before, after = comparison.before, comparison.after
     total = cluster_total(before)
     cluster = ", ".join(f"{amount} {name}" for name, amount in total.items())
@@ -325,15 +325,15 @@ def _summary(comparison: Comparison, *, made_up: bool) -> list[tuple[str, str | 
     ]
 
 
-def _comparison_rows(comparison: Comparison) -> list[list[str | Text]]:
-    rows: list[list[str | Text]] = []
+def _comparison_rows(comparison: Comparison) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
     for queue in comparison.queues:
         rows.append([short_queue(queue.name), "fair", *_cells(queue.before)])
         rows.append(["", "capacity", *_cells(queue.after)])
     return rows
 
 
-def _cells(metrics: QueueMetrics | None) -> list[str | Text]:
+def _cells(metrics: QueueMetrics | None) -> list[Cell]:
     if metrics is None:
         return [NOTHING] * (len(COMPARISON_COLUMNS) - 2)
     seconds = metrics.resource_seconds

@@ -12,7 +12,7 @@ from fairshare.cli.cells import short_queue
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_options, list_table, print_list
 from fairshare.cli.options import json_option, print_json, with_client
-from fairshare.cli.tables import open_console, print_all
+from fairshare.cli.tables import open_output, print_all
 from fairshare.client import Client
 
 OVERLAPS: Final = get_args(Overlap)
@@ -133,11 +133,8 @@ def show(client: Client, name: str, user: str | None, as_json: bool) -> None:
     if as_json:
         print_json(to_builtins(job))
         return
-    console = open_console()
-    print_all(console, list_table(console, JOB_COLUMNS, [job]))
-    if job.runs:
-        console.print()
-        print_all(console, list_table(console, RUN_COLUMNS, job.runs))
+    runs = list_table(RUN_COLUMNS, job.runs) if job.runs else None
+    print_all(open_output(), list_table(JOB_COLUMNS, [job]), runs)
 
 
 @command.command("pause")

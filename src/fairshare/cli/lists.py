@@ -13,13 +13,10 @@ from typing import Any, Generic, TypeVar
 
 import click
 import msgspec
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.cli.cells import NOTHING
 from fairshare.cli.options import print_json
-from fairshare.cli.tables import Column, open_console, print_all, table
+from fairshare.cli.tables import Cell, Column, Listing, Styled, open_output, print_all
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Verb = Callable[..., None]
@@ -30,19 +27,19 @@ TABLE, CSV, JSON = "table", "csv", "json"
 class Shown(Column, Generic[Row], frozen=True, kw_only=True):
     """A column of a list, and `of`, its value in a row; None: a dash."""
 
-    of: Callable[[Row], str | int | Text | None]
+    of: Callable[[Row], str | int | Styled | None]
 
-    def cell(self, row: Row) -> str | Text:
+    def cell(self, row: Row) -> Cell:
         """What the column shows of a row."""
         value = self.of(row)
         if value is None:
             return NOTHING
-        return value if isinstance(value, Text) else str(value)
+        return value if isinstance(value, Styled) else str(value)
 
 
-def list_table(console: Console, columns: Sequence[Shown[Row]], rows: Iterable[Row]) -> Table:
+def list_table(columns: Sequence[Shown[Row]], rows: Iterable[Row]) -> Listing:
     """A table with a line for each row."""
-    return table(console, columns, [[column.cell(row) for column in columns] for row in rows])
+    return Listing(columns, [[column.cell(row) for column in columns] for row in rows])
 
 
 def list_options(verb: Verb) -> Verb:
@@ -71,7 +68,7 @@ def print_list(
     *,
     answer: Callable[[], Any],
     nothing: str,
-    more: RenderableType | None = None,
+    more: Listing | None = None,
 ) -> None:
     """Print rows in a format; `answer` makes what JSON prints, `nothing` is the text without rows,
     and `more` follows a table. Raises click.UsageError for unknown columns."""
@@ -82,10 +79,9 @@ def print_list(
     elif form != TABLE:
         _print_columns(form, rows, row_type, columns)
     elif rows:
-        console = open_console()
-        print_all(console, list_table(console, columns, rows), more)
+        print_all(open_output(), list_table(columns, rows), more)
     else:
-        print_all(open_console(), nothing)
+        print_all(open_output(), nothing)
 
 
 def column_name(title: str) -> str:
@@ -147,8 +143,7 @@ def _print_columns(
         else _field_column(name, fields[name])
         for name in chosen
     ]
-    console = open_console()
-    print_all(console, list_table(console, shown, rows))
+    print_all(open_output(), list_table(shown, rows))
 
 
 def _field_column(name: str, field: str) -> Shown[Any]:

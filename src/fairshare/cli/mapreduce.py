@@ -24,7 +24,7 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.progress import Waiting
-from fairshare.cli.tables import open_console
+from fairshare.cli.tables import open_output
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.documents.sizes import parse_memory_mb
@@ -217,7 +217,7 @@ def print_splits(job: MapReduce, *, as_json: bool) -> None:
 
 def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:
     """Show the progress until the end; returns the result, or exits."""
-    console = open_console(stderr=True)
+    console = open_output(stderr=True)
     if not as_json:
         click.echo(application, err=True)
     while True:

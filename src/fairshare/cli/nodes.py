@@ -3,15 +3,22 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.api.nodes import Gpu
 from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text, plain
 from fairshare.cli.lists import JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
-from fairshare.cli.tables import Column, ascii_only, bar_width, is_wide, open_console, table
+from fairshare.cli.tables import (
+    Cell,
+    Column,
+    Listing,
+    Output,
+    Styled,
+    ascii_only,
+    bar_width,
+    is_wide,
+    open_output,
+)
 from fairshare.client import Client, Node
 
 GPU_COLUMNS = (
@@ -30,7 +37,7 @@ GPU_BAR = 8
 @list_options
 def command(client: Client, form: str) -> None:
     """List nodes with their resources, usage and reservations."""
-    console = open_console()
+    console = open_output()
     nodes = () if form == JSON else client.nodes()
     print_list(
         form,
@@ -43,7 +50,7 @@ def command(client: Client, form: str) -> None:
     )
 
 
-def columns(console: Console) -> tuple[Shown[Node], ...]:
+def columns(console: Output) -> tuple[Shown[Node], ...]:
     """The columns of a list of nodes."""
     return (
         Shown("Node", of=lambda node: node.name),
@@ -58,20 +65,20 @@ def columns(console: Console) -> tuple[Shown[Node], ...]:
     )
 
 
-def node_table(console: Console, nodes: Sequence[Node]) -> Table:
+def node_table(console: Output, nodes: Sequence[Node]) -> Listing:
     """One row for each node."""
-    return list_table(console, columns(console), nodes)
+    return list_table(columns(console), nodes)
 
 
-def gpu_table(console: Console, nodes: Sequence[Node]) -> Table:
+def gpu_table(console: Output, nodes: Sequence[Node]) -> Listing:
     """One row for each GPU."""
-    rows: list[list[str | Text]] = [
+    rows: list[list[Cell]] = [
         [
             node.name,
             gpu.name,
             NOTHING
             if gpu.utilization_percent is None
-            else Text(
+            else Styled(
                 bar(gpu.utilization_percent / 100, GPU_BAR, ascii_only=ascii_only(console))
                 + f" {gpu.utilization_percent}%",
                 style="green",
@@ -83,7 +90,7 @@ def gpu_table(console: Console, nodes: Sequence[Node]) -> Table:
         for node in nodes
         for gpu in node.gpus
     ]
-    return table(console, GPU_COLUMNS, rows)
+    return Listing(GPU_COLUMNS, rows)
 
 
 def gpu_memory(gpu: Gpu) -> str:
@@ -95,12 +102,12 @@ def gpu_memory(gpu: Gpu) -> str:
     return f"{used} of {total}" if total else used
 
 
-def _use(console: Console, node: Node) -> Text:
+def _use(console: Output, node: Node) -> Styled:
     use = dominant_fraction(node.used, node.total)
-    return Text(bar(use, bar_width(console), ascii_only=ascii_only(console)), style="green")
+    return Styled(bar(use, bar_width(console), ascii_only=ascii_only(console)), style="green")
 
 
-def _reserved_for(console: Console, node: Node) -> str | None:
+def _reserved_for(console: Output, node: Node) -> str | None:
     if node.reserved_for is None or is_wide(console):
         return node.reserved_for
     return node.reserved_for.rpartition("_")[2]  # the number alone identifies the application too

@@ -6,8 +6,6 @@ from pathlib import Path
 import click
 import msgspec
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.cli.cells import (
     NOTHING,
@@ -20,7 +18,7 @@ from fairshare.cli.histories import Traced, is_traced, read_world, traced_histor
 from fairshare.cli.options import DURATION, Whole, print_json
 from fairshare.cli.simulated_trace import TraceOptions, refuse
 from fairshare.cli.simulation_watch import Watch
-from fairshare.cli.tables import Column, facts, open_console, print_all, table
+from fairshare.cli.tables import Cell, Column, Facts, Listing, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.config.problems import Problem
 from fairshare.families.configuration import Configuration
@@ -202,13 +200,13 @@ def show(
     exact = proof.reproduced == proof.grants
     style = "green" if exact else "yellow"
     console.print(
-        Text(
+        Styled(
             f"the settings in force reproduce the history: {proof.reproduced:,} of"
             f" {proof.grants:,} decisions",
             style=style,
         )
     )
-    pairs: list[tuple[str, str | Text]] = [
+    pairs: list[tuple[str, Cell]] = [
         (
             "History",
             f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
@@ -247,12 +245,12 @@ def show(
         pairs.append(("Lint", f"{said}: `fairshare lint` names them"))
     print_all(
         console,
-        facts(pairs),
-        Text(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
-        _table(console, "Queue", [found.whole, *found.queues]),
-        _table(console, "User", found.users),
-        Text(_extremes(found)) if found.moved else Text("No application ends at another time."),
-        Text(text, style="bold") if (text := idle_text(found)) else None,
+        Facts(pairs),
+        Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
+        _table("Queue", [found.whole, *found.queues]),
+        _table("User", found.users),
+        Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
+        Styled(text, style="bold") if (text := idle_text(found)) else None,
     )
 
 
@@ -291,15 +289,15 @@ def _value(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _table(console: Console, title: str, differences: Sequence[Difference]) -> Table:
+def _table(title: str, differences: Sequence[Difference]) -> Listing:
     users = title == "User"
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     for one in differences:
         old, new = one.before, one.after
         name = one.name if users else short_queue(one.name)
         rows.append(
             [
-                Text(name),
+                Styled(name),
                 _count(old, new, "applications"),
                 _time(old, new, "wait_p50"),
                 _time(old, new, "wait_p95"),
@@ -312,18 +310,18 @@ def _table(console: Console, title: str, differences: Sequence[Difference]) -> T
             ]
         )
     own = () if users else (OF_ENTITLEMENT,)
-    return table(console, (Column(title), *COLUMNS, *own), rows)
+    return Listing((Column(title), *COLUMNS, *own), rows)
 
 
 def _pair(old: str, new: str) -> str:
     return new if old == new else f"{old} → {new}"
 
 
-def _time(old: Sums | None, new: Sums | None, field: str) -> Text:
+def _time(old: Sums | None, new: Sums | None, field: str) -> Styled:
     before = None if old is None else getattr(old, field)
     after = None if new is None else getattr(new, field)
     text = _pair(_span(before), _span(after))
-    return Text(text, style=_style(before, after))
+    return Styled(text, style=_style(before, after))
 
 
 def _span(ms: float | None) -> str:

@@ -2,12 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from fairshare.cli.cells import NOTHING
-from fairshare.cli.tables import Column, table
+from fairshare.cli.tables import Cell, Column, Listing
 from fairshare.client import Queue
 from fairshare.client.answers import JobFigures, JobSlots, PoolSlots
 
@@ -24,9 +20,9 @@ COLUMNS = (
 )
 
 
-def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
+def pool_table(queues: Sequence[Queue]) -> Listing | None:
     """One row for each pool; None if the scheduler has no pools."""
-    rows: list[list[str | Text]] = [
+    rows: list[list[Cell]] = [
         [
             queue.name.removeprefix("root."),
             str(queue.pool.jobs),
@@ -37,7 +33,7 @@ def pool_table(console: Console, queues: Sequence[Queue]) -> Table | None:
         for queue in queues
         if queue.pool is not None and queue.parent
     ]
-    return table(console, COLUMNS, rows) if rows else None
+    return Listing(COLUMNS, rows) if rows else None
 
 
 def _slot_cells(slots: PoolSlots) -> list[str]:
@@ -50,7 +46,7 @@ def _slot_cells(slots: PoolSlots) -> list[str]:
     ]
 
 
-def job_lines(job: JobFigures) -> list[tuple[str, str | Text]]:
+def job_lines(job: JobFigures) -> list[tuple[str, Cell]]:
     """The names and values of a job's fields in the job tracker."""
     return [
         ("Job priority", job.priority),

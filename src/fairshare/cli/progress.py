@@ -4,64 +4,81 @@ On a terminal the bars move; otherwise a line is printed whenever a count change
 to stderr: stdout is for the result.
 """
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
+import click
 
 from fairshare.cli.cells import plain
+from fairshare.cli.pipes import Pipe
+from fairshare.cli.tables import Output
 from fairshare.client import Application
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
 
 class Waiting:
     """Displays the current state of an application while the context is open."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._bars = Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[more]}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
+    def __init__(self, output: Output) -> None:
+        self._bars = None if isinstance(output, Pipe) or not output.is_terminal else _bars(output)
         self._tasks: dict[str, TaskID] = {}
         self._line = ""
 
     def __enter__(self) -> Self:
-        self._bars.start()
+        if self._bars is not None:
+            self._bars.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bars.stop()
+        if self._bars is not None:
+            self._bars.stop()
 
     def show(self, application: Application) -> None:
         """Display the current state of an application."""
-        if self._console.is_terminal:
-            self._draw(application)
+        if self._bars is not None:
+            self._draw(self._bars, application)
             return
         line = summary(application)
         if line != self._line:
-            self._console.print(line, soft_wrap=True)
+            click.echo(line, err=True)
             self._line = line
 
-    def _draw(self, application: Application) -> None:
+    def _draw(self, bars: "Bars", application: Application) -> None:
         if not application.groups:
             # A driver: only the driver knows its number of tasks.
-            self._bar(application.kind, None, 0, application.state.lower())
+            self._bar(bars, application.kind, None, 0, application.state.lower())
         for group in application.groups:
             more = f"{group.running} running" if group.running else ""
             if group.failed:
                 more = f"{more} {group.failed} failed".strip()
-            self._bar(group.name, group.count, group.succeeded, more)
+            self._bar(bars, group.name, group.count, group.succeeded, more)
 
-    def _bar(self, name: str, total: int | None, completed: int, more: str) -> None:
+    def _bar(self, bars: "Bars", name: str, total: int | None, completed: int, more: str) -> None:
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(plain(name), total=total, more="")
-        self._bars.update(self._tasks[name], total=total, completed=completed, more=more)
+            self._tasks[name] = bars.add_task(plain(name), total=total, more="")
+        bars.update(self._tasks[name], total=total, completed=completed, more=more)
+
+
+def _bars(console: "Console") -> "Bars":
+    from rich.progress import (  # which only terminals need
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+    )
 
 
 def summary(application: Application) -> str:

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.cli.cells import amounts_text, bar, dominant_fraction, share_text
 from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.pools import pool_table
-from fairshare.cli.tables import ascii_only, bar_width, open_console
+from fairshare.cli.tables import Listing, Output, Styled, ascii_only, bar_width, open_output
 from fairshare.client import Client, Queue
 from fairshare.client.answers import Amounts
 
@@ -27,7 +24,7 @@ def command(client: Client, form: str) -> None:
     back by a limit. A bar is the used fraction of the cluster, of memory or of vcores, whichever
     is larger; the mark in it is the fair share. For pools of MapReduce a second table shows slots.
     """
-    console = open_console()
+    console = open_output()
     queues = () if form == JSON else in_tree(client.queues())
     total = client.cluster().total if queues and form != CSV else {}
     print_list(
@@ -37,11 +34,11 @@ def command(client: Client, form: str) -> None:
         columns(console, total),
         answer=lambda: client.connection.get("/queues"),
         nothing="There are no queues.",
-        more=pool_table(console, queues),
+        more=pool_table(queues),
     )
 
 
-def columns(console: Console, total: Amounts) -> tuple[Shown[Queue], ...]:
+def columns(console: Output, total: Amounts) -> tuple[Shown[Queue], ...]:
     """The columns of the tree; bars are fractions of `total`."""
     return (
         Shown("Queue", of=lambda one: "  " * one.name.count(".") + one.name.rpartition(".")[2]),
@@ -59,9 +56,9 @@ def columns(console: Console, total: Amounts) -> tuple[Shown[Queue], ...]:
     )
 
 
-def queue_table(console: Console, queues: Sequence[Queue], total: Amounts) -> Table:
+def queue_table(console: Output, queues: Sequence[Queue], total: Amounts) -> Listing:
     """The tree, one row for each queue."""
-    return list_table(console, columns(console, total), in_tree(queues))
+    return list_table(columns(console, total), in_tree(queues))
 
 
 def in_tree(queues: Sequence[Queue]) -> list[Queue]:
@@ -79,10 +76,10 @@ def in_tree(queues: Sequence[Queue]) -> list[Queue]:
     return ordered
 
 
-def _use(console: Console, queue: Queue, total: Amounts) -> Text:
+def _use(console: Output, queue: Queue, total: Amounts) -> Styled:
     fair = None if queue.fair_share is None else dominant_fraction(queue.fair_share, total)
     use = dominant_fraction(queue.used, total)
-    return Text(
+    return Styled(
         bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),
         style="yellow" if fair is not None and use > fair else "green",
     )

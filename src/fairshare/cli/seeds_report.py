@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rich.console import Console, RenderableType
-from rich.text import Text
-
 from fairshare.cli.cells import NOTHING, fine_duration_text, short_queue
-from fairshare.cli.tables import Column, facts, table
+from fairshare.cli.tables import Cell, Column, Facts, Listing
 from fairshare.simulate.repetition import Estimate, Estimates, Repetition, SeedsPairing
 from fairshare.wording import counted
 
@@ -25,13 +22,13 @@ _COLUMNS: Final = (
 )
 
 
-def seeds_parts(console: Console, found: Repetition) -> list[RenderableType | None]:
+def seeds_parts(found: Repetition) -> list[Facts | Listing | None]:
     """The parts of the output: what holds for all, then by queue, user and size."""
     return [
-        facts(_summary(found)),
-        _table(console, "Queue", found.queues),
-        _table(console, "User", found.users),
-        _table(console, "Size", found.sizes),
+        Facts(_summary(found)),
+        _table("Queue", found.queues),
+        _table("User", found.users),
+        _table("Size", found.sizes),
     ]
 
 
@@ -65,9 +62,9 @@ CHANGE_COLUMNS: Final = (
 )
 
 
-def runs_table(console: Console, runs: Sequence[tuple[str, Repetition]]) -> RenderableType:
+def runs_table(runs: Sequence[tuple[str, Repetition]]) -> Listing:
     """A row for each run, with half of the interval beside each number."""
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     for name, found in runs:
         whole = found.whole
         rows.append(
@@ -83,12 +80,12 @@ def runs_table(console: Console, runs: Sequence[tuple[str, Repetition]]) -> Rend
                 _number(whole.get("lost_gb_hours"), 3),
             ]
         )
-    return table(console, RUN_COLUMNS, rows)
+    return Listing(RUN_COLUMNS, rows)
 
 
-def changes_table(console: Console, found: SeedsPairing) -> RenderableType:
+def changes_table(found: SeedsPairing) -> Listing:
     """How numbers change between runs with the same seed, and whether that may be chance."""
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     for title, key in CHANGES:
         change = found.changes.get(key)
         if change is None:
@@ -99,7 +96,7 @@ def changes_table(console: Console, found: SeedsPairing) -> RenderableType:
             chance = "the same"
         cells = (text(change.mean), f"{text(change.low)} to {text(change.high)}", chance)
         rows.append([title, *cells])
-    return table(console, CHANGE_COLUMNS, rows)
+    return Listing(CHANGE_COLUMNS, rows)
 
 
 def pairing_sentence(found: SeedsPairing) -> str:
@@ -118,7 +115,7 @@ def _signed(value: float) -> str:
     return f"{value:+.3g}"
 
 
-def _summary(found: Repetition) -> list[tuple[str, str | Text]]:
+def _summary(found: Repetition) -> list[tuple[str, Cell]]:
     whole = found.whole
     count = len(found.seeds)
     used = ", ".join(
@@ -157,10 +154,10 @@ def _seeds(seeds: tuple[int, ...]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _table(console: Console, title: str, groups: Mapping[str, Estimates]) -> RenderableType | None:
+def _table(title: str, groups: Mapping[str, Estimates]) -> Listing | None:
     if not groups:
         return None
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     longest = sorted(groups, key=lambda name: -_mean(groups[name].get("applications")))
     shown = groups if title != "User" else {name: groups[name] for name in longest[:MOST_ROWS]}
     for name, of_group in shown.items():
@@ -174,7 +171,7 @@ def _table(console: Console, title: str, groups: Mapping[str, Estimates]) -> Ren
                 _number(of_group.get("preempted")),
             ]
         )
-    return table(console, (Column(title), *_COLUMNS), rows)
+    return Listing((Column(title), *_COLUMNS), rows)
 
 
 def _mean(found: Estimate | None) -> float:

@@ -349,7 +349,7 @@ def _several(setup: Setup, count: int, *, as_json: bool) -> None:
             print_json(msgspec.to_builtins(found))
         else:
             console = open_console()
-            print_all(console, *seeds_parts(console, found))
+            print_all(console, *seeds_parts(found))
     if interrupted:
         raise SystemExit(INTERRUPTED)
     if any(run.off for run in runs) and setup.until_ms is None:

@@ -2,10 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from fairshare.cli.cells import (
     NOTHING,
     amounts_text,
@@ -16,7 +12,17 @@ from fairshare.cli.cells import (
     share_text,
     short_queue,
 )
-from fairshare.cli.tables import Column, ascii_only, bar_width, facts, state_text, table
+from fairshare.cli.tables import (
+    Cell,
+    Column,
+    Facts,
+    Listing,
+    Output,
+    Styled,
+    ascii_only,
+    bar_width,
+    state_text,
+)
 from fairshare.simulate.comparison import Run, summary
 from fairshare.simulate.overviews import Overview, facts_of, groups_overview, percentiles, ratio
 from fairshare.simulate.report import Report, Sample, Spread, cluster_total
@@ -59,37 +65,37 @@ APPLICATION_COLUMNS = (
 )
 
 
-def report_parts(console: Console, report: Report) -> list[RenderableType | None]:
+def report_parts(console: Output, report: Report) -> list[Facts | Listing | Styled | None]:
     """The parts of the output: summary, by queue, over time, by user and size, by application,
     notes."""
     run = summary("", report)
     return [
-        facts(_summary(report, run)),
-        table(console, QUEUE_COLUMNS, _queue_rows(console, report, run)),
+        Facts(_summary(report, run)),
+        Listing(QUEUE_COLUMNS, _queue_rows(console, report, run)),
         _over_time(console, report),
-        overview_table(console, groups_overview([run], "users", _duration, MOST_USERS)),
-        overview_table(console, groups_overview([run], "sizes", _duration)),
-        table(console, APPLICATION_COLUMNS, _application_rows(report)),
-        Text(_more(report)) if _more(report) else None,
-        Text(_unfinished_text(report), style="yellow") if report.unfinished else None,
+        overview_table(groups_overview([run], "users", _duration, MOST_USERS)),
+        overview_table(groups_overview([run], "sizes", _duration)),
+        Listing(APPLICATION_COLUMNS, _application_rows(report)),
+        Styled(_more(report)) if _more(report) else None,
+        Styled(_unfinished_text(report), style="yellow") if report.unfinished else None,
     ]
 
 
-def overview_table(console: Console, overview: Overview) -> Table:
+def overview_table(overview: Overview) -> Listing:
     """A table that pages have, too."""
     columns = [
         Column(one.title, right=not one.words, whole=not one.words, extra=one.extra)
         for one in overview.headings
     ]
     signed = [one.signed for one in overview.headings]
-    rows: list[list[str | Text]] = [
+    rows: list[list[Cell]] = [
         [
-            Text(cell, style="green" if cell.startswith("-") else "red") if of else cell
+            Styled(cell, style="green" if cell.startswith("-") else "red") if of else cell
             for cell, of in zip(row, signed, strict=True)
         ]
         for row in overview.rows
     ]
-    return table(console, columns, rows)
+    return Listing(columns, rows)
 
 
 def _duration(ms: float) -> str:
@@ -108,7 +114,7 @@ def _unfinished_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _summary(report: Report, run: Run) -> list[tuple[str, str | Text]]:
+def _summary(report: Report, run: Run) -> list[tuple[str, Cell]]:
     containers = report.containers
     states = report.applications_by_state.items()
     use = ", ".join(f"{part:.1%} {name}" for name, part in report.utilization.items())
@@ -137,10 +143,10 @@ def _spread_text(spread: Spread | None) -> str:
     return ", ".join(f"{n} {duration_text(ms)}" for n, ms in zip(names, times_ms, strict=True))
 
 
-def _queue_rows(console: Console, report: Report, run: Run) -> list[list[str | Text]]:
+def _queue_rows(console: Output, report: Report, run: Run) -> list[list[Cell]]:
     total = cluster_total(report)
     groups = {group.name: group for group in run.queues}
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     for queue in report.queues:
         group = groups.get(queue.name)
         used = {name: round(amount) for name, amount in queue.used.items()}
@@ -164,7 +170,7 @@ def _queue_rows(console: Console, report: Report, run: Run) -> list[list[str | T
     return rows
 
 
-def _over_time(console: Console, report: Report) -> Table | None:
+def _over_time(console: Output, report: Report) -> Listing | None:
     """The used fraction of the cluster, in total and by queue, with the queue's fair share.
 
     Both are means over the time from one line to the next.
@@ -176,11 +182,11 @@ def _over_time(console: Console, report: Report) -> Table | None:
     names = sorted(queue.name for queue in queues[:MOST_QUEUES])
     columns = [Column("From", right=True, whole=True), Column("Use", whole=True)]
     columns += [Column(f"{short_queue(name)} used/fair", right=True) for name in names]
-    rows: list[list[str | Text]] = []
+    rows: list[list[Cell]] = []
     step = -(-len(samples) // MOST_MOMENTS)
     for some in (samples[n : n + step] for n in range(0, len(samples), step)):
         total = some[-1].total
-        row: list[str | Text] = [
+        row: list[Cell] = [
             duration_text(some[0].at_ms),
             bar(
                 dominant_fraction(_mean(some, [one.used for one in some]), total),
@@ -199,7 +205,7 @@ def _over_time(console: Console, report: Report) -> Table | None:
             )
             row.append(f"{used:.0%} / {fair:.0%}")
         rows.append(row)
-    return table(console, columns, rows)
+    return Listing(columns, rows)
 
 
 def _mean(samples: Sequence[Sample], amounts: Sequence[Mapping[str, float]]) -> dict[str, int]:
@@ -220,7 +226,7 @@ def _columns(spread: Spread | None) -> list[str]:
     return [duration_text(ms) for ms in (spread.p50, spread.p95, spread.max)]
 
 
-def _application_rows(report: Report) -> list[list[str | Text]]:
+def _application_rows(report: Report) -> list[list[Cell]]:
     longest = sorted(report.applications, key=lambda one: -(one.turnaround_ms or 0))
     return [
         [

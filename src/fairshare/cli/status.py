@@ -3,9 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fairshare.api.applications import Notice
 from fairshare.cli.apps import elapsed_text, progress_bar, progress_text, state_of
@@ -25,7 +22,17 @@ from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.pools import job_lines
-from fairshare.cli.tables import ascii_only, facts, open_console, print_all, state_text
+from fairshare.cli.tables import (
+    Cell,
+    Facts,
+    Listing,
+    Output,
+    Styled,
+    ascii_only,
+    open_output,
+    print_all,
+    state_text,
+)
 from fairshare.client import (
     Application,
     Client,
@@ -66,7 +73,7 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
         path = f"/applications/{segment(application)}" if application is not None else "/cluster"
         print_json(client.connection.get(path))
         return
-    console = open_console()
+    console = open_output()
     if application is None:
         cluster = client.cluster()
         line = configuration_line(configuration_of(client), cluster.now_ms)
@@ -79,8 +86,8 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
         console,
         application_facts(found, now_ms, () if found.over else reasons_of(client, found)),
         group_table(console, found.groups) if found.groups else None,
-        container_table(console, found.live_containers, now_ms) if found.live_containers else None,
-        ended_table(console, ended[:MOST_ENDED]) if ended else None,
+        container_table(found.live_containers, now_ms) if found.live_containers else None,
+        ended_table(ended[:MOST_ENDED]) if ended else None,
     )
     for line in remarks(ended):
         click.echo(plain(line))
@@ -125,11 +132,11 @@ def configuration_line(configuration: Configuration, now_ms: int) -> str:
     return ""
 
 
-def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: str = "") -> Table:
+def cluster_facts(console: Output, url: str, cluster: Cluster, configuration: str = "") -> Facts:
     """The facts and the usage of the cluster; `configuration` is a line about its files."""
     use = dominant_fraction(cluster.used, cluster.total)
     counts = ", ".join(f"{n} {state.lower()}" for state, n in cluster.applications.items() if n)
-    pairs: list[tuple[str, str | Text]] = [
+    pairs: list[tuple[str, Cell]] = [
         ("Server", f"{url} (fairshare {cluster.version})"),
         ("Scheduler", cluster.scheduler),
         ("Engine", cluster.engine or NOTHING),
@@ -138,7 +145,7 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
         ("Nodes", str(cluster.nodes)),
         (
             "Use",
-            Text(
+            Styled(
                 f"{bar(use, 20, ascii_only=ascii_only(console))} {use:.0%}",
                 style="green" if use < 1 else "yellow",
             ),
@@ -151,22 +158,22 @@ def cluster_facts(console: Console, url: str, cluster: Cluster, configuration: s
     ]
     if cluster.safe_mode:
         text = "on: nothing is admitted or granted (`fairshare admin safe-mode off` ends it)"
-        pairs.append(("Safe mode", Text(text, style="yellow")))
+        pairs.append(("Safe mode", Styled(text, style="yellow")))
     if cluster.disk_problem:
-        pairs.append(("Disk", Text(plain(cluster.disk_problem), style="yellow")))
+        pairs.append(("Disk", Styled(plain(cluster.disk_problem), style="yellow")))
     if configuration:
-        pairs.append(("Configuration", Text(plain(configuration), style="yellow")))
-    return facts(pairs)
+        pairs.append(("Configuration", Styled(plain(configuration), style="yellow")))
+    return Facts(pairs)
 
 
 def application_facts(
     application: Application, now_ms: int, reasons: Sequence[Reason] = ()
-) -> Table:
+) -> Facts:
     """The facts and the state of an application, and the reasons why it waits."""
     waiting = " (held back by a limit of its queue)"
     deferred = application.held or application.begin_ms is not None or application.after
     held = application.state == "PENDING" and not application.runnable and not deferred
-    pairs: list[tuple[str, str | Text]] = [
+    pairs: list[tuple[str, Cell]] = [
         ("Application", application.id),
         ("Name", application.name or NOTHING),
         ("Kind", application.kind),
@@ -174,7 +181,7 @@ def application_facts(
         ("Queue", application.queue or NOTHING),
         ("Priority", str(application.priority)),
         *((("Tags", ", ".join(application.tags)),) if application.tags else ()),
-        ("State", state_text(state_of(application)) + Text(waiting if held else "")),
+        ("State", state_text(state_of(application), waiting if held else "")),
         *past_facts(application),
         ("Time", elapsed_text(application, now_ms)),
         ("Tasks", progress_text(application.progress)),
@@ -199,12 +206,12 @@ def application_facts(
         pairs.append(("Notice", notice_text(notice)))
     if application.diagnostics:
         pairs.append(("Diagnostics", in_plain_words(application.diagnostics)))
-    return facts(pairs)
+    return Facts(pairs)
 
 
-def past_facts(application: Application) -> list[tuple[str, str | Text]]:
+def past_facts(application: Application) -> list[tuple[str, Cell]]:
     """The command, and of an application that has ended when it was submitted, began and ended."""
-    pairs: list[tuple[str, str | Text]] = []
+    pairs: list[tuple[str, Cell]] = []
     if application.command:
         pairs.append(("Command", shortened(application.command)))
     if application.directory:
@@ -218,15 +225,15 @@ def past_facts(application: Application) -> list[tuple[str, str | Text]]:
     return pairs
 
 
-def notice_text(notice: Notice) -> str | Text:
+def notice_text(notice: Notice) -> Cell:
     """A notice, and what came of it."""
     text = f"{shown_target(notice.target)} ({notice.event}): {notice.state}"
     if not notice.error:
         return text
-    return Text(plain(f"{text}, {counted(notice.attempts, 'attempt')}: {notice.error}"), "yellow")
+    return Styled(plain(f"{text}, {counted(notice.attempts, 'attempt')}: {notice.error}"), "yellow")
 
 
-def group_table(console: Console, groups: Sequence[GroupProgress]) -> Table:
+def group_table(console: Output, groups: Sequence[GroupProgress]) -> Listing:
     """One row for each group of tasks."""
     columns: tuple[Shown[GroupProgress], ...] = (
         Shown("Group", of=lambda one: one.name),
@@ -239,10 +246,10 @@ def group_table(console: Console, groups: Sequence[GroupProgress]) -> Table:
         Shown("Waiting", right=True, whole=True, of=lambda one: one.waiting),
         Shown("Failed", right=True, whole=True, of=lambda one: one.failed),
     )
-    return list_table(console, columns, groups)
+    return list_table(columns, groups)
 
 
-def container_table(console: Console, containers: Sequence[Container], now_ms: int) -> Table:
+def container_table(containers: Sequence[Container], now_ms: int) -> Listing:
     """One row for each container."""
     columns: tuple[Shown[Container], ...] = (
         Shown("Container", whole=True, of=lambda one: one.id),
@@ -258,7 +265,7 @@ def container_table(console: Console, containers: Sequence[Container], now_ms: i
         ),
         Shown("Peak", right=True, extra=True, of=lambda one: peak_text(one.peak_memory_mb)),
     )
-    return list_table(console, columns, containers)
+    return list_table(columns, containers)
 
 
 def worst_first(containers: Iterable[Container]) -> list[Container]:
@@ -267,9 +274,9 @@ def worst_first(containers: Iterable[Container]) -> list[Container]:
     return sorted(over, key=lambda one: (not one.failed, -(one.finished_ms or 0)))
 
 
-def ended_table(console: Console, containers: Sequence[Container]) -> Table:
+def ended_table(containers: Sequence[Container]) -> Listing:
     """One row for each container that ended."""
-    return list_table(console, ENDED_COLUMNS, containers)
+    return list_table(ENDED_COLUMNS, containers)
 
 
 def remarks(containers: Sequence[Container]) -> list[str]:

@@ -33,9 +33,11 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.placement_notes import print_differences
+from fairshare.cli.progress import Waiting
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.starts import start_fields, start_options
 from fairshare.cli.surroundings import chosen_directory, chosen_files, with_caller
+from fairshare.cli.tables import open_output
 from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms, parse_notify
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
@@ -543,13 +545,9 @@ def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> Non
 
 def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
     """Show the progress, and exit as its only command did, or with 1 if one of several failed."""
-    from fairshare.cli.progress import Waiting  # both load rich, which takes its time
-    from fairshare.cli.tables import open_console
-
-    console = open_console(stderr=True)
     last = None
     try:
-        with Waiting(console) as waiting:
+        with Waiting(open_output(stderr=True)) as waiting:
             for last in client.watch(application):
                 waiting.show(last)
     except KeyboardInterrupt as error:

@@ -7,26 +7,34 @@ If a table is wider than its terminal
 2. `extra` columns are omitted,
 3. names are cut, the widest first, but numbers never: `1.2…` would be another number,
 4. the last columns are omitted, and a line below the table names them.
+
+Only what goes to a terminal is drawn by rich, whose import takes a quarter of the time of a short
+verb: `Listing`, `Facts`, `Styled` and `Indented` can be printed without it (`pipes`).
 """
 
 import os
-import textwrap
-from collections.abc import Sequence
-from typing import Literal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import click
 import msgspec
-from rich.cells import cell_len
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from fairshare.cli import pipes
 from fairshare.cli.cells import plain, plain_lines
+from fairshare.cli.pipes import LONGEST_LINE, Pipe
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+Output: TypeAlias = "Console | Pipe"
+"""What a verb prints to."""
 
 PIPE_WIDTH = 400
 """What counts as the width of a pipe where that decides how much is shown."""
-
-LONGEST_LINE = 20_000
-"""The width of tables and texts in a pipe: they are neither cut nor wrapped."""
 
 WIDE = 120
 """From this width on, bars are long and ids are always written in full."""
@@ -35,6 +43,9 @@ LEAST_WIDTH = 8
 """The minimum number of characters of a cut name."""
 
 BAR_FULL, BAR_NARROW = 20, 10
+
+_OF_TERMINALS = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables by which rich may treat a pipe as a terminal."""
 
 STATE_STYLES = {
     "PENDING": "yellow",
@@ -64,77 +75,169 @@ class Column(msgspec.Struct, frozen=True):
         return self.whole or self.right
 
 
-def open_console(*, stderr: bool = False) -> Console:
-    """The terminal or pipe to which a verb prints."""
+class Styled(msgspec.Struct, frozen=True):
+    """A text in a style of rich, which only terminals show."""
+
+    text: str
+    style: str = ""
+
+    def __rich__(self) -> "Text":
+        from rich.text import Text
+
+        return Text(self.text, style=self.style)
+
+    def lines(self) -> list[str] | None:
+        """The text in a pipe; None if only rich can print it."""
+        return pipes.text_lines(self.text)
+
+
+Cell: TypeAlias = str | Styled
+
+
+class Indented(msgspec.Struct, frozen=True):
+    """A text behind blanks, on each of its lines."""
+
+    text: Styled
+    indent: int
+
+    def __rich__(self) -> "Padding":
+        from rich.padding import Padding
+
+        return Padding(self.text, (0, 0, 0, self.indent), expand=False)
+
+    def lines(self) -> list[str] | None:
+        """The text in a pipe; None if only rich can print it."""
+        return pipes.text_lines(self.text.text, self.indent) if self.text.text else []
+
+
+class Listing:
+    """A table that fits the terminal; rows have cells for all columns, including omitted ones."""
+
+    def __init__(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+        self._columns = columns
+        self._rows = [
+            [cell if isinstance(cell, Styled) else Styled(plain(cell)) for cell in row]
+            for row in rows
+        ]
+
+    def __rich_console__(self, console: "Console", options: object) -> "Iterator[Table]":
+        from rich.cells import cell_len
+        from rich.table import Table
+
+        room = _room(console)
+        columns = self._columns
+        cells = [[cell.__rich__() for cell in row] for row in self._rows]
+        titles = [column.title for column in columns]
+        values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
+        natural = [max(cell_len(title), value) for title, value in zip(titles, values, strict=True)]
+        shown = list(range(len(columns)))
+        if _width(natural, shown) > room:
+            titles = [_broken(title, value) for title, value in zip(titles, values, strict=True)]
+            natural = [max(_lines_width(title), n) for title, n in zip(titles, values, strict=True)]
+        for number in reversed(range(len(columns))):
+            if columns[number].extra and _width(natural, shown) > room:
+                shown.remove(number)
+        least = [
+            width if column.uncut else min(width, max(LEAST_WIDTH, _lines_width(title)))
+            for column, title, width in zip(columns, titles, natural, strict=True)
+        ]
+        left_out: list[str] = []
+        while len(shown) > 1 and _width(least, shown) > room:
+            left_out.insert(0, columns[shown.pop()].title)
+        widths = fitting(
+            [least[number] for number in shown],
+            [natural[number] for number in shown],
+            room - len(shown),
+        )
+        made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        for number, width in zip(shown, widths, strict=True):
+            justify: Literal["left", "right"] = "right" if columns[number].right else "left"
+            made.add_column(
+                titles[number], justify=justify, width=width, no_wrap=True, overflow="ellipsis"
+            )
+        for row in cells:
+            made.add_row(*(row[number] for number in shown))
+        if left_out:
+            made.caption = f"No room for: {', '.join(left_out)}"
+            made.caption_justify = "left"
+        yield made
+
+    def lines(self) -> list[str] | None:
+        """The table in a pipe; None if only rich can print it."""
+        return pipes.table_lines(
+            [column.title for column in self._columns],
+            [[cell.text for cell in row] for row in self._rows],
+            [column.right for column in self._columns],
+        )
+
+
+class Facts:
+    """A table of names and values; long values are wrapped."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Cell]]) -> None:
+        self._pairs = [
+            (name, value if isinstance(value, Styled) else Styled(plain_lines(value)))
+            for name, value in pairs
+        ]
+
+    def __rich__(self) -> "Table":
+        from rich.table import Table
+
+        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        least = max(len(name) for name, _ in self._pairs)
+        made.add_column(no_wrap=True, style="bold", min_width=least)
+        made.add_column(overflow="fold")
+        for pair in self._pairs:
+            made.add_row(*pair)
+        return made
+
+    def lines(self) -> list[str] | None:
+        """The table in a pipe; None if only rich can print it."""
+        return pipes.fact_lines([(name, value.text) for name, value in self._pairs])
+
+
+def open_output(*, stderr: bool = False) -> Output:
+    """The terminal to which a verb prints, or a pipe, for which rich is not imported."""
+    stream = sys.stderr if stderr else sys.stdout
+    chosen = any(os.environ.get(name) for name in _OF_TERMINALS)
+    if chosen or stream is None or stream.isatty():
+        return open_console(stderr=stderr)
+    return Pipe(PIPE_WIDTH, stderr=stderr)
+
+
+def open_console(*, stderr: bool = False) -> "Console":
+    """The terminal or pipe to which a verb prints, for what rich draws."""
+    from rich.console import Console
+
     console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
     if in_pipe(console):
         console.width = PIPE_WIDTH
     return console
 
 
-def in_pipe(console: Console) -> bool:
+def in_pipe(console: Output) -> bool:
     """Whether the output goes to a pipe or a file, without a width in COLUMNS."""
     return not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit()
 
 
-def is_wide(console: Console) -> bool:
+def is_wide(console: Output) -> bool:
     """Whether the terminal is wide enough for long bars and full ids."""
     return console.width >= WIDE
 
 
-def bar_width(console: Console) -> int:
+def bar_width(console: Output) -> int:
     """The number of cells of a bar."""
     return BAR_FULL if is_wide(console) else BAR_NARROW
 
 
-def ascii_only(console: Console) -> bool:
+def ascii_only(console: Output) -> bool:
     """Whether bars are of plain characters: in pipes, and where the terminal has no others."""
+    if isinstance(console, Pipe):
+        return True
     return in_pipe(console) or not console.encoding.lower().startswith("utf")
 
 
-def table(
-    console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str | Text]]
-) -> Table:
-    """A table that fits the terminal; rows have cells for all columns, including omitted ones."""
-    room = _room(console)
-    cells = [[_cell(cell) for cell in row] for row in rows]
-    titles = [column.title for column in columns]
-    values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
-    natural = [max(cell_len(title), value) for title, value in zip(titles, values, strict=True)]
-    shown = list(range(len(columns)))
-    if _width(natural, shown) > room:
-        titles = [_broken(title, value) for title, value in zip(titles, values, strict=True)]
-        natural = [max(_lines_width(title), n) for title, n in zip(titles, values, strict=True)]
-    for number in reversed(range(len(columns))):
-        if columns[number].extra and _width(natural, shown) > room:
-            shown.remove(number)
-    least = [
-        width if column.uncut else min(width, max(LEAST_WIDTH, _lines_width(title)))
-        for column, title, width in zip(columns, titles, natural, strict=True)
-    ]
-    left_out: list[str] = []
-    while len(shown) > 1 and _width(least, shown) > room:
-        left_out.insert(0, columns[shown.pop()].title)
-    widths = fitting(
-        [least[number] for number in shown],
-        [natural[number] for number in shown],
-        room - len(shown),
-    )
-    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for number, width in zip(shown, widths, strict=True):
-        justify: Literal["left", "right"] = "right" if columns[number].right else "left"
-        made.add_column(
-            titles[number], justify=justify, width=width, no_wrap=True, overflow="ellipsis"
-        )
-    for row in cells:
-        made.add_row(*(row[number] for number in shown))
-    if left_out:
-        made.caption = f"No room for: {', '.join(left_out)}"
-        made.caption_justify = "left"
-    return made
-
-
-def _room(console: Console) -> int:
+def _room(console: "Console") -> int:
     return LONGEST_LINE if in_pipe(console) else console.width
 
 
@@ -148,10 +251,14 @@ def _broken(title: str, width: int) -> str:
     >>> _broken("Turnaround p50", 7), _broken("Wait p50", 9)
     ('Turnaround\\np50', 'Wait p50')
     """
+    import textwrap  # which only a narrow terminal needs
+
     return "\n".join(textwrap.wrap(title, max(width, 1), break_long_words=False))
 
 
 def _lines_width(title: str) -> int:
+    from rich.cells import cell_len
+
     return max(cell_len(line) for line in title.split("\n"))
 
 
@@ -172,23 +279,20 @@ def fitting(least: Sequence[int], natural: Sequence[int], room: int) -> list[int
     return widths
 
 
-def facts(pairs: Sequence[tuple[str, str | Text]]) -> Table:
-    """A table of names and values; long values are wrapped."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    made.add_column(no_wrap=True, style="bold", min_width=max(len(name) for name, _ in pairs))
-    made.add_column(overflow="fold")
-    for name, value in pairs:
-        made.add_row(name, value if isinstance(value, Text) else Text(plain_lines(value)))
-    return made
+def state_text(state: str, more: str = "") -> Styled:
+    """A state in its colour, and what is said after it."""
+    return Styled(plain(state) + more, style=STATE_STYLES.get(state, ""))
 
 
-def state_text(state: str) -> Text:
-    """A state in its colour."""
-    return Text(plain(state), style=STATE_STYLES.get(state, ""))
-
-
-def print_all(console: Console, *parts: RenderableType | None) -> None:
+def print_all(console: Output, *parts: "RenderableType | None") -> None:
     """Print parts with an empty line between them; None is skipped."""
+    if isinstance(console, Pipe):
+        blocks = [_lines(part) for part in parts if part is not None]
+        made = ["".join(f"{line}\n" for line in lines) for lines in blocks if lines is not None]
+        if len(made) == len(blocks):
+            click.echo("\n".join(made), nl=False, err=console.stderr)
+            return
+        console = open_console(stderr=console.stderr)
     first = True
     for part in parts:
         if part is None:
@@ -202,15 +306,20 @@ def print_all(console: Console, *parts: RenderableType | None) -> None:
         first = False
 
 
-def _print_without_blanks(console: Console, part: RenderableType) -> None:
+def _lines(part: "RenderableType") -> list[str] | None:
+    """A part in a pipe; None if only rich can print it."""
+    if isinstance(part, str):
+        return pipes.text_lines(part)
+    return part.lines() if isinstance(part, Styled | Indented | Listing | Facts) else None
+
+
+def _print_without_blanks(console: "Console", part: "RenderableType") -> None:
     """Print without the blanks with which lines are filled up to the width of their column."""
+    from rich.text import Text
+
     width, console.width = console.width, _room(console)
     with console.capture() as captured:
         console.print(part)
     console.width = width
     for line in captured.get().splitlines():
         console.print(Text(line.rstrip()), soft_wrap=True)
-
-
-def _cell(cell: str | Text) -> Text:
-    return cell if isinstance(cell, Text) else Text(plain(cell))

@@ -7,6 +7,8 @@ import msgspec
 
 from fairshare.cli.exit_codes import FAILED, code_of
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
+from fairshare.cli.progress import Waiting
+from fairshare.cli.tables import open_output
 from fairshare.client import Application, Client
 
 
@@ -50,10 +52,7 @@ def end_of(client: Client, name: str, until_s: float | None) -> Application:
     if current.over:
         return current
     left_s = None if until_s is None else max(0.0, until_s - time.monotonic())
-    from fairshare.cli.progress import Waiting  # both load rich, which takes its time
-    from fairshare.cli.tables import open_console
-
-    with Waiting(open_console(stderr=True)) as waiting:
+    with Waiting(open_output(stderr=True)) as waiting:
         for current in client.watch(name, left_s):
             waiting.show(current)
     return current

@@ -1,13 +1,10 @@
 """Owns the verb `why`, which explains why an application waits, and what would start it."""
 
 import click
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from fairshare.cli.cells import amounts_text, plain
 from fairshare.cli.options import json_option, print_json, with_client
-from fairshare.cli.tables import open_console, print_all
+from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Reason
 from fairshare.client.errors import in_plain_words
@@ -30,7 +27,7 @@ def command(client: Client, application: str, as_json: bool) -> None:
         print_json(client.connection.get(f"/applications/{segment(application)}/reasons"))
         return
     reasons = client.reasons(application)
-    console = open_console()
+    console = open_output()
     if not reasons:
         found = client.application(application)
         if found.state == "REJECTED":
@@ -42,13 +39,13 @@ def command(client: Client, application: str, as_json: bool) -> None:
         _print_reason(console, reason)
 
 
-def _print_reason(console: Console, reason: Reason) -> None:
+def _print_reason(console: Output, reason: Reason) -> None:
     about = _about(reason)
     if about:
-        print_all(console, Text(plain(about), style="bold"))
+        print_all(console, Styled(plain(about), style="bold"))
     for text, style in ((reason.sentence, ""), (reason.remedy, "dim")):
-        words = Text(plain(text), style=style)
-        print_all(console, Padding(words, (0, 0, 0, 2 if about else 0), expand=False))
+        words = Styled(plain(text), style=style)
+        print_all(console, Indented(words, 2 if about else 0))
 
 
 def _about(reason: Reason) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from fairshare.cli.cells import amounts_text, bar, duration_text, memory_text
 from fairshare.cli.queues import queue_table
-from fairshare.cli.tables import Column, open_console, table
+from fairshare.cli.tables import Column, Listing, open_console
 from fairshare.cli.top import draw, look
 from fairshare.client import Client, Queue
 
@@ -61,7 +61,7 @@ def test_titles_are_broken_before_a_column_is_left_out(monkeypatch):
     columns = (Column("Name"), Column("Turnaround p50", right=True), Column("p95", right=True))
     console = Console(file=TextIOWrapper(BytesIO(), encoding="utf-8"))
     with console.capture() as captured:
-        console.print(table(console, columns, [["a name", "1m", "2m"]]))
+        console.print(Listing(columns, [["a name", "1m", "2m"]]))
     lines = [line.split() for line in captured.get().splitlines()]
     assert lines == [["Turnaround"], ["Name", "p50", "p95"], ["a", "name", "1m", "2m"]]
 

@@ -1,6 +1,9 @@
+import os
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -63,7 +66,11 @@ def loaded_by(*arguments, among):
         f"print(sorted({among!r} & set(sys.modules)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(os.environ),  # without COLUMNS, which the library readline adds for processes
     )
     return done.stdout.splitlines()[-1], done.stderr
 
@@ -81,6 +88,63 @@ def test_a_question_loads_nothing_that_only_calls_need():
     loaded, said = loaded_by("apps", "--url", "http://127.0.0.1:1", among=slow)
     assert "127.0.0.1:1" in said
     assert loaded == "[]"
+
+
+REASON = {"cause": "x", "sentence": "It waits.", "remedy": "", "group": "map", "containers": 2}
+
+
+@pytest.fixture
+def served(cluster):
+    """The URL at which the fake cluster answers other processes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            url = f"http://127.0.0.1{self.path}"
+            answer = cluster(httpx.Request(self.command, url, content=body))
+            self.send_response(answer.status_code)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def do_POST(self):
+            self.do_GET()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["apps"],
+        ["apps", "--json"],
+        ["queues"],
+        ["nodes"],
+        ["status"],
+        ["status", APPLICATION],
+        ["why", APPLICATION],
+        ["submit", "--wait", "--", "true"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_printed_to_a_pipe_needs_no_rich(served, cluster, arguments, monkeypatch):
+    for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    cluster.answers[f"/applications/{APPLICATION}"]["state"] = "FINISHED"
+    cluster.answers["POST /applications"] = {"id": APPLICATION}
+    cluster.answers[f"/applications/{APPLICATION}/reasons"] = {"reasons": [REASON]}
+    verb, *others = arguments
+    slow = {"rich.console", "rich.text", "httpx", "ssl"}
+    loaded, said = loaded_by(verb, "--url", served, *others, among=slow)
+    assert "Error" not in said
+    assert loaded == "[]"
+    assert cluster.calls
 
 
 @pytest.mark.parametrize("verb", ["check", "record"])

@@ -45,7 +45,7 @@ def test_pools_are_shown_by_name_with_the_default_one_last(generation: str) -> N
         for view in views
     ]
     console = Console(width=200)
-    shown = pool_table(console, queues)
+    shown = pool_table(queues)
     assert shown is not None
     with console.capture() as captured:
         console.print(shown)
@@ -55,4 +55,4 @@ def test_pools_are_shown_by_name_with_the_default_one_last(generation: str) -> N
 
 
 def test_other_schedulers_have_no_table_of_pools() -> None:
-    assert pool_table(Console(), [Queue("root"), Queue("root.a", parent="root")]) is None
+    assert pool_table([Queue("root"), Queue("root.a", parent="root")]) is None
