@@ -23,7 +23,10 @@ from fairshare.cli.tables import (
     state_text,
 )
 
-TEXTS = st.text(st.one_of(st.sampled_from("ab  \t\nß界\u0301\x1b…"), st.characters()), max_size=12)
+TEXTS = st.one_of(
+    st.text(st.characters(codec="ascii"), max_size=12),
+    st.text(st.one_of(st.sampled_from("ab  \t\nß界\u0301\x1b…"), st.characters()), max_size=12),
+)
 PRINTABLE = TEXTS.filter(str.isprintable)
 CELLS = st.one_of(TEXTS, PRINTABLE.map(lambda text: Styled(text, "green")))
 COLUMNS = st.lists(
@@ -70,6 +73,7 @@ def _no_terminal():
 
 
 @given(st.lists(PARTS, max_size=3))
+@example([Indented(Styled("\U0001f3fb"), 0)])
 @example([Listing([Column("Name")], [["x" * (LONGEST_LINE + 1)]])])
 @example([Facts([("Diagnostics", "a long sentence " * 2_000)])])
 @example(["a long sentence " * 2_000, "", None, Styled("a\x1b[2J\nb", "red")])

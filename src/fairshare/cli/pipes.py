@@ -1,7 +1,8 @@
 """Owns the output to pipes and files: lines of plain characters, without blanks at their ends.
 
 They look as rich would print them, but its import takes a quarter of the time of a short verb. What
-only rich draws is None here: characters that control a terminal, and lines beyond the longest one.
+only rich draws is None here: characters beyond ASCII, whose widths it knows, those that control a
+terminal, and lines beyond the longest one.
 """
 
 from collections.abc import Sequence
@@ -29,9 +30,9 @@ def table_lines(
     ['Name  N', 'ann  10', 'bo    9']
     """
     printed = [titles, *rows]
-    if not all(cell.isprintable() for row in printed for cell in row):
+    if not all(_is_simple(cell) for row in printed for cell in row):
         return None
-    widths = [max(map(_width, column)) for column in zip(*printed, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*printed, strict=True)]
     if sum(widths) + len(widths) > LONGEST_LINE:
         return None
     return [" ".join(map(_padded, row, widths, right)).rstrip() for row in printed]
@@ -43,7 +44,7 @@ def fact_lines(pairs: Sequence[tuple[str, str]]) -> list[str] | None:
     >>> fact_lines([("User", "ann"), ("Diagnostics", "exit code 1\\nkilled")])
     ['User         ann', 'Diagnostics  exit code 1', '             killed']
     """
-    width = max(_width(name) for name, _ in pairs)
+    width = max(len(name) for name, _ in pairs)
     lines = [
         (name if number == 0 else "", line)
         for name, value in pairs
@@ -62,21 +63,14 @@ def text_lines(text: str, indent: int = 0) -> list[str] | None:
     return [f"{' ' * indent}{text}".rstrip()] if _is_plain(text) else None
 
 
+def _is_simple(text: str) -> bool:
+    """Whether each character has one cell of a terminal, which only rich knows of others."""
+    return text.isascii() and text.isprintable()
+
+
 def _is_plain(text: str) -> bool:
-    return text.isprintable() and _width(text) <= LONGEST_LINE // 2
+    return _is_simple(text) and len(text) <= LONGEST_LINE // 2
 
 
 def _padded(cell: str, width: int, right: bool) -> str:
-    if right:
-        cell = cell.rstrip()
-        return " " * (width - _width(cell)) + cell
-    return cell + " " * (width - _width(cell))
-
-
-def _width(text: str) -> int:
-    """The number of cells of a terminal: some characters have two, others none."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # the same as on terminals
-
-    return cell_len(text)
+    return cell.rstrip().rjust(width) if right else cell.ljust(width)
