@@ -24,7 +24,7 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.progress import Waiting
-from fairshare.cli.tables import open_output
+from fairshare.cli.tables import Output, open_output
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import ApplicationFailed, Client
 from fairshare.documents.sizes import parse_memory_mb
@@ -180,9 +180,10 @@ def command(
     if dry_run:
         print_splits(job, as_json=as_json)
         return
+    console = open_output(stderr=True)  # before there is a job that Ctrl-C would have to kill
     application = job.submit(client)
     if wait:
-        result = wait_for(client, job, application, as_json=as_json)
+        result = wait_for(console, client, job, application, as_json=as_json)
         if as_json:
             print_json(
                 {
@@ -215,13 +216,16 @@ def print_splits(job: MapReduce, *, as_json: bool) -> None:
     click.echo(f"{maps} of {counted(total, 'byte')}, {reduces}")
 
 
-def wait_for(client: Client, job: MapReduce, application: str, *, as_json: bool) -> Result:
+def wait_for(
+    console: Output, client: Client, job: MapReduce, application: str, *, as_json: bool
+) -> Result:
     """Show the progress until the end; returns the result, or exits."""
-    console = open_output(stderr=True)
-    if not as_json:
-        click.echo(application, err=True)
+    names = not as_json
     while True:
         try:
+            if names:
+                click.echo(application, err=True)
+                names = False
             with Waiting(console) as waiting:
                 return job.follow(client, application, waiting.show)
         except KeyboardInterrupt as error:
