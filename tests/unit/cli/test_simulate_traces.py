@@ -174,15 +174,22 @@ def test_ctrl_c_while_a_trace_is_read_says_that_there_is_no_report(simulate, mon
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_an_instant_that_takes_long(simulate, tmp_path):
+def test_ctrl_c_ends_an_instant_that_takes_long(simulate, tmp_path, monkeypatch):
+    """Its 60 jobs start 60,000 tasks at once, and it is interrupted soon after it has begun."""
     nodes = "; MaxNodes: 2000\n; MaxProcs: 64000\n"
     jobs = "".join(
-        f"{number} 0 0 3000 1000 -1 -1 1000 -1 -1 1 1 1 -1 2 -1 -1 -1\n" for number in range(1, 50)
+        f"{number} 0 0 3000 1000 -1 -1 1000 -1 -1 1 1 1 -1 2 -1 -1 -1\n" for number in range(1, 61)
     )
     trace = tmp_path / "large.swf"
     trace.write_text(nodes + jobs)
-    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
+    timer = threading.Timer(0.05, lambda: signal.raise_signal(signal.SIGINT))
+    begins = Watch.simulates
+
+    def begin(watch, times_ms, later=0):
+        begins(watch, times_ms, later)
+        timer.start()
+
+    monkeypatch.setattr(Watch, "simulates", begin)
     began_s = time.monotonic()
     result = simulate(trace=trace)
     timer.join()
