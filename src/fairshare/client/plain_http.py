@@ -6,6 +6,7 @@ tenth of what a short command costs (decision 16).
 """
 
 import contextlib
+import io
 import socket
 from collections.abc import Mapping
 
@@ -112,7 +113,7 @@ class Answers:
         return block
 
     def _chunks(self, most: int | None) -> bytes:
-        body = bytearray()
+        body = io.BytesIO()
         while True:
             # What follows a semicolon are extensions, which no client needs.
             size = self._line(LONGEST_CHUNK_LINE).partition(b";")[0].rstrip(b" \t")
@@ -121,15 +122,15 @@ class Answers:
             length = int(size, 16)
             if not length:
                 break
-            _check_room(len(body) + length, most)
-            body += self._taken(length)
+            _check_room(body.tell() + length, most)
+            body.write(self._taken(length))
             if self._taken(2) != b"\r\n":
                 raise NotHttp("a chunk of the answer is longer than its size")
         room = LONGEST_HEAD
         while trailer := self._line(room):
             _header(trailer)
             room -= len(trailer) + 2
-        return bytes(body)
+        return body.getvalue()
 
     def _line(self, longest: int) -> bytes:
         while (end := self._held.find(b"\r\n")) < 0:
@@ -144,17 +145,26 @@ class Answers:
         return line
 
     def _taken(self, length: int) -> bytes:
-        while (missing := length - len(self._held)) > 0:
-            self._receive(missing)
-        taken = bytes(self._held[:length])
-        del self._held[:length]
-        return taken
+        # A large answer is in memory once: BytesIO gives away its buffer without copying it.
+        taken = io.BytesIO()
+        while missing := length - taken.tell():
+            if self._held:
+                taken.write(memoryview(self._held)[:missing])
+                del self._held[:missing]
+            elif missing < _PIECE_BYTES:
+                self._receive()  # what follows may come with it
+            else:
+                taken.write(self._received(min(missing, _MOST_AT_ONCE)))
+        return taken.getvalue()
 
-    def _receive(self, missing: int = 0) -> None:
-        data = self._connection.recv(max(_PIECE_BYTES, min(missing, _MOST_AT_ONCE)))
+    def _receive(self) -> None:
+        self._held += self._received(_PIECE_BYTES)
+
+    def _received(self, most: int) -> bytes:
+        data = self._connection.recv(most)
         if not data:
             raise Ended("the connection was closed in the middle of the answer")
-        self._held += data
+        return data
 
 
 class PlainConnection:

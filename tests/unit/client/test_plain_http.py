@@ -1,6 +1,7 @@
 """What a client reads as HTTP, however it arrives, and what it rejects."""
 
 import socket
+import tracemalloc
 
 import pytest
 
@@ -292,3 +293,21 @@ def test_an_answer_to_a_part_of_a_body_is_read_and_ends_the_connection(ends):
     server.shutdown(socket.SHUT_RD)  # the pipe is broken for what the client sends
     head, body = exchange(connection, "PUT", bytes(3_000_000))
     assert (head.status, body, connection.usable) == (413, b"no", False)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_large_answer_is_in_memory_once(chunked):
+    size, piece = 8 << 20, 1 << 16
+    one = b"%x\r\n%s\r\n" % (piece - 10, b"x" * (piece - 10))
+    body = [one] * (size // piece) + [b"0\r\n\r\n"] if chunked else [b"x" * piece] * (size // piece)
+    header = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
+    answers = Answers(Pieces(answer(header), *body))
+    head = answers.head()
+    tracemalloc.start()
+    try:
+        content = answers.body(head, "GET")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(content) > size * 0.99
+    assert most < 1.4 * size
