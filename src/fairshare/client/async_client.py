@@ -54,7 +54,8 @@ class AsyncConnection(Address[AsyncHttpxExchange]):
                 step = conversation.throw(error) if error else conversation.send(answer)
             except StopIteration:
                 return
-            answer, error = None, None
+            finally:
+                answer, error = None, None  # an error that is raised would lead to itself
             try:
                 if isinstance(step, Call):
                     asked = self.ask(step)

@@ -104,7 +104,8 @@ class Connection(Address[Exchange]):
                 step = conversation.throw(error) if error else conversation.send(answer)
             except StopIteration:
                 return
-            answer, error = None, None
+            finally:
+                answer, error = None, None  # an error that is raised would lead to itself
             try:
                 if isinstance(step, Call):
                     answer = self.ask(step)

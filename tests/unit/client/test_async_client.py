@@ -1,7 +1,10 @@
 """`AsyncClient` does what `Client` does."""
 
 import asyncio
+import contextlib
+import gc
 import inspect
+import weakref
 
 import httpx
 import pytest
@@ -164,3 +167,28 @@ def test_a_log_that_grows_is_followed(script, ask):
         return b"".join([part async for part in client.follow_log("c1")])
 
     assert ask(followed) == b"one two"
+
+
+def test_an_error_of_a_wait_is_freed_with_all_that_its_frames_hold(script, ask):
+    class Held:
+        pass
+
+    def answer(request):
+        raise httpx.ConnectError("away")
+
+    async def wait(client):
+        client.patience_s = 0
+        held = Held()
+        with contextlib.suppress(ServerUnreachable):
+            await client.wait("application_1_0001")
+        return weakref.ref(held)
+
+    async def freed(client):
+        return (await wait(client))() is None
+
+    script.answers[PATH] = answer
+    gc.disable()  # a cycle would be found by a collection only
+    try:
+        assert ask(freed)
+    finally:
+        gc.enable()

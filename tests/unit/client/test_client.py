@@ -1,8 +1,11 @@
 import base64
+import contextlib
+import gc
 import json
 import subprocess
 import sys
 import threading
+import weakref
 
 import cloudpickle
 import httpx
@@ -297,3 +300,26 @@ def test_a_client_without_a_server_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRSHARE_STATE", str(tmp_path))
     with pytest.raises(ServerUnreachable, match="no server is known"):
         Client()
+
+
+@pytest.mark.parametrize("end", [ServerUnreachable, KeyboardInterrupt])
+def test_an_error_of_a_wait_is_freed_with_all_that_its_frames_hold(client, script, end):
+    def answer(request):
+        raise httpx.ConnectError("away") if end is ServerUnreachable else end
+
+    class Held:
+        pass
+
+    def wait():
+        held = Held()
+        with contextlib.suppress(end):
+            client.wait(APPLICATION)
+        return weakref.ref(held)
+
+    client.patience_s = 0
+    script.answers[PATH] = answer
+    gc.disable()  # a cycle would be found by a collection only
+    try:
+        assert wait()() is None
+    finally:
+        gc.enable()
