@@ -46,9 +46,8 @@ class AsyncConnection(Address[AsyncHttpxExchange]):
         return answer_of(call, reply, self.url)
 
     async def follow(self, conversation: Conversation[Any]) -> AsyncIterator[Any]:
-        """What a conversation shows, as soon as it does. What it asks after it was cancelled is
-        asked to the end."""
-        answer, error, cancelled = None, None, False
+        """What a conversation shows, as soon as it does."""
+        answer, error = None, None
         while True:
             try:
                 step = conversation.throw(error) if error else conversation.send(answer)
@@ -59,14 +58,13 @@ class AsyncConnection(Address[AsyncHttpxExchange]):
             try:
                 if isinstance(step, Call):
                     asked = self.ask(step)
-                    answer = await (asyncio.shield(asked) if cancelled else asked)
+                    answer = await (asyncio.shield(asked) if step.shielded else asked)
                 elif isinstance(step, Pause):
                     await asyncio.sleep(step.duration_s)
                 else:
                     yield step.value
             except BaseException as raised:
                 error = raised
-                cancelled = cancelled or not isinstance(raised, Exception)
 
     async def converse(self, conversation: Conversation[Result]) -> Result:
         """What a conversation returns."""

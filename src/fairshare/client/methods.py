@@ -26,7 +26,8 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
     `parameters`.
 
     `understand` makes the answer of the decoded JSON, or, with `whole`, of the response as it came.
-    `wait_s` is how long the server may take on purpose.
+    `wait_s` is how long the server may take on purpose. In a conversation a `shielded` call is
+    asked to its end although the task that waits for it is cancelled meanwhile.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
     wait_s: float = 0.0
     whole: bool = False
     content: bytes = b""
+    shielded: bool = False
 
 
 class Pause(msgspec.Struct, frozen=True):

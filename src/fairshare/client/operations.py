@@ -159,7 +159,8 @@ class Operations(CallTable):
             ended = yield from self._watching(application, timeout_s)
         except BaseException:
             with contextlib.suppress(FairshareError):  # the error that ended the waiting is raised
-                yield self._calls.kill(application, "No client waits for its results any more.")
+                kill = self._calls.kill(application, "No client waits for its results any more.")
+                yield msgspec.structs.replace(kill, shielded=True)
             raise
         if ended.state != "FINISHED":
             log = yield from logs.failure(self._calls, application, LOG_LINES)

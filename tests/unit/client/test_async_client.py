@@ -156,6 +156,35 @@ def test_a_map_that_is_cancelled_kills_its_application(script, ask):
     assert script.calls[-1][1] == f"{PATH}/kill"
 
 
+@pytest.mark.slow
+def test_a_map_that_timed_out_kills_its_application_even_if_it_is_cancelled_meanwhile(monkeypatch):
+    monkeypatch.setenv("FAIRSHARE_USER", "ann")
+    killed = []
+
+    async def cancelled():
+        asked = asyncio.Event()
+
+        async def answer(request):
+            path = request.url.path.removeprefix("/api/v1")
+            if path == f"{PATH}/kill":
+                asked.set()
+                await asyncio.sleep(0.01)
+                killed.append(path)
+            answers = {"/cluster": {}, "/changes": {"version": 1}, PATH: APP}
+            return httpx.Response(200, json=answers.get(path, {"id": "application_1_0001"}))
+
+        async with AsyncClient(URL, transport=httpx.MockTransport(answer)) as client:
+            task = asyncio.create_task(client.map(abs, [1], timeout_s=0.0))
+            await asked.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while not killed:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(cancelled(), 10.0))
+
+
 def test_a_log_that_grows_is_followed(script, ask):
     script.answers["/containers/c1/logs/stdout"] = [
         httpx.Response(200, content=b"one "),
