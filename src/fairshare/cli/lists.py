@@ -99,9 +99,19 @@ def print_csv(rows: Sequence[Row], row_type: type[Row]) -> None:
 
     names = row_type.__struct_fields__
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(name.removesuffix("_ms") if name.endswith("_ms") else name for name in names)
+    writer.writerow(map(_shown_name, names))
     for row in rows:
         writer.writerow(field_text(name, getattr(row, name)) for name in names)
+
+
+def _is_instant(name: str) -> bool:
+    """Whether a field is an instant; other fields in milliseconds are durations."""
+    return name.endswith("_ms") and not name.endswith("_timeout_ms")
+
+
+def _shown_name(name: str) -> str:
+    """The name of a field without a unit that its text does not have."""
+    return name.removesuffix("_ms") if _is_instant(name) else name
 
 
 def field_text(name: str, value: object) -> str:
@@ -112,7 +122,7 @@ def field_text(name: str, value: object) -> str:
     """
     if value is None:
         return ""
-    if name.endswith("_ms") and isinstance(value, int):
+    if _is_instant(name) and isinstance(value, int):
         moment = datetime.fromtimestamp(value / 1_000, UTC).astimezone()
         return moment.isoformat(timespec="seconds")
     if isinstance(value, Mapping):
@@ -130,9 +140,7 @@ def _print_columns(
     form: str, rows: Sequence[Row], row_type: type[Row], columns: Sequence[Shown[Row]]
 ) -> None:
     known = {column_name(column.title): column for column in columns}
-    fields = {
-        name.removesuffix("_ms").replace("_", "-"): name for name in row_type.__struct_fields__
-    }
+    fields = {_shown_name(name).replace("_", "-"): name for name in row_type.__struct_fields__}
     chosen = [name.strip().lower().replace("_", "-") for name in form.split(",")]
     for name in chosen:
         if name not in known and name not in fields:

@@ -62,3 +62,13 @@ def test_a_list_without_rows_is_a_list_in_every_format(run, cluster, form):
     head = {"csv": "user,", "table": "Nothing runs or waits."}.get(form, "Application")
     assert head in result.stdout
     assert len(result.stdout.splitlines()) == 1
+
+
+def test_timeouts_of_queues_are_durations_and_no_instants(run, cluster):
+    never = 2**63 - 1
+    root = {"name": "root", "min_share_timeout_ms": never, "fair_share_timeout_ms": 5_000}
+    cluster.answers["/queues"] = {"queues": [root]}
+    (row,) = csv.DictReader(run("queues", "--format", "csv").stdout.splitlines())
+    assert (row["min_share_timeout_ms"], row["fair_share_timeout_ms"]) == (str(never), "5000")
+    chosen = run("queues", "--format", "queue,fair_share_timeout_ms", width=None)
+    assert [line.split()[-1] for line in chosen.stdout.splitlines()] == ["ms", "5000"]
