@@ -88,7 +88,7 @@ def print_container(
     chunks = client.connection.follow(
         client_logs.growing(container, stream, PACE_S)
         if follow
-        else client_logs.whole(container, stream)
+        else client_logs.present(container, stream)
     )
     if as_json:
         show = json_lines(container, task, stream)

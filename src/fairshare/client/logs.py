@@ -54,17 +54,26 @@ def _chunk_of(reply: Reply) -> Chunk:
 
 
 def whole(container: str, stream: str) -> Conversation[bytes]:
-    """What there is now; it shows each part."""
+    """What there is now."""
     parts = []
     offset = 0
-    while True:
-        chunk = yield part(container, stream, offset)
-        if chunk.advance:
-            parts.append(chunk.shown)
-            yield Shown(chunk.shown)
-        if chunk.complete or not chunk.advance:
-            return b"".join(parts)
+    while (chunk := (yield part(container, stream, offset))).advance:
+        parts.append(chunk.shown)
+        if chunk.complete:
+            break
         offset += chunk.advance
+    return b"".join(parts)
+
+
+def present(container: str, stream: str) -> Conversation[bytes]:
+    """Shows what there is now, part by part, and keeps none of it; returns b""."""
+    offset = 0
+    while (chunk := (yield part(container, stream, offset))).advance:
+        yield Shown(chunk.shown)
+        if chunk.complete:
+            break
+        offset += chunk.advance
+    return b""
 
 
 def growing(

@@ -1,9 +1,11 @@
 import json
+import tracemalloc
 
 import httpx
 import pytest
 
 from fairshare.cli import logs
+from fairshare.client import Client
 from fairshare.client import logs as client_logs
 
 APPLICATION = "application_1700000000000_0007"
@@ -149,3 +151,24 @@ def test_each_line_can_be_an_object(run):
 def test_a_container_that_is_unknown_is_exit_code_1(run):
     result = run("logs", "container_1700000000000_0099_01_000001")
     assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_a_large_log_is_passed_on_and_not_kept(monkeypatch):
+    size, most = 32 << 20, client_logs.CHUNK_BYTES
+
+    def part(call):
+        rest = size - call.parameters["offset"]
+        return client_logs.Chunk(bytes(min(most, rest)), complete=rest <= most)
+
+    printed = []
+    monkeypatch.setattr(logs.click, "echo", lambda data, nl: printed.append(len(data)))
+    with Client("http://127.0.0.1:8188") as client:
+        monkeypatch.setattr(client.connection, "ask", part)
+        tracemalloc.start()
+        try:
+            logs.print_container(client, "c1", None, "stdout", follow=False, as_json=False)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert sum(printed) == size
+    assert peak < size / 4
