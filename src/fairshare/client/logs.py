@@ -9,7 +9,7 @@ import msgspec
 from fairshare.client.calls import Calls, last_failed
 from fairshare.client.errors import Refused
 from fairshare.client.exchange import Reply, segment
-from fairshare.client.methods import Call, Conversation, Pause, Shown
+from fairshare.client.methods import Call, Conversation, Pause, Yielded
 from fairshare.client.waiting import PATIENCE_S, Patience
 
 CHUNK_BYTES = 1 << 20
@@ -69,7 +69,7 @@ def present(container: str, stream: str) -> Conversation[bytes]:
     """Shows what there is now, part by part, and keeps none of it; returns b""."""
     offset = 0
     while (chunk := (yield part(container, stream, offset))).advance:
-        yield Shown(chunk.shown)
+        yield Yielded(chunk.shown)
         if chunk.complete:
             break
         offset += chunk.advance
@@ -90,7 +90,7 @@ def growing(
         with patience.outlast_absence():
             chunk = yield part(container, stream, offset)
         if chunk.advance:
-            yield Shown(chunk.shown)
+            yield Yielded(chunk.shown)
             offset += chunk.advance
         if chunk.complete:
             return b""

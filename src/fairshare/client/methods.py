@@ -46,13 +46,13 @@ class Pause(msgspec.Struct, frozen=True):
     duration_s: float
 
 
-class Shown(msgspec.Struct, Generic[Answer], frozen=True):
+class Yielded(msgspec.Struct, Generic[Answer], frozen=True):
     """A value that a conversation has on its way, for those who follow it."""
 
     value: Answer
 
 
-Conversation = Generator[Call[Any] | Pause | Shown[Any], Any, Result]
+Conversation = Generator[Call[Any] | Pause | Yielded[Any], Any, Result]
 """Several calls, each of which depends on the answers before: it yields a call, is sent the answer,
 or is thrown what the call has raised, and returns what came of it all. It may pause between calls,
 and show values to its followers."""
@@ -60,7 +60,7 @@ and show values to its followers."""
 
 def concluded(conversation: Conversation[Result]) -> Conversation[None]:
     """The same conversation, which shows at last what it returns."""
-    yield Shown((yield from conversation))
+    yield Yielded((yield from conversation))
 
 
 class Returned:

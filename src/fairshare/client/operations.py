@@ -16,7 +16,7 @@ from fairshare.client.answers import Application
 from fairshare.client.calls import Calls, CallTable
 from fairshare.client.discovery import Server
 from fairshare.client.errors import ApplicationFailed
-from fairshare.client.methods import Conversation, Pause, Shown, following, method
+from fairshare.client.methods import Conversation, Pause, Yielded, following, method
 from fairshare.errors import FairshareError
 
 Item = TypeVar("Item")
@@ -105,7 +105,7 @@ class Operations(CallTable):
                 watch.version = yield self._calls.changes(watch.version, watch.poll_s)
                 current = yield self._calls.application(application)
             if current is not None and not watch.absent:
-                yield Shown(current)
+                yield Yielded(current)
                 if current.over:
                     return current
             yield Pause(watch.pause_s())
