@@ -43,9 +43,11 @@ def rank(attempt: FairAttempt) -> None:
     attempt.entry = entry
 
 
-def reconsider(attempt: FairAttempt) -> None:
-    """Add an application to its leaf's order, move it there, or remove it, according to its
-    state."""
+def reconsider(attempt: FairAttempt, *, moved: bool = True) -> None:
+    """Add an application to its leaf's order, move it there, or remove it, according to its state.
+
+    Without `moved` its use, demand and weight are as before, and so is its key.
+    """
     leaf = attempt.leaf
     wanting = attempt.asks.wanting
     runnable = attempt.runnable
@@ -53,7 +55,8 @@ def reconsider(attempt: FairAttempt) -> None:
         count_sizes(attempt)
     if wanting and runnable and attempt.demand != attempt.used:
         if attempt.entry is not None:
-            leaf.order.changed(attempt)
+            if moved:
+                leaf.order.changed(attempt)
             return
         leaf.order.moved(attempt)
         if not attempt.asking:

@@ -295,7 +295,7 @@ class FairState(FairCluster):
         attempt = self.attempts[event.application]
         self.changed[attempt.id] = None
         orders.count_sizes(attempt)
-        orders.reconsider(attempt)
+        orders.reconsider(attempt, moved=False)
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
         super()._blacklist_changed(now_ms, event)
