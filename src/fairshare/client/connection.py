@@ -5,6 +5,7 @@ Paths are relative to `/api/v1`. Knows no application and no queue: what an answ
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -33,7 +34,7 @@ SUCCESSES = range(200, 300)
 ExchangeT = TypeVar("ExchangeT")
 
 
-class Address(Generic[ExchangeT]):
+class Address(ABC, Generic[ExchangeT]):
     """Where a server is, and what carries requests there.
 
     `elsewhere` is asked when no server listens at `url`: a server that has taken over, or None.
@@ -58,8 +59,9 @@ class Address(Generic[ExchangeT]):
         self.url = url
         self._exchange = self._exchange_with(url)
 
+    @abstractmethod
     def _exchange_with(self, url: str) -> ExchangeT:
-        raise NotImplementedError
+        """What carries requests to a server."""
 
     def _successor(self, error: ExchangeFailed, request: Request) -> str:
         """The server that is to be asked instead; raises ServerUnreachable if there is none."""

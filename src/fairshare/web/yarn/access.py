@@ -59,8 +59,8 @@ def check_administrator(gateway: Gateway, caller: Caller) -> None:
 
 
 async def checked_caller(request: Request, application: Application) -> Caller:
-    """The caller of a page of an application; raises HTTPException for one who may not view it, or
-    not change it and tries."""
+    """The caller of a page of an application. Raises HTTPException if the caller may not view the
+    application, or tries to change it without permission."""
     try:
         caller = await identify(request)
     except Rejected as rejected:
