@@ -28,6 +28,9 @@ PING_S = 15.0
 SILENT_S = 45.0
 """After so long without a byte the connection counts as lost."""
 
+LOST = 129
+"""The exit code of a command that ended with its container, or with the connection."""
+
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 

@@ -24,7 +24,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
 
     `requests_per_second` (0: any number) is a mean, and twice as many may come at once; None: 1,000
     where callers prove who they are, else any number. `streams` are answers that stay open,
-    `connections` open ones of any kind.
+    `connections` open ones of any kind. `sessions_per_container` and `sessions_per_user` are
+    commands and terminals in running containers.
 
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
@@ -50,6 +51,8 @@ class LimitSettings(msgspec.Struct, frozen=True):
     requests_per_second: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     streams_per_caller: Annotated[int, Meta(ge=1, le=1_000_000)] = 2_000
     streams: Annotated[int, Meta(ge=1, le=1_000_000)] = 5_000
+    sessions_per_container: Annotated[int, Meta(ge=1, le=10_000)] = 8
+    sessions_per_user: Annotated[int, Meta(ge=1, le=10_000)] = 32
     connections: Annotated[int, Meta(ge=10, le=1_000_000)] = 10_000
     connections_per_address: Annotated[int, Meta(ge=10, le=1_000_000)] = 5_000
     header_s: Annotated[int, Meta(ge=1, le=3_600)] = 10

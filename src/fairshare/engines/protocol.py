@@ -7,7 +7,7 @@ idempotent. A report is an input of the resource manager.
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -167,13 +167,37 @@ class OpensSessions(Protocol):
     """An engine that connects users with running containers. The bytes are those of
     `api.frames`."""
 
-    def open_command(self, application_name: str, container_name: str) -> socket.socket:
+    def open_command(
+        self, application_name: str, container_name: str, ended: Callable[[], None]
+    ) -> socket.socket:
         """A connection to a new process that runs, in a container, the command that the first
-        message names. May block. Raises InputError (`not-running`, `no-session`), EngineError."""
+        message names. It is in the container's limits, and `ended` is called, from any thread, when
+        nothing of it is left. May block. Raises InputError (`not-running`, `no-session`),
+        EngineError; then `ended` is not called."""
 
     def open_terminal(self, application_name: str, container_name: str) -> socket.socket:
         """A connection to the terminal of a container. May block. Raises InputError
         (`not-running`, `no-terminal`), EngineError."""
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit code, None if it was ended; the end of its stderr; why it could
+    not be started, empty if it was."""
+
+    exit_code: int | None
+    stderr: str
+    problem: str = ""
+
+
+class CommandAside(Protocol):
+    """A short command of the server's own beside the containers. It leaves no process behind."""
+
+    def run(self, content: bytes, timeout_s: float) -> Ended:
+        """Run the command with `content` on its stdin. Blocks. Raises EngineError if it cannot be
+        started now, and TimeoutError if it was ended for its time."""
+
+    def close(self) -> None:
+        """End the command; called from any thread."""
 
 
 class HostEngine(Engine, Protocol):

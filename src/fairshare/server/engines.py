@@ -11,7 +11,8 @@ from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.images import Images
 from fairshare.engines.local.limits import Interactive
-from fairshare.engines.protocol import HostEngine
+from fairshare.engines.local.sessions.aside import Aside
+from fairshare.engines.protocol import CommandAside, HostEngine
 from fairshare.server.settings import LiveSettings
 
 EngineMaker = Callable[[LiveSettings, Path], HostEngine]
@@ -23,6 +24,16 @@ Local = TypeVar("Local", bound=LocalEngine)
 def local_engine(settings: LiveSettings, state_directory: Path) -> HostEngine:
     """The engine that runs containers on this machine."""
     return made_local(LocalEngine, settings, state_directory)
+
+
+def command_aside(
+    engine: HostEngine, log: Path, arguments: tuple[str, ...], environment: dict[str, str],
+    user: str | None, *, limited: bool,
+) -> CommandAside:  # fmt: skip
+    """A short command on the server's machine, under the account of a user or the server's (None).
+    If it is limited, it has the limits of a small container, where the engine has such limits."""
+    limits = engine.limits if limited and isinstance(engine, LocalEngine) else None
+    return Aside(arguments, environment, log=log, user=user, limits=limits)
 
 
 def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path) -> Local:

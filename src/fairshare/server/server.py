@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from fairshare.api.nodes import Gpu
 from fairshare.config.engines import runs_here
@@ -45,7 +45,7 @@ from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_editor import ConfigurationEditor
 from fairshare.server.cron.cron import Cron
 from fairshare.server.disk import Disk
-from fairshare.server.engines import EngineMaker, local_engine
+from fairshare.server.engines import EngineMaker, command_aside, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
 from fairshare.server.gpus import GpuCollector, gpus_of
@@ -172,6 +172,7 @@ class LiveServer:
         delivery = Delivery(
             settings.notify,
             as_users=settings.run_as == "user",
+            aside=partial(command_aside, self.engine, self.directory.path / "zygote.log"),
             commands_refused="" if runs_here(settings.engine) else COMMANDS_REFUSED,
             url=lambda: self.url,
         )

@@ -34,7 +34,7 @@ from fairshare.web.audit import Audit
 from fairshare.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.web.faults import HANDLERS
 from fairshare.web.guard import LOOPBACK_NAMES, Guard, host_name
-from fairshare.web.limits import Buckets, Throttle, requests_per_second
+from fairshare.web.limits import Buckets, Sessions, Throttle, requests_per_second
 from fairshare.web.nodes import NodeRows
 from fairshare.web.openapi import document
 from fairshare.web.openapi.operation import ApiRoute
@@ -126,6 +126,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.server = server
     cron.connect(server)
     app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
+    app.state.sessions = Sessions(server.settings.limits)
     app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)

@@ -52,6 +52,7 @@ STATUSES = {
     "stopping": 503,
     "safe-mode": 503,
     "too-many-streams": 429,
+    "too-many-sessions": 429,
     "upgrade-required": 426,
 }
 """HTTP status by code; any other code is a refusal of the scheduler or manager: 409."""

@@ -8,6 +8,7 @@ fairshare.toml sets the values.
 import contextlib
 import math
 import re
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairshare.api.work import ContainerRequest, TaskGroup
 from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
+from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ForgetApplications, SubmitApplication
 from fairshare.model.work import Command
 from fairshare.server.access.identity import Identity
@@ -101,6 +103,44 @@ class Streams:
             self._open[caller] -= 1
             if not self._open[caller]:
                 del self._open[caller]
+
+
+class Sessions:
+    """The sessions in running containers: each costs processes and a thread."""
+
+    def __init__(self, settings: LimitSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._of_container: Counter[ContainerId] = Counter()
+        self._of_user: Counter[str] = Counter()
+
+    def begin(self, user: str, container: ContainerId) -> Callable[[], None]:
+        """Count a session until the function that is returned is called, once and from any thread.
+
+        Raises InputError (`too-many-sessions`)."""
+        in_container, of_user = (
+            self._settings.sessions_per_container,
+            self._settings.sessions_per_user,
+        )
+        with self._lock:
+            if self._of_container[container] >= in_container:
+                raise _too_many_sessions(f"this container has {in_container}")
+            if self._of_user[user] >= of_user:
+                raise _too_many_sessions(f"you have {of_user}")
+            self._of_container[container] += 1
+            self._of_user[user] += 1
+
+        def end() -> None:
+            with self._lock:
+                self._of_container -= Counter((container,))  # drops what is at zero
+                self._of_user -= Counter((user,))
+
+        return end
+
+
+def _too_many_sessions(reason: str) -> InputError:
+    words = "sessions, and more are not opened: end one, or wait until its processes have ended"
+    return InputError("too-many-sessions", f"{reason} {words}")
 
 
 class Throttle:

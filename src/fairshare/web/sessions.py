@@ -15,12 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from fairshare.api.frames import LOST, close_frame, text_frame
 from fairshare.engines.protocol import OpensSessions
 from fairshare.errors import EngineError, InputError
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, groups_of, identity_of
+from fairshare.web.limits import Sessions
 from fairshare.web.openapi.operation import Parameter, get
 from fairshare.web.requests import read_container, read_parameters, server_of
 from fairshare.web.websocket import SWITCHES, accept_key, asked_key
@@ -31,15 +33,22 @@ _PIECE_BYTES = 32 * 1024
 
 
 class Session(Response):
-    """The answer that begins a session, and the session itself, until either side ends it."""
+    """The answer that begins a session, and the session itself, until either side ends it; then
+    `ended` is called."""
 
-    def __init__(self, server: LiveServer, inner: socket.socket) -> None:
+    def __init__(
+        self, server: LiveServer, inner: socket.socket, ended: Callable[[], None] | None = None
+    ) -> None:
         super().__init__()
         self._server = server
         self._inner = inner
+        self._ended = ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with contextlib.closing(self._inner):
+        with contextlib.ExitStack() as at_end:
+            at_end.enter_context(self._inner)
+            if self._ended is not None:
+                at_end.callback(self._ended)
             headers = (
                 (b"upgrade", b"websocket"),
                 (b"connection", b"Upgrade"),
@@ -82,10 +91,17 @@ async def _pass_in(receive: Receive, writer: asyncio.StreamWriter) -> None:
 
 
 async def _pass_out(reader: asyncio.StreamReader, send: Send) -> None:
-    """What the container sends, until it ends the session."""
+    """What the container sends, until it ends the session. If what held the session there ended
+    without a last message, as it was killed with the container, the user gets one."""
+    end = b""
     with contextlib.suppress(OSError):
         while data := await reader.read(_PIECE_BYTES):
+            end = (end + data)[-len(close_frame()) :]
             await send({"type": "http.response.body", "body": data, "more_body": True})
+        if end != close_frame():
+            words = "the container has ended, or its limit of memory has ended this session"
+            frames = text_frame({"problem": words, "code": LOST}) + close_frame()
+            await send({"type": "http.response.body", "body": frames, "more_body": True})
 
 
 async def run_command(request: Request) -> Response:
@@ -99,8 +115,13 @@ async def run_command(request: Request) -> Response:
     code, or a `problem`. The command has the account, environment, directory and limits of the
     container, and ends with it, or when the connection is lost: after 45 s of silence.
     """
-    engine, names = await _admitted(request)
-    return Session(server_of(request), await run_in_threadpool(_opened, engine.open_command, names))
+    engine, names, ended = await _admitted(request)
+
+    def connection() -> socket.socket:
+        return engine.open_command(*names, ended)
+
+    # It ends when no process of it is left, which may be after the connection.
+    return Session(server_of(request), await _opened(connection, ended))
 
 
 async def attach(request: Request) -> Response:
@@ -110,28 +131,30 @@ async def attach(request: Request) -> Response:
     A WebSocket as of `exec`, without the first message. The last output comes first. The user who
     attaches last has the terminal. When the connection is lost the container runs on for a while.
     """
-    engine, names = await _admitted(request)
-    return Session(
-        server_of(request), await run_in_threadpool(_opened, engine.open_terminal, names)
-    )
+    engine, names, ended = await _admitted(request)
+    connection = await _opened(lambda: engine.open_terminal(*names), ended)
+    return Session(server_of(request), connection, ended)
 
 
-def _opened(
-    open_session: Callable[[str, str], socket.socket], names: tuple[str, str]
-) -> socket.socket:
+async def _opened(connect: Callable[[], socket.socket], ended: Callable[[], None]) -> socket.socket:
     try:
-        return open_session(*names)
-    except EngineError as error:
-        raise InputError("no-session", str(error)) from error
+        return await run_in_threadpool(connect)
+    except Exception as error:
+        ended()
+        if isinstance(error, EngineError):
+            raise InputError("no-session", str(error)) from error
+        raise
 
 
-async def _admitted(request: Request) -> tuple[OpensSessions, tuple[str, str]]:
-    """The engine, and the names of application and container."""
+async def _admitted(
+    request: Request,
+) -> tuple[OpensSessions, tuple[str, str], Callable[[], None]]:
+    """The engine, the names of application and container, and what is to be called at the end."""
     parameters = read_parameters(request)
     container = read_container(request)
     server = server_of(request)
     application = server.service.state.applications[application_of(container)]
-    await _check_owner(request, application, parameters.get("user"))
+    user = await _check_owner(request, application, parameters.get("user"))
     if not asked_key(request.scope):
         raise InputError(
             "upgrade-required",
@@ -147,19 +170,21 @@ async def _admitted(request: Request) -> tuple[OpensSessions, tuple[str, str]]:
         raise InputError(
             "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
         )
-    return server.engine, server.container_names(container)
+    sessions: Sessions = request.app.state.sessions
+    return server.engine, server.container_names(container), sessions.begin(user, container)
 
 
-async def _check_owner(request: Request, application: Application, named: str | None) -> None:
-    """Raise InputError (`access-denied`) unless the owner calls, or who administers the cluster."""
+async def _check_owner(request: Request, application: Application, named: str | None) -> str:
+    """The calling user. Raises InputError (`access-denied`) unless it is the owner, or administers
+    the cluster."""
     user, identity, server = caller_of(request, named), identity_of(request), server_of(request)
     if user == application.user or (identity is not None and identity.administrator):
-        return
+        return user
     of_a_driver = identity is not None and identity.application is not None
     if server.controls_access and not of_a_driver:
         allowed = server.may_administer("", user, await groups_of(server, user))
         if allowed:
-            return
+            return user
     raise InputError(
         "access-denied",
         f"you are {user}, and this application is {application.user}'s: only its owner and"

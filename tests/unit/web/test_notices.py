@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ from tests.notice_receivers import mail_server, webhook
 
 from fairshare.config.shell import NotifySettings
 from fairshare.model.inputs import ContainerExited, ContainerStarted
+from fairshare.server.engines import command_aside
 from fairshare.server.notices import delivery, notices
 from fairshare.server.notices.store import Notice
 from fairshare.server.server import LiveServer
@@ -161,7 +163,7 @@ async def test_commands_can_be_forbidden():
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-async def test_where_containers_run_as_their_users_commands_do_too():
+async def test_where_containers_run_as_their_users_commands_do_too(engine):
     body = {"event": "end", "application": "a", "name": "n", "state": "FINISHED"}
     notice = Notice(
         epoch_ms=1,
@@ -171,11 +173,15 @@ async def test_where_containers_run_as_their_users_commands_do_too():
         user="nobody",
         body=body,
     )
+    log = Path(os.devnull)
+    as_users = delivery.Delivery(
+        NotifySettings(), as_users=True, aside=partial(command_aside, engine, log)
+    )
     with pytest.raises(delivery.DeliveryError, match=r"\(nobody\)"):
-        delivery.Delivery(NotifySettings(), as_users=True).send(notice)
+        as_users.send(notice)
     root = msgspec.structs.replace(notice, user="root")
-    with pytest.raises(delivery.DeliveryError, match="do not run as root"):
-        delivery.Delivery(NotifySettings(), as_users=True).send(root)
+    with pytest.raises(delivery.DeliveryError, match="nothing runs as root"):
+        as_users.send(root)
 
 
 async def test_the_command_of_the_configuration_runs_at_every_end(

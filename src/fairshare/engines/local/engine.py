@@ -141,7 +141,7 @@ class LocalEngine:
             **(resources or {}),
             **self._gpus.amounts,
         }
-        self._limits = Limits(
+        self.limits = Limits(
             self._state.group_name,
             _hierarchies(enforcement, self._state.group_name, mounts),
             vcores=amounts[VCORES],
@@ -169,7 +169,7 @@ class LocalEngine:
 
     def _attributes(self, partition: str) -> dict[str, str]:
         """What nodes say of the engine. Raises EngineError if accounts cannot be switched."""
-        attributes = {**self._limits.attributes, "run-as": machine.user_name()}
+        attributes = {**self.limits.attributes, "run-as": machine.user_name()}
         attributes |= self._images.attributes
         attributes["supervisor"] = "compiled" if self._program else "python"
         if self._as_user:
@@ -207,10 +207,10 @@ class LocalEngine:
         self._take_directory()
         limit = self._file_limit = machine.raise_file_limit()
         zygote_client = ZygoteClient(
-            self._state, os.environ, limit, self._limits.bases, program=self._program
+            self._state, os.environ, limit, self.limits.bases, program=self._program
         )
         preparation = Preparation(
-            self._limits,
+            self.limits,
             os.environ,
             self._grace_ms,
             self._log_limit_mb,
@@ -223,11 +223,11 @@ class LocalEngine:
         reports = Reports(report)
         rooms = EndingRoom(self._offers, self._gpus.unassigned())
         watcher = Watcher(
-            self._state, preparation, zygote_client, reports, self._limits.bases, rooms, failed
+            self._state, preparation, zygote_client, reports, self.limits.bases, rooms, failed
         )
         try:
             lock = zygote_client.await_silence()
-            self._limits.prepare()
+            self.limits.prepare()
             zygote_client.start(lock)
             watcher.adopt(launched)
         except BaseException as error:
@@ -338,7 +338,7 @@ class LocalEngine:
         else:
             zygote_client.leave()
         watcher.release()
-        self._limits.dispose()
+        self.limits.dispose()
         self._leave_directory()
         self._thread = None
 
@@ -367,11 +367,13 @@ class LocalEngine:
         """The files of a container's logs and result; raises EngineError for an invalid name."""
         return self._directory(application_name, container_name)
 
-    def open_command(self, application_name: str, container_name: str) -> socket.socket:
+    def open_command(
+        self, application_name: str, container_name: str, ended: Callable[[], None]
+    ) -> socket.socket:
         """A connection to a new process that runs a command in a container; raises InputError."""
         self._working()
         directory = self._directory(application_name, container_name)
-        return open_command(directory, self._state.zygote_log, self._file_limit)
+        return open_command(directory, self._state.zygote_log, self._file_limit, ended)
 
     def open_terminal(self, application_name: str, container_name: str) -> socket.socket:
         """A connection to the terminal of a container; raises InputError."""

@@ -99,9 +99,9 @@ def create(plan: GroupPlan) -> None:
                 raise
 
 
-def enter(path: str) -> None:
-    """Move the calling process into a group; raises OSError."""
-    write(f"{path}/cgroup.procs", "0")
+def enter(path: str, pid: int = 0) -> None:
+    """Move a process, by default the calling one, into a group; raises OSError."""
+    write(f"{path}/cgroup.procs", str(pid))
 
 
 def processes(path: str) -> list[int]:

@@ -6,28 +6,22 @@ nothing of when notices are sent.
 """
 
 import asyncio
-import contextlib
 import ipaddress
-import os
-import pwd
-import signal
 import smtplib
 import socket
 import ssl
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from fairshare.config.shell import NotifySettings
 from fairshare.documents.notice_targets import parse_target
-from fairshare.errors import FairshareError
+from fairshare.engines.protocol import CommandAside
+from fairshare.errors import EngineError, FairshareError
 from fairshare.server.notices.store import HOOK, Notice, subject_of, text_of
 from fairshare.wording import cause
 
@@ -45,6 +39,19 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _TRY_AGAIN: Final = frozenset({408, 425, 429})
 
 
+class MakesAside(Protocol):
+    """Makes a command of its words, environment and user (None: that of the server)."""
+
+    def __call__(
+        self,
+        arguments: tuple[str, ...],
+        environment: dict[str, str],
+        user: str | None,
+        *,
+        limited: bool,
+    ) -> CommandAside: ...
+
+
 class DeliveryError(FairshareError):
     """A notice was not sent. `final`: another attempt would not help."""
 
@@ -55,21 +62,24 @@ class DeliveryError(FairshareError):
 
 class Delivery:
     """Sends notices as the settings say. `as_users`: containers run under the accounts of users,
-    and so do commands. `commands_refused` says why users' commands are not run; empty: they are."""
+    and so do commands. `aside` makes commands; None: there are none. `commands_refused` says why
+    users' commands are not run; empty: they are."""
 
     def __init__(
         self,
         settings: NotifySettings,
         *,
         as_users: bool = False,
+        aside: MakesAside | None = None,
         commands_refused: str = "",
         url: Callable[[], str] = lambda: "",
     ) -> None:
         self._settings = settings
         self._as_users = as_users
+        self._aside = aside
         self._commands_refused = commands_refused
         self._url = url
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._running: set[CommandAside] = set()
         self._closed = False
 
     @property
@@ -112,7 +122,7 @@ class Delivery:
     def send(self, notice: Notice) -> None:
         """Send a notice, within a minute. Raises DeliveryError."""
         if notice.target == HOOK:
-            self._run(list(self._settings.command), notice, None)
+            self._run(self._settings.command, notice, as_server=True)
             return
         problem = self.problem(notice.target)
         if problem:
@@ -123,8 +133,7 @@ class Delivery:
         elif kind == "webhook":
             self._post(value, notice.body)
         else:
-            account = notice.user if self._as_users else None
-            self._run(["/bin/sh", "-c", value], notice, account)
+            self._run(("/bin/sh", "-c", value), notice, as_server=False)
 
     # Webhooks.
 
@@ -217,28 +226,12 @@ class Delivery:
 
     # Commands.
 
-    def _run(self, arguments: list[str], notice: Notice, account: str | None) -> None:
-        """Run a command with the notice on its stdin; `account` None: as the server."""
-        identity: dict[str, Any] = {}
-        home, name = "/", "fairshare"
-        try:
-            found = pwd.getpwnam(account) if account is not None else pwd.getpwuid(os.geteuid())
-            home, name = found.pw_dir, found.pw_name
-            if account is not None:
-                if found.pw_uid == 0:
-                    raise DeliveryError("commands of users do not run as root", final=True)
-                groups = os.getgrouplist(account, found.pw_gid)
-                identity = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
-        except KeyError as error:
-            if account is not None:
-                text = f"{account} has no account on this machine"
-                raise DeliveryError(text, final=True) from error
+    def _run(self, arguments: tuple[str, ...], notice: Notice, *, as_server: bool) -> None:
+        """Run a command with the notice on its stdin: as the server, or as the user, within the
+        limits of a small container."""
         body = notice.body
         environment = {
             "PATH": _PATH,
-            "HOME": home,
-            "USER": name,
-            "LOGNAME": name,
             "FAIRSHARE_URL": self._url(),
             "FAIRSHARE_EVENT": str(body["event"]),
             "FAIRSHARE_APPLICATION_ID": str(body["application"]),
@@ -246,78 +239,38 @@ class Delivery:
             "FAIRSHARE_APPLICATION_STATE": str(body["state"]),
         }
         try:
-            with tempfile.TemporaryFile() as content:
-                content.write(msgspec.json.encode(body))
-                content.seek(0)
-                process = subprocess.Popen(
-                    arguments,
-                    stdin=content,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    cwd="/",
-                    env=environment,
-                    start_new_session=True,
-                    **identity,
-                )
-        except (OSError, subprocess.SubprocessError) as error:
-            raise DeliveryError(f"the command cannot be run: {cause(error)}", final=True) from error
-        self._follow(process)
-
-    def _follow(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for a command, and end it if it takes too long."""
-        self._processes.add(process)
-        said = _Tail(process.stderr)
-        try:
-            if self._closed:
-                _end(process)
-            process.wait(timeout=COMMAND_S)
-        except subprocess.TimeoutExpired as error:
+            assert self._aside is not None
+            user = notice.user if self._as_users and not as_server else None
+            command = self._aside(arguments, environment, user, limited=not as_server)
+            self._running.add(command)
+            try:
+                if self._closed:
+                    command.close()
+                ended = command.run(msgspec.json.encode(body), COMMAND_S)
+            finally:
+                self._running.discard(command)
+        except EngineError as error:
+            raise DeliveryError(f"the command cannot be run now: {error}") from error
+        except TimeoutError as error:
             words = f"the command did not end within {COMMAND_S:g} s"
             raise DeliveryError(words, final=True) from error
-        finally:
-            self._processes.discard(process)
-            _end(process)
-        if self._closed and process.returncode == -signal.SIGKILL:
+        if self._closed and ended.exit_code is None:
             raise DeliveryError("the server ended meanwhile")
-        if process.returncode:
-            last = said.text()
-            words = f"the command ended with {process.returncode}"
+        if ended.problem:
+            raise DeliveryError(f"the command cannot be run: {ended.problem}", final=True)
+        if ended.exit_code is None:
+            raise DeliveryError("what ran the command was ended")
+        if ended.exit_code:
+            shown = "".join(one if one.isprintable() else " " for one in ended.stderr)
+            last = " ".join(shown.split())[-MAX_SAID:]
+            words = f"the command ended with {ended.exit_code}"
             raise DeliveryError(f"{words}: {last}" if last else words, final=True)
 
     def close(self) -> None:
         """End the commands that run; they are run again by the next server."""
         self._closed = True
-        for process in tuple(self._processes):
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command with all that it has started in its session, and reap it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-class _Tail:
-    """Reads a stream to its end in a thread, and keeps the last bytes."""
-
-    def __init__(self, stream: IO[bytes] | None) -> None:
-        assert stream is not None
-        self._stream = stream
-        self._last = b""
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        with self._stream:
-            while block := self._stream.read1(4096):  # type: ignore[attr-defined]
-                self._last = (self._last + block)[-MAX_SAID:]
-
-    def text(self) -> str:
-        """What was last said, once the stream has ended, or after a second."""
-        self._thread.join(1.0)
-        text = self._last.decode(errors="replace")
-        return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+        for command in tuple(self._running):
+            command.close()
 
 
 def _public_address(host: str, port: int) -> str:

@@ -22,7 +22,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from fairshare.api.frames import STDERR, STDOUT, Message
+from fairshare.api.frames import LOST, STDERR, STDOUT, Message
 from fairshare.engines.local import execution, groups, processes
 from fairshare.engines.local.execution import adopt_orphans, name_process
 from fairshare.engines.local.launch import Launch
@@ -177,13 +177,12 @@ END_S = 1.0
 _LAST_OUTPUT_S = 1.0
 _LOOK_S = 1.0
 _OVER_MEMORY = 137
-_LOST = 129
 
 
 def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
     """Hold the command that the channel asks for. `supervisor` is the pid of the container's
     supervisor, `container` are pidfds of it and of the first process. The container's order comes
-    from standard input."""
+    from standard input. Without a container the command has the groups of the order to itself."""
     name_process("fs-session")
     with contextlib.suppress(OSError):
         adopt_orphans()
@@ -193,15 +192,23 @@ def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
     if not first:
         peer.end(END_S)
         return
+    own = launch.groups if not container else ()
     try:
+        for group in own:
+            groups.create(group)
         request = Request.read(first[0].said or {})
         command = start(launch, request)
     except ValueError as error:
         peer.say(problem=str(error), code=1)
+    except OSError as error:
+        peer.say(problem=f"cannot make a control group: {error.strerror}", code=1)
     except NotStarted as error:
         peer.say(problem=str(error), code=error.code)
     else:
         _Session(launch, peer, command, supervisor, container).run(first[1:])
+    finally:
+        for group in own:
+            groups.remove(group.path)
     peer.end(END_S)
 
 
@@ -260,11 +267,11 @@ class _Session:
             self._relay.drain(_LAST_OUTPUT_S)
         self._end_processes()
         self._relay.drain(0.1)
-        self._peer.say(exit=_LOST if self._status is None else exit_code_of(self._status))
+        self._peer.say(exit=LOST if self._status is None else exit_code_of(self._status))
 
     def _over_memory(self) -> bool:
         """Whether the container and this command use more than the container may."""
-        both = (self._supervisor, os.getpid())
+        both = (self._supervisor, os.getpid()) if self._container else (os.getpid(),)
         pids = [pid for one in both for pid in processes.descendants(one)]
         return processes.proportional_bytes(pids) > self._launch.memory_mb * 1024 * 1024
 
@@ -288,5 +295,7 @@ class _Session:
             processes.send(pids, number)
         while self._reap():
             if time.monotonic() >= kill_s:
+                if not self._container and self._launch.kill_group is not None:
+                    groups.kill(self._launch.kill_group)  # it forks faster than it is found
                 processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
             self._relay.step(0.02)

@@ -1,6 +1,7 @@
 """Owns the server's part of sessions: it starts them, and gets a socket.
 
-Used by the server only.
+The process that holds a session is in the control groups of its container from the start, so that
+users who open many of them only use up what their containers have. Used by the server only.
 """
 
 import contextlib
@@ -11,9 +12,10 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fairshare.engines.local import processes
+from fairshare.engines.local import groups, processes
 from fairshare.engines.local.adoption import Alive, fate, read_launch
 from fairshare.engines.local.directories import ContainerDirectory, read_json
 from fairshare.engines.local.launch import Launch
@@ -31,12 +33,16 @@ main(*map(int, sys.argv[2:]))
 
 
 def open_command(
-    directory: ContainerDirectory, log: Path, file_limit: tuple[int, int]
+    directory: ContainerDirectory,
+    log: Path,
+    file_limit: tuple[int, int],
+    ended: Callable[[], None],
 ) -> socket.socket:
     """A connection to a new process that runs the command of the first message in a container.
 
-    `log` gets its errors; `file_limit` is the RLIMIT_NOFILE of containers. Raises InputError
-    (`not-running`, `no-session`), and EngineError if no process can be started.
+    `log` gets its errors; `file_limit` is the RLIMIT_NOFILE of containers; `ended` is called from
+    another thread when no process of the session is left. Raises InputError (`not-running`,
+    `no-session`), and EngineError if no process can be started; then `ended` is not called.
     """
     with contextlib.ExitStack() as opened:
         try:
@@ -49,11 +55,38 @@ def open_command(
                 f"{launch.container_name} runs in the image {launch.image}, and commands can be run"
                 " beside processes only",
             )
-        ours, theirs = socket.socketpair()
-        opened.callback(theirs.close)
-        source = str(Path(__file__).parents[4])
-        words = (source, str(theirs.fileno()), str(supervisor), *map(str, pidfds))
+        process, ours = start_holder(log, supervisor, pidfds)
         try:
+            for group in launch.groups:
+                groups.enter(group.path, process.pid)
+        except OSError as error:  # the container has ended meanwhile
+            process.kill()
+            process.communicate()
+            ours.close()
+            raise _not_running(directory) from error
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, file_limit)
+
+        def accompany() -> None:
+            process.communicate(launch.encode())  # no zombie is left
+            ended()
+
+        threading.Thread(target=accompany, daemon=True).start()
+        return ours
+
+
+def start_holder(
+    log: Path, supervisor: int = 0, pidfds: Sequence[int] = ()
+) -> "tuple[subprocess.Popen[bytes], socket.socket]":
+    """The process that holds a session, which expects its order on its standard input, and the
+    connection with it. `supervisor` and `pidfds` are of the container. Raises EngineError."""
+    with contextlib.ExitStack() as opened:
+        try:
+            ours, theirs = socket.socketpair()
+            opened.callback(theirs.close)
+            opened.callback(ours.close)
+            source = str(Path(__file__).parents[4])
+            words = (source, str(theirs.fileno()), str(supervisor), *map(str, pidfds))
             with log.open("ab") as file:
                 process = subprocess.Popen(
                     (sys.executable, "-I", "-S", "-c", _PYTHON, *words),
@@ -66,12 +99,10 @@ def open_command(
                     start_new_session=True,
                 )
         except OSError as error:
-            ours.close()
             raise EngineError(f"cannot start a process: {error.strerror}") from error
-        with contextlib.suppress(OSError):
-            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, file_limit)
-        threading.Thread(target=_accompany, args=(process, launch.encode()), daemon=True).start()
-        return ours
+        opened.pop_all()
+        theirs.close()
+        return process, ours
 
 
 def open_terminal(directory: ContainerDirectory) -> socket.socket:
@@ -108,11 +139,6 @@ def open_terminal(directory: ContainerDirectory) -> socket.socket:
     finally:
         os.close(folder)
     return connection
-
-
-def _accompany(process: "subprocess.Popen[bytes]", order: bytes) -> None:
-    """Hand the order over, and wait for the end, so that no zombie is left."""
-    process.communicate(order)
 
 
 def _alive(
