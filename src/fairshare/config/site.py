@@ -4,8 +4,10 @@ Knows no property by name, and no XML. A Site remembers which properties were as
 scheduler's reader can name the unknown ones.
 """
 
+import bisect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -42,6 +44,7 @@ class Site:
         self._properties = dict(properties)
         self._environment = dict(environment or {})
         self._read: set[str] = set()
+        self._sorted: list[tuple[str, int]] | None = None  # by name, with the place in the files
 
     @classmethod
     def of(cls, values: Mapping[str, object], file: str = "properties") -> "Site":
@@ -74,7 +77,12 @@ class Site:
 
     def names(self, prefix: str) -> list[str]:
         """The names that begin with `prefix`, in the order of the files."""
-        return [name for name in self._properties if name.startswith(prefix)]
+        if self._sorted is None:
+            self._sorted = sorted((name, place) for place, name in enumerate(self._properties))
+        end = first = bisect.bisect_left(self._sorted, (prefix,))
+        while end < len(self._sorted) and self._sorted[end][0].startswith(prefix):
+            end += 1
+        return [name for name, _ in sorted(self._sorted[first:end], key=itemgetter(1))]
 
     def unread(self, prefix: str) -> list[Property]:
         """The properties below `prefix` that no getter was asked for."""

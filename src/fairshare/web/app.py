@@ -127,6 +127,7 @@ def build_app(server: LiveServer) -> Starlette:
     cron.connect(server)
     app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
     app.state.sessions = Sessions(server.settings.limits)
+    app.state.draft_turns = configuration.Turns()
     app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)

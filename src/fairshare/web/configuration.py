@@ -1,7 +1,10 @@
 """Owns the paths of the configuration: its state, the orders to change it, and the scheduler's
 file: they show it, edit drafts of it, and put a draft in force."""
 
+import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -36,16 +39,22 @@ from fairshare.server.configuration_texts import ConfigurationText
 from fairshare.server.draft_trial import Judgement
 from fairshare.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.web.answers import answer
+from fairshare.web.authentication import KEY
+from fairshare.web.limits import caller_of_scope
 from fairshare.web.openapi.operation import get, post
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
 
+MOST_DRAFTED = 2 * 2**20
+"""The limit on the length of a draft that any caller may have judged: about 20,000 queues, which
+keep a processor busy for seconds. What an administrator puts in force may be longer."""
+
 
 class DraftBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A draft, and the edits to apply to it."""
 
-    text: Text
+    text: Annotated[str, msgspec.Meta(max_length=MOST_DRAFTED)]
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(max_length=100)] = ()
 
 
@@ -97,7 +106,42 @@ async def judge_draft(request: Request) -> Response:
             f"{len(body.edits)} edits of a text of {len(body.text)} characters are too many for one"
             " request: send some of them, and the others with the text that comes back",
         )
-    return answer(judgement_row(await editor_of(request).judge(body.text, body.edits)))
+    turns: Turns = request.app.state.draft_turns
+    async with turns.take(request, caller_of_scope(request.scope, KEY)):
+        return answer(judgement_row(await editor_of(request).judge(body.text, body.edits)))
+
+
+class Turns:
+    """One draft is judged at a time, and of each caller one waits, the newest."""
+
+    def __init__(self) -> None:
+        self._judging = asyncio.Lock()
+        self._waiting: dict[str, asyncio.Task[bool]] = {}
+
+    @contextlib.asynccontextmanager
+    async def take(self, request: Request, caller: str) -> AsyncIterator[None]:
+        """Wait for a turn. Raises InputError (`replaced`) if the caller sends another draft
+        meanwhile, or is gone."""
+        if (earlier := self._waiting.pop(caller, None)) is not None:
+            earlier.cancel()
+        waiting = self._waiting[caller] = asyncio.create_task(self._judging.acquire())
+        try:
+            await asyncio.wait((waiting,))
+            if waiting.cancelled() or await request.is_disconnected():
+                raise InputError(
+                    "replaced", "another draft of yours has come, and this one is not judged"
+                )
+            self._done(caller, waiting)
+            yield
+        finally:
+            waiting.cancel()
+            self._done(caller, waiting)
+            if waiting.done() and not waiting.cancelled():
+                self._judging.release()
+
+    def _done(self, caller: str, waiting: asyncio.Task[bool]) -> None:
+        if self._waiting.get(caller) is waiting:
+            del self._waiting[caller]
 
 
 async def apply_draft(request: Request) -> Response:

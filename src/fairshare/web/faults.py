@@ -52,6 +52,7 @@ STATUSES = {
     "stopping": 503,
     "safe-mode": 503,
     "too-many-streams": 429,
+    "replaced": 429,
     "too-many-sessions": 429,
     "upgrade-required": 426,
 }

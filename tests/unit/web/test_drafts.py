@@ -1,5 +1,7 @@
 """The scheduler's file through the server: looked at, drafted, put in force, taken back."""
 
+import asyncio
+import threading
 from pathlib import Path
 
 import httpx
@@ -103,6 +105,40 @@ async def test_a_draft_is_judged_at_its_queue_and_changes_nothing(serving, conf)
     assert "<!-- ours -->" in found["text"]
     assert (conf / "fair-scheduler.xml").read_text() == FILE
     assert await serving.weight() == 2.0
+
+
+async def test_of_the_drafts_that_a_caller_has_waiting_one_is_judged(serving, monkeypatch):
+    begun, may_end = asyncio.Event(), threading.Event()
+    loop, judged = asyncio.get_running_loop(), type(serving.server.editor)._judged
+
+    def slow(self, text, *more):
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(60)
+        return judged(self, text, *more)
+
+    monkeypatch.setattr(type(serving.server.editor), "_judged", slow)
+
+    def drafted(weight):
+        text = FILE.replace(">2<", f">{weight}<")
+        return asyncio.create_task(serving.http.post("/configuration/draft", json={"text": text}))
+
+    first = drafted(3)
+    await begun.wait()
+    more = {drafted(weight) for weight in range(4, 8)}
+    replaced, waiting = set(), more
+    while len(replaced) < 3:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        replaced |= done
+    may_end.set()
+    answers = [await one for one in (first, *more)]
+    assert sorted(one.status_code for one in answers) == [200, 200, 429, 429, 429]
+
+
+async def test_a_draft_has_a_limit_of_its_own(serving):
+    text = FILE + "<!-- x -->" * 210_000
+    answer = await serving.http.post("/configuration/draft", json={"text": text})
+    assert answer.status_code == 400
+    assert "2097152" in answer.json()["message"]
 
 
 async def test_what_is_applied_is_written_in_force_and_a_version_with_its_author(serving, conf):

@@ -26,5 +26,5 @@ class Scope:
         self.prefix = f"{PREFIX}{path}.{template}." if template else f"{PREFIX}{path}."
         self.first = first
         self.names: list[str] = []
-        self.users: list[str] = []
-        self.labels: list[str] = []
+        self.users: dict[str, None] = {}  # in the order of the files
+        self.labels: dict[str, None] = {}

@@ -102,8 +102,7 @@ class QueueNames:
         scope.names.append(name)
         if found is not None:
             kind = scope.users if found.re is _USER else scope.labels
-            if found.group(2) not in kind:
-                kind.append(found.group(2))
+            kind.setdefault(found.group(2))
 
 
 def _owner(rest: str) -> str | None:

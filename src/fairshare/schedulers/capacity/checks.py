@@ -5,6 +5,7 @@ Hadoop's words, and changes nothing (Hadoop: CapacitySchedulerConfigValidator).
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ def _numbers(settings: CapacitySettings) -> Iterator[Fault]:
         if own is None:
             continue
         children = own.children or ()
-        for child in sorted({child for child in children if children.count(child) > 1}):
+        for child in sorted(child for child, count in Counter(children).items() if count > 1):
             yield Fault(name, "queues", f"Queue {name} has two children called {child}")
         parts = {"": LabelCapacity(own.capacity, own.maximum_capacity), **own.label_capacities}
         absolute = {isinstance(part.capacity, Vector) for part in parts.values()}

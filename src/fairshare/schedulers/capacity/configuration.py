@@ -351,6 +351,5 @@ def order_children(queue: CapacityQueue) -> None:
         queue.children = {name: queue.children[name] for name in names}
         return
     names = [f"{queue.name}.{short}" for short in queue.settings.children or ()]
-    named = [name for name in names if name in queue.children]
-    others = [name for name in queue.children if name not in named]
-    queue.children = {name: queue.children[name] for name in (*named, *others)}
+    named = {name: queue.children[name] for name in names if name in queue.children}
+    queue.children = named | queue.children

@@ -44,6 +44,7 @@ class CapacitySubject:
         self.cluster = cluster
         self.has_site = has_site
         self.leaf = named_queues(settings)  # every queue of the lists; whether it is a leaf
+        self._weights: dict[str, float] = {}
 
     @property
     def queues(self) -> Iterator[tuple[str, QueueSettings]]:
@@ -89,9 +90,7 @@ class CapacitySubject:
                 case Vector():
                     return None
                 case Weight(weight):
-                    total = sum(
-                        self._weight(sibling) for sibling in self.children(parent_name(one))
-                    )
+                    total = self._weight_below(parent_name(one))
                     part *= weight / total if total else 0.0
                 case Percentage(percent):
                     part *= percent / 100
@@ -99,9 +98,12 @@ class CapacitySubject:
                     part = 0.0
         return part
 
-    def _weight(self, name: str) -> float:
-        capacity = self.own(name).capacity
-        return capacity.weight if isinstance(capacity, Weight) else 0.0
+    def _weight_below(self, name: str) -> float:
+        """The sum of the weights of a queue's children, added up once."""
+        if name not in self._weights:
+            capacities = (self.own(child).capacity for child in self.children(name))
+            self._weights[name] = sum(one.weight for one in capacities if isinstance(one, Weight))
+        return self._weights[name]
 
     # Where things stand.
 
