@@ -57,7 +57,9 @@ class Soak:
         self.accepted: dict[str, Accepted] = {}
         self.violations: list[str] = []
         self.crashes = dict.fromkeys((*PLACES, "any time"), 0)
-        self.others = dict.fromkeys(("torn writes", "full disks", "backups", "restores"), 0)
+        self.others = dict.fromkeys(
+            ("torn writes", "full disks", "backups", "restores", "deletions"), 0
+        )
         self._number = 0
         self._lock = threading.Lock()
         self._given_away: set[str] = set()
@@ -125,7 +127,7 @@ class Soak:
         if not self.only_crashes and self.random.random() < 0.3:
             arguments = (process.pid, random.Random(self.random.random()), over)
             clients.append(threading.Thread(target=self.helpers.disturb, args=arguments))
-        if not self.only_crashes and self.random.random() < 0.15:
+        if not self.only_crashes and self.random.random() < 0.25:
             clients.append(threading.Thread(target=self._back_up))
         for client in clients:
             client.start()
@@ -191,8 +193,9 @@ class Soak:
             self.violations.append(f"backup: {made.stdout}{made.stderr}")
 
     def _maybe_restore(self) -> None:
-        """Now and then an older copy is put in the place of the journal."""
-        if self._copy is None or self.random.random() >= 0.1:
+        """Now and then an older copy is put in the place of the journal: the same one perhaps again
+        and again, and perhaps when the files of what has ended are deleted."""
+        if self._copy is None or self.random.random() >= 0.25:
             return
         copy, known = self._copy
         for path in self.state.glob("journal.sqlite3*"):
@@ -202,12 +205,15 @@ class Soak:
         self.accepted = {name: one for name, one in self.accepted.items() if name in known}
         for one in self.accepted.values():
             one.set_back, one.kill_acknowledged = True, False
-        # Of one that is unknown now a folder is left: without one its number comes again.
-        begun = {path.name for path in (self.state / "containers").iterdir()}
-        self._given_away &= begun | known
         self.others["restores"] += 1
-        shutil.rmtree(copy)
-        self._copy = None
+        if self.random.random() < 0.3:
+            shutil.rmtree(self.state / "abandoned", ignore_errors=True)
+            for settled in (self.state / "containers").glob("*/*/settled"):
+                shutil.rmtree(settled.parent)
+            self.others["deletions"] += 1
+        if self.random.random() < 0.5:
+            shutil.rmtree(copy)
+            self._copy = None
 
     def _fairshare(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

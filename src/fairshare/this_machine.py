@@ -3,7 +3,14 @@
 An address does not say that: behind 127.0.0.1 may be a tunnel, or a container with other files.
 """
 
+import functools
 from pathlib import Path
+
+
+@functools.cache
+def boot_id() -> str:
+    """The identifier of the machine's current boot. Raises OSError where there is none."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def this_machine() -> str:
@@ -13,7 +20,7 @@ def this_machine() -> str:
     A process with a private /tmp is on the same machine, one in a container's image is not.
     """
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = boot_id()
         root = Path("/").stat()
     except OSError:
         return ""

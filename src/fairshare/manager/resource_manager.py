@@ -31,6 +31,7 @@ from fairshare.model.events import (
     Event,
     ExitCode,
     MasterUnregistered,
+    NumbersContinued,
     RequestRefused,
     TasksAdded,
 )
@@ -43,6 +44,7 @@ from fairshare.model.inputs import (
     ChangeLifetime,
     ContainerExited,
     ContainerStarted,
+    ContinueNumbers,
     DecommissionNode,
     DrainNode,
     FinishApplication,
@@ -133,6 +135,7 @@ class ResourceManager:
             PreemptContainers: self._preempt_containers,
             SubmitApplication: self._submit,
             ReserveApplication: self._reserve_application,
+            ContinueNumbers: self._continue_numbers,
             MasterRegistered: self._master_registered,
             UnregisterMaster: self._unregister_master,
             RequestContainers: self._request_containers,
@@ -304,6 +307,10 @@ class ResourceManager:
 
     def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
         step.emit(ApplicationNumberTaken(max(self._state.next_application, given.at_least)))
+
+    def _continue_numbers(self, step: Step, given: ContinueNumbers) -> None:
+        last = max(self._state.next_application - 1, given.application)
+        step.emit(NumbersContinued(last, given.first_container))
 
     def _check_tasks(
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]

@@ -88,6 +88,11 @@ class Attempt:
         self.to_preempt = previous.to_preempt
         self.used = previous.used
 
+    def continue_numbers(self, first: int) -> None:
+        """Number the next containers from `first` on. A reservation has its number already, for
+        schedulers that give it one."""
+        self.next_container = max(self.next_container, first)
+
     def outside(self) -> "Attempt":
         """What its application keeps of it once it has left its queue: all of it, unless a
         scheduler drops what matters only there."""

@@ -132,6 +132,17 @@ class ApplicationNumberTaken(Event, frozen=True):
     application: ApplicationId
 
 
+class NumbersContinued(Event, frozen=True):
+    """Numbers continue behind those that a lost part of the journal had given away.
+
+    All applications up to `last_application` may have had containers with numbers below
+    `first_container`; so the next ones of these applications begin with it.
+    """
+
+    last_application: int
+    first_container: int
+
+
 class MasterStarted(Event, frozen=True):
     """The application's master registered, and its requests are considered from now on."""
 
@@ -464,6 +475,7 @@ ClusterEvent = (
     | ApplicationAdmitted
     | AttemptEnded
     | ApplicationNumberTaken
+    | NumbersContinued
     | MasterStarted
     | MasterUnregistered
     | ApplicationEnded

@@ -257,6 +257,17 @@ class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     at_least: int = 0
 
 
+class ContinueNumbers(msgspec.Struct, frozen=True, tag=tag_of):
+    """The journal is a copy that other records followed, or may have: their numbers are lost.
+
+    Records that were lost had given away numbers up to `application`, and containers numbers below
+    `first_container`.
+    """
+
+    application: ApplicationId
+    first_container: int
+
+
 class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
     """An application's master registered: its requests become live.
 
@@ -464,6 +475,7 @@ Input = (
     | PreemptContainers
     | SubmitApplication
     | ReserveApplication
+    | ContinueNumbers
     | MasterRegistered
     | UnregisterMaster
     | RequestContainers

@@ -35,6 +35,7 @@ from fairshare.model.events import (
     MasterStarted,
     MasterUnregistered,
     NodeRemoved,
+    NumbersContinued,
     OffersCounted,
     PriorityChanged,
     QueueCreated,
@@ -72,6 +73,8 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         self.applications: dict[ApplicationId, Application] = {}
         self.attempts: dict[ApplicationId, AttemptType] = {}
         self.next_application = 1
+        self.set_back_application = 0  # the last one of which a part of the journal was lost
+        self.first_container = 1  # of these applications; see `NumbersContinued`
 
     def event_handlers(self) -> Handlers:
         """The handler of each type of event; a scheduler adds its own."""
@@ -89,6 +92,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             ApplicationAdmitted: self._application_admitted,
             AttemptEnded: self._attempt_ended,
             ApplicationNumberTaken: self._application_number_taken,
+            NumbersContinued: self._numbers_continued,
             MasterStarted: self._master_started,
             MasterUnregistered: self._master_unregistered,
             ApplicationEnded: self._application_ended,
@@ -339,6 +343,8 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             application.tasks = TaskBoard()
             application.tasks.add(application.submission.tasks)
         attempt = self.new_attempt(application, event.attempt)
+        if application.id <= self.set_back_application:
+            attempt.continue_numbers(self.first_container)
         attempt.take_over(application.attempt)
         attempt.active = True
         attempt.runnable = event.runnable
@@ -356,6 +362,13 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
 
     def _application_number_taken(self, now_ms: int, event: ApplicationNumberTaken) -> None:
         self.next_application = max(self.next_application, event.application + 1)
+
+    def _numbers_continued(self, now_ms: int, event: NumbersContinued) -> None:
+        last, first = event.last_application, event.first_container
+        self.next_application = max(self.next_application, last + 1)
+        self.set_back_application, self.first_container = last, first
+        for attempt in self.attempts.values():
+            attempt.continue_numbers(first)
 
     def _master_unregistered(self, now_ms: int, event: MasterUnregistered) -> None:
         self.applications[event.application].attempt.unregistered = event

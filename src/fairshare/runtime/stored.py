@@ -56,6 +56,8 @@ _LATER: Final[dict[str, Any]] = {
     "ending": {},
     "_largest_node": None,
     "hosts": {},
+    "set_back_application": 0,
+    "first_container": 1,
 }
 """What each scheduler's state has got since 0.1.0."""
 
@@ -102,6 +104,8 @@ _CLUSTER: Final = (
     "queues",
     "applications",
     "next_application",
+    "set_back_application",
+    "first_container",
     "running",
     "ending",
     "_largest_node",

@@ -1,16 +1,27 @@
 """Owns the distinction between successive lives of a cluster in the same state directory.
 
 A journal can be lost, or replaced by a backup. Its numbers then begin again, while folders and
-processes of containers with the same numbers still exist. Containers that the journal does not know
-must never be mistaken for those that it does.
+processes of containers with the same numbers still exist, and users know their names. Containers
+that the journal does not know must never be mistaken for those that it does; and no name of an
+application or a container is given away twice, whatever copy of the journal is put in its place.
 """
 
+import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from fairshare.engines.protocol import LONG_AGO, Launched
+from fairshare.errors import FairshareError
+from fairshare.journal.record import Record
 from fairshare.journal.sqlite import SqliteJournal
+from fairshare.model.events import ContainerAllocated, ExitCode, NumbersContinued
 from fairshare.model.identifiers import (
+    NUMBER_MASK,
+    NUMBERS_AHEAD,
     ContainerId,
     application_name,
     application_of,
@@ -18,9 +29,26 @@ from fairshare.model.identifiers import (
     parse_application,
     parse_container,
 )
-from fairshare.model.inputs import ContainerExited, Input, ReserveApplication
+from fairshare.model.inputs import ContainerExited, ContinueNumbers, Input
 from fairshare.projections.container_history import ContainerHistory
+from fairshare.runtime.recovery import Position
 from fairshare.schedulers.protocol import State
+from fairshare.this_machine import boot_id
+
+NUMBERS_FILE: Final = "numbers"
+APPLICATIONS_AT_ONCE: Final = 100
+CONTAINERS_AT_ONCE: Final = 1_000
+"""How many numbers are noted as given away at once, which costs a wait for the disk."""
+
+UNSEEN_CONTAINERS: Final = 1_000_000
+"""How many containers of one attempt a lost journal may have had that nothing here says of."""
+
+SET_BACK: Final = (
+    "The journal was replaced by a copy, which does not say what became of this container."
+)
+
+_SIZE = 512  # one sector: the file is overwritten in place, also when the disk is full
+_DIGITS = 20
 
 
 def is_new(journal: SqliteJournal) -> bool:
@@ -52,19 +80,175 @@ def launches(state: State, history: ContainerHistory, behind: int) -> Launched:
     return launched_ms
 
 
-def numbers_given_away(containers: Path, state: State) -> Iterator[Input]:
-    """The input that makes the next application's number follow all that already have folders.
+class _Noted(msgspec.Struct):
+    """What `GivenNumbers` writes down. `boot` is the boot of the machine in which the position is
+    exact; empty: the server closed it in order."""
 
-    So ids that users saw before a backup replaced the journal are not reused.
+    epoch_ms: int
+    boot: str
+    first_container: int = 1
+    application: int = APPLICATIONS_AT_ONCE
+    container: int = CONTAINERS_AT_ONCE
+
+
+class GivenNumbers:
+    """The numbers that this state directory has given away, in a file beside the journal that no
+    copy of it contains.
+
+    The file begins with the number of the last record, which is written without a wait after each
+    commit: it is exact unless the machine failed. Behind it are bounds of all numbers of
+    applications and containers that were ever given away here, which are on disk before a number
+    beyond them is used. A journal was set back if it ends before that record, or if it does not
+    know when numbers were continued last. After a failure of the machine this is not known, and
+    numbers are continued, too.
+
+    Raises FairshareError if the file cannot be written.
     """
-    highest = 0
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / NUMBERS_FILE
+        self._boot = boot_id()
+        self._sequence = 0
+        self._noted: _Noted | None = None
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(self._path, flags, 0o600)
+            self._read(os.pread(self._file, _SIZE, 0))
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _read(self, content: bytes) -> None:
+        try:
+            self._sequence = int(content[:_DIGITS])
+            self._noted = msgspec.json.decode(content[_DIGITS:].strip(), type=_Noted)
+        except ValueError:  # a new file, or a damaged one
+            self._sequence, self._noted = 0, None
+
+    def begin(
+        self,
+        state: State,
+        position: Position,
+        epoch_ms: int,
+        containers: Path,
+        launched: Launched,
+    ) -> Iterator[Input]:
+        """The inputs with which a server begins behind all numbers that were ever given away; none
+        if the journal goes on where it ended.
+
+        To be called once, and the inputs to be fed before all others. `launched` is as for the
+        engine.
+        """
+        noted = self._noted
+        last = max((*_numbers_of_folders(containers, epoch_ms), state.next_application - 1))
+        if position.sequence == 0:
+            self._noted = noted or _Noted(epoch_ms, "")
+            self._noted.epoch_ms, self._noted.first_container = epoch_ms, state.first_container
+            self._note(0)
+            return
+        if noted is None:
+            set_back = not _from_earlier_release(state, containers, launched)
+            noted = _Noted(epoch_ms, "", state.first_container)
+            if set_back:
+                noted.application = last + NUMBERS_AHEAD
+                noted.container = _highest(state) + UNSEEN_CONTAINERS
+            else:
+                noted.application += last
+                noted.container += _highest(state)
+        else:
+            set_back = (
+                noted.boot not in ("", self._boot)
+                or noted.epoch_ms != epoch_ms
+                or noted.first_container != state.first_container
+                or position.sequence < self._sequence
+            )
+        self._noted = noted
+        noted.epoch_ms = epoch_ms
+        if set_back or last >= state.next_application:
+            # Written with the record's event: a crash in between must not hide the set-back.
+            yield ContinueNumbers(max(last, noted.application), noted.container + 1)
+            for application in state.applications.values():
+                attempt = application.attempt
+                for container in attempt.containers:
+                    if container not in attempt.launched and container not in state.running:
+                        yield ContainerExited(container, ExitCode.ABORTED, SET_BACK)
+            return
+        self._note(position.sequence)
+
+    def observe(self, record: Record, state: State) -> None:
+        """Note the numbers that a record gave away: before any order, and any answer."""
+        noted = self._noted
+        assert noted is not None
+        before = noted.application, noted.container, noted.first_container
+        for event in record.events:
+            if type(event) is ContainerAllocated:
+                number = event.container & NUMBER_MASK
+                if number > noted.container:
+                    noted.container = _beyond(number, CONTAINERS_AT_ONCE)
+            elif type(event) is NumbersContinued:
+                noted.first_container = event.first_container
+        if state.next_application > noted.application:
+            noted.application = _beyond(state.next_application, APPLICATIONS_AT_ONCE)
+        if before != (noted.application, noted.container, noted.first_container):
+            self._note(record.sequence)
+        else:
+            self._sequence = record.sequence
+            with contextlib.suppress(OSError):  # on some disks only if they are full
+                os.pwrite(self._file, b"%*d" % (_DIGITS, record.sequence), 0)
+
+    def close(self, *, in_order: bool) -> None:
+        """Close the file. `in_order`: what is written is what the journal has. Idempotent."""
+        if self._file < 0:
+            return
+        if in_order and self._noted is not None:
+            self._boot = ""
+            self._note(self._sequence)
+        os.close(self._file)
+        self._file = -1
+
+    def _note(self, sequence: int) -> None:
+        noted = self._noted
+        assert noted is not None
+        noted.boot, self._sequence = self._boot, sequence
+        content = b"%*d " % (_DIGITS, sequence) + msgspec.json.encode(noted)
+        try:
+            os.pwrite(self._file, content.ljust(_SIZE - 1) + b"\n", 0)
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: OSError) -> FairshareError:
+        return FairshareError(f"cannot write {self._path}: {error.strerror}")
+
+
+def _beyond(number: int, at_once: int) -> int:
+    return (number // at_once + 1) * at_once
+
+
+def _numbers_of_folders(containers: Path, epoch_ms: int) -> Iterator[int]:
     if containers.is_dir():
         for folder in containers.iterdir():
             number = parse_application(folder.name)
-            if number is not None and folder.name == application_name(state.epoch_ms, number):
-                highest = max(highest, number)
-    if highest >= state.next_application:
-        yield ReserveApplication(highest)
+            if number is not None and folder.name == application_name(epoch_ms, number):
+                yield number
+
+
+def _highest(state: State) -> int:
+    """A bound of the numbers of all containers that the state may have named."""
+    attempts = (application.attempt for application in state.applications.values())
+    return max((attempt.next_container for attempt in attempts), default=1)
+
+
+def _from_earlier_release(state: State, containers: Path, launched: Launched) -> bool:
+    """Whether the last server here was of a release that noted no numbers, and the journal is the
+    one that it wrote: it knows all containers that have folders."""
+    return (
+        state.first_container == 1
+        and containers.is_dir()
+        and all(
+            launched(folder.parent.name, folder.name) is not None
+            for folder in containers.glob("*/container_*")
+        )
+    )
 
 
 def unreported_exits(

@@ -49,7 +49,7 @@ from fairshare.server.engines import EngineMaker, command_aside, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
 from fairshare.server.gpus import GpuCollector, gpus_of
-from fairshare.server.journal_epochs import is_new, launches, numbers_given_away
+from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
 from fairshare.server.list_rows import ListRows
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics
@@ -123,9 +123,11 @@ class LiveServer:
                 clock.now_ms,
             )
             self._runtime = self._recovered_runtime()
-            epoch_ms = self._runtime.manager.state.epoch_ms
-            self._identity = self.directory.change_epoch(self._identity, epoch_ms)
-            applications = self._runtime.manager.state.applications.values()
+            self._numbers = GivenNumbers(self.directory.path)
+            opened.callback(self._numbers.close, in_order=False)
+            state = self._runtime.manager.state
+            self._identity = self.directory.change_epoch(self._identity, state.epoch_ms)
+            applications = state.applications.values()
             self.active_counts = ActiveCounts(applications)
             self.payloads, self.uploads = self._payloads_of(applications)
             self.service = Service(
@@ -139,7 +141,6 @@ class LiveServer:
                 loaded_ms=settings.read_ms or self.started_ms,
                 kept=self.directory.path / KEPT_FILE,
             )
-            state = self.service.state
             self.editor = ConfigurationEditor(self.configuration, self.directory.path, state)
             self._retention = Retention(
                 settings.retention, self._journal, self.service, self._parts, self._since
@@ -263,6 +264,7 @@ class LiveServer:
         return environment
 
     def _observe(self, record: Record) -> None:
+        self._numbers.observe(record, self._runtime.manager.state)
         self.projections.observe(record, self._runtime.manager.scheduler)
         for event in record.events:
             self.active_counts.observe(event)
@@ -341,10 +343,11 @@ class LiveServer:
         """
         self.url = url
         self._journal.announce(url)
+        state = self.service.state
+        known = launches(state, self.projections.history, state.next_application)
+        place = (self._identity.epoch_ms, self.directory.containers)
+        self.service.record(self._numbers.begin(state, self.service.position, *place, known))
         self._load_configuration()
-        behind = self.service.state.next_application
-        self.service.record(numbers_given_away(self.directory.containers, self.service.state))
-        known = launches(self.service.state, self.projections.history, behind)
         if self.engine.nodes_register:
             adoption.await_nodes(self.engine, self.service)
         else:
@@ -424,6 +427,7 @@ class LiveServer:
             self.directory.withdraw_url()
             self._retention.save_at_the_end()
         self._journal.close()
+        self._numbers.close(in_order=well)
 
     async def close(self) -> None:
         """`end`, and close everything, whatever the result."""

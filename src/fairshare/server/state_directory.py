@@ -5,6 +5,7 @@
     url            where the server listens; there only while it does
     socket         the path of its Unix socket, if it has one; likewise
     tokens.json    hashes of the users' tokens
+    numbers        bounds of all numbers given away, see `journal_epochs`
     server.log     the log
     audit.log      actions of callers, and refusals (0600)
 

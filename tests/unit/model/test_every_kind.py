@@ -62,7 +62,8 @@ UNKNOWN_TO: dict[str, frozenset[str]] = {
 INPUT_TAGS = words(
     """
         AddLabels AddTasks BeginDue ChangeBlacklist ChangeLifetime ContainerExited
-        ContainerStarted DecommissionNode DrainNode FinishApplication ForgetApplications GangDue
+        ContainerStarted ContinueNumbers DecommissionNode DrainNode
+        FinishApplication ForgetApplications GangDue
         HoldApplication ReleaseApplication RequeueApplication
         KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
         MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
@@ -83,7 +84,7 @@ EVENT_TAGS = words(
         ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
         NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained
-        NodesLabelled
+        NodesLabelled NumbersContinued
         OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved

@@ -101,6 +101,13 @@ class CapacityAttempt(Attempt):
         self.seen: tuple[CapacityQueue, User] | None = None
         self.drift: Resource = (0,) * types
 
+    def continue_numbers(self, first: int) -> None:
+        """The reserved containers get new numbers, too."""
+        super().continue_numbers(first)
+        for node in self.reserved_numbers:
+            self.reserved_numbers[node] = self.next_container
+            self.next_container += 1
+
     def outside(self) -> Attempt:
         """Outside of its leaf it competes for nothing."""
         return self.plain()

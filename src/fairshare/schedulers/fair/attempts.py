@@ -73,6 +73,13 @@ class FairAttempt(Attempt):
         self.reserved_numbers: dict[str, int] = {}  # of the reserved containers, by node
         self.refused_nodes: list[Node] = []
 
+    def continue_numbers(self, first: int) -> None:
+        """The reserved containers get new numbers, too."""
+        super().continue_numbers(first)
+        for node in self.reserved_numbers:
+            self.reserved_numbers[node] = self.next_container
+            self.next_container += 1
+
     def outside(self) -> Attempt:
         """Outside of its leaf it competes for nothing."""
         return self.plain()
