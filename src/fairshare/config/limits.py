@@ -19,8 +19,9 @@ class LimitSettings(msgspec.Struct, frozen=True):
     `containers` of one request of a driver, the containers of all its asks together; `places` are
     hosts, racks and groups to wait for that one request names.
 
-    `applications_per_user` are those that are not over, `user_mb` what one user has submitted for
-    all that are known, `environment_kb` arguments and environment of one command.
+    `applications_per_user` are those that are not over, `created_queues_per_user` the queues with
+    such applications that placement created because they were named, `user_mb` what one user has
+    submitted for all that are known, `environment_kb` arguments and environment of one command.
 
     `requests_per_second` (0: any number) is a mean, and twice as many may come at once; None: 1,000
     where callers prove who they are, else any number. `streams` are answers that stay open,
@@ -46,6 +47,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     containers: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1_000_000
     places: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     applications_per_user: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
+    created_queues_per_user: Annotated[int, Meta(ge=1, le=1_000_000)] = 100
     user_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 512
     environment_kb: Annotated[int, Meta(ge=1, le=1_024)] = 256
     requests_per_second: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None

@@ -32,7 +32,16 @@ from fairshare.server.server import LiveServer
 from fairshare.web.yarn.callers import Caller, is_proxy, is_proxy_host
 from fairshare.web.yarn.gateway import Gateway
 
-LATER = frozenset(("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping"))
+LATER = frozenset(
+    (
+        "too-many-applications",
+        "too-many-queues",
+        "too-much-handed-in",
+        "disk-full",
+        "busy",
+        "stopping",
+    )
+)
 """Refusals that may pass: clients try again."""
 
 

@@ -44,6 +44,7 @@ STATUSES = {
     "too-many-containers": 413,
     "too-many-applications": 429,
     "too-many-cron-jobs": 429,
+    "too-many-queues": 429,
     "too-much-handed-in": 429,
     "busy": 503,
     "too-long": 503,

@@ -20,6 +20,7 @@ from fairshare.config.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.errors import InputError
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ForgetApplications, SubmitApplication
+from fairshare.model.queues import full_name
 from fairshare.model.work import Command
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.submitted_bytes import size_of
@@ -283,7 +284,8 @@ def check_places(limits: LimitSettings, requests: Sequence[ContainerRequest | Ta
 @contextlib.asynccontextmanager
 async def submission_slot(server: LiveServer, submission: SubmitApplication) -> AsyncIterator[None]:
     """Around a submission: raises InputError (`too-many-applications`, `too-much-handed-in`) if the
-    user has reached the limit of unfinished applications, or has submitted too many bytes."""
+    user has reached the limit of unfinished applications, or has submitted too many bytes; also
+    `too-many-queues`, if it names a queue that placement would have to create for it."""
     user = submission.user
     most = server.settings.limits.applications_per_user
     if server.active_counts.count(user) >= most:
@@ -292,9 +294,30 @@ async def submission_slot(server: LiveServer, submission: SubmitApplication) -> 
             f"{user} has {most} applications that are not over, and more are not taken: wait until"
             " some have ended, or put more tasks into one application",
         )
+    _check_new_queue(server, user, submission.queue)
     with server.active_counts.on_its_way(user):
         async with room_for(server, user, size_of(submission)):
             yield
+
+
+def _check_new_queue(server: LiveServer, user: str, name: str) -> None:
+    """Raise InputError (`too-many-queues`) if a queue does not exist, and the user's unfinished
+    applications are in so many created queues that no further one may be created."""
+    state, most = server.service.state, server.settings.limits.created_queues_per_user
+    if not name or name in state.queues or full_name(name) in state.queues:
+        return
+    mine = server.active_counts.unfinished(user)
+    if len(mine) < most:
+        return
+    queues = {state.applications[one].queue for one in mine if one in state.applications}
+    created = sum(one in state.queues and state.queues[one].dynamic for one in queues)
+    if created >= most and not any(one.endswith(f".{name}") for one in state.queues):
+        raise InputError(
+            "too-many-queues",
+            f"{user} has applications in {created} queues that were created for them, and no"
+            f" further queue is created: name an existing one instead of {name}, or wait until some"
+            " applications have ended",
+        )
 
 
 @contextlib.asynccontextmanager

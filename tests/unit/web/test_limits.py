@@ -137,6 +137,28 @@ async def test_a_user_has_not_more_live_applications_than_he_may(serving):
         assert server.active_counts.count("bob") == 1
 
 
+async def test_a_user_names_only_so_many_queues_into_being(serving):
+    async with serving(created_queues_per_user=2) as (server, client), client() as http:
+
+        async def submit(user, queue, **more):
+            body = {"user": user, "queue": queue, "tasks": [TASK], **more}
+            return await http.post("/applications", json=body)
+
+        first = await submit("ann", "n1", held=True)
+        assert [first.status_code, (await submit("ann", "root.n2")).status_code] == [201, 201]
+        refused = await submit("ann", "n3")
+        assert reported(refused) == (429, "too-many-queues")
+        assert "root.n3" not in server.service.state.queues
+        for queue in ("n1", "root.n2", "a", "root.a"):  # they exist
+            assert (await submit("ann", queue)).status_code == 201
+        assert (await submit("bob", "n3")).status_code == 201
+        assert (await submit("ann", "n3")).status_code == 201  # by now it exists
+        for one in (await http.get("/applications")).json()["applications"]:
+            if one["user"] == "ann" and one["queue"] != "root.n2":
+                await http.post(f"/applications/{one['id']}/kill", json={"user": "ann"})
+        assert (await submit("ann", "n4")).status_code == 201
+
+
 async def test_what_was_recovered_counts(serving, server_settings, engine):
     async with serving() as (_, client), client() as http:
         await http.post("/applications", json={"user": "ann", "queue": "a", "tasks": [TASK]})

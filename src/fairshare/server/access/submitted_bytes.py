@@ -5,7 +5,7 @@ masters, as long as the containers live. Derived from events; knows no limit."""
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -181,6 +181,7 @@ class ActiveCounts:
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
+        self._unfinished: dict[str, dict[ApplicationId, None]] = {}
         self._counts: Counter[str] = Counter()
         known = list(applications)
         self.submitted_bytes = SubmittedBytes(known)
@@ -196,7 +197,14 @@ class ActiveCounts:
         elif isinstance(event, ApplicationEnded):
             user = self._users.pop(event.application, None)
             if user is not None:
+                self._unfinished[user].pop(event.application)
+                if not self._unfinished[user]:
+                    del self._unfinished[user]
                 self._leave(user)
+
+    def unfinished(self, user: str) -> Collection[ApplicationId]:
+        """The recorded applications of a user that have not ended."""
+        return self._unfinished.get(user, {}).keys()
 
     def count(self, user: str) -> int:
         """The number of a user's unfinished applications."""
@@ -213,6 +221,7 @@ class ActiveCounts:
 
     def _enter(self, application: ApplicationId, user: str) -> None:
         self._users[application] = user
+        self._unfinished.setdefault(user, {})[application] = None
         self._counts[user] += 1
 
     def _leave(self, user: str) -> None:

@@ -164,6 +164,7 @@ def _input_error(error: InputError) -> Answer:
         "access-denied": 403,
         "too-large": 413,
         "too-many-applications": 429,
+        "too-many-queues": 429,
         "too-much-handed-in": 429,
     }.get(error.code, 400)
     kind = {

@@ -150,7 +150,14 @@ async def reserve(request: Request, caller: Caller) -> Answer:
 
 
 _PASSED_ON = frozenset(
-    ("too-many-applications", "too-much-handed-in", "disk-full", "busy", "stopping")
+    (
+        "too-many-applications",
+        "too-many-queues",
+        "too-much-handed-in",
+        "disk-full",
+        "busy",
+        "stopping",
+    )
 )
 """Refusals that the submission did not cause: they keep their own status."""
 
