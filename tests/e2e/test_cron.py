@@ -45,7 +45,7 @@ def test_jobs_that_overlap_skip_queue_or_replace_across_restarts(serve):
     small = ("--queue", "a", "--memory", "64m", "--max-attempts", "1")
     for name in JOBS:
         options = ("--overlap", name, *small, "--time-zone", "UTC")
-        said = shell(server, "cron", "add", *options, name, "@yearly", "sleep", "600")
+        said = shell(server, "cron", "add", *options, name, "@yearly", "--", "sleep", "600")
         assert said.startswith(f"{name}: next at ")
     environment = {**os.environ, "FAIRSHARE_URL": server.url}
     refused = fairshare("cron", "add", "never", "0 0 30 2 *", "true", env=environment)

@@ -11,7 +11,7 @@ from fairshare.cli import submit
 from fairshare.cli.cells import short_queue
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_options, list_table, print_list
-from fairshare.cli.options import json_option, print_json, with_client
+from fairshare.cli.options import json_option, print_json, with_client, without_dashes
 from fairshare.cli.tables import open_output, print_all
 from fairshare.client import Client
 
@@ -89,7 +89,7 @@ def add(
     @hourly, @daily, @weekly, @monthly or @yearly. Options come before NAME; options of `submit`
     have the same meaning as there. Applications have the tag cron=NAME.
     """
-    submission = submit.described(client, command_line, job, options)
+    submission = submit.described(client, without_dashes(command_line), job, options)
     found = client.add_cron_job(
         job_name, schedule, submission, time_zone=time_zone, overlap=overlap, replace=replace
     )

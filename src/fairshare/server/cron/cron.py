@@ -154,9 +154,10 @@ class Cron:
                 except CronError as error:
                     _log.error("cron jobs are not submitted for now: %s", error)
                 now_ms = self._now_ms()
-                times = (one.next_ms for one in self._jobs.values() if not one.paused)
-                later_s = ((one - now_ms) / 1_000 for one in times if one is not None)
-                wait_s = max(0.05, min(wait_s, *later_s)) if self._jobs else wait_s
+                for job in self._jobs.values():
+                    if not job.paused and job.next_ms is not None:
+                        wait_s = min(wait_s, (job.next_ms - now_ms) / 1_000)
+                wait_s = max(0.05, wait_s)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._wake.wait()
