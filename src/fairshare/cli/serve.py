@@ -230,12 +230,15 @@ def options_of(context: click.Context, *without: str) -> list[str]:
     words: list[str] = []
     for parameter in context.command.params:
         value: Any = context.params.get(parameter.name or "")
-        if value is None or value is False or parameter.name in without:
+        if value is None or parameter.name in without:
+            continue
+        if isinstance(value, bool):
+            flags = parameter.opts if value else parameter.secondary_opts
+            words += flags[:1]  # an option without an opposite is left out
             continue
         if isinstance(value, tuple):
             value = ",".join(value) + ","  # one name alone remains a name
-        flag = parameter.opts[0]
-        words += [flag] if value is True else [flag, str(value)]
+        words += [parameter.opts[0], str(value)]
     return words
 
 
