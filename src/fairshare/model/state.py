@@ -96,7 +96,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             MasterStarted: self._master_started,
             MasterUnregistered: self._master_unregistered,
             ApplicationEnded: self._application_ended,
-            ApplicationMoved: self._application_moved,
+            ApplicationMoved: self._moved,
             PriorityChanged: self._priority_changed,
             AsksChanged: self._asks_changed,
             BlacklistChanged: self._blacklist_changed,
@@ -396,6 +396,12 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         application.finished_ms = now_ms
         if self.deferred:
             self._defer_no_more(event.application)
+
+    def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        if event.application in self.attempts:
+            self._application_moved(now_ms, event)
+        else:  # it has not started, and will start there
+            self.applications[event.application].queue = event.queue
 
     def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
         attempt = self.attempts[event.application]

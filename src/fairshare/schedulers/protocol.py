@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from fairshare.model.applications import Application
 from fairshare.model.attempts import Attempt
-from fairshare.model.events import Event
+from fairshare.model.events import ApplicationMoved, Event
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.nodes import Node
@@ -48,6 +48,17 @@ class Step:
         # Recorded first: if a handler fails, the caller knows that the state may have changed.
         self.events.append(event)
         self._handlers[type(event)](self.now_ms, event)  # as `ClusterState.apply` does
+
+
+def move_deferred(
+    step: Step, state: ClusterState[Any, Any], application: Application, leaf: str
+) -> None:
+    """Let an application that has not started, as it is held or waits for another one or for an
+    instant, start in another leaf. Raises Refusal (`not-running`) for any other."""
+    if application.id not in state.deferred:
+        raise Refusal("not-running", f"application {application.id} has no running attempt")
+    if leaf != application.queue:
+        step.emit(ApplicationMoved(application.id, leaf, True))
 
 
 @runtime_checkable

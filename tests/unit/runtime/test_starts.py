@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from tests.unit.runtime.conftest import recording_engine
-from tests.unit.schedulers.waiting import capacity, fair
+from tests.unit.schedulers.waiting import Cluster, capacity, fair
 
 from fairshare.families.registry import family_of
 from fairshare.journal.memory import MemoryJournal
@@ -15,6 +15,7 @@ from fairshare.model.inputs import (
     HoldApplication,
     KillApplication,
     LoadConfiguration,
+    MoveApplication,
     NodeJoined,
     ReleaseApplication,
     RequeueApplication,
@@ -23,8 +24,11 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import Command, TaskGroup
+from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.runtime.runtime import Runtime
+from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
+from fairshare.schedulers.fair.settings import QueueSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.schedulers.pools.settings import PoolsSettings
 from fairshare.schedulers.reasons import reasons
@@ -311,3 +315,36 @@ def test_every_scheduler_starts_holds_and_requeues(kind, settings):
     runtime.turn(13_000, [KillApplication(number) for number in (2, 3, 4)])
     assert all(one.over for one in applications.values())
     check(manager.state)
+
+
+def two_leaves():
+    leaf = CapacityQueue(capacity=Percentage(50.0))
+    root = CapacityQueue(children=("a", "b"), capacity=Percentage(100.0))
+    queues = {"root": root, "root.a": leaf, "root.b": leaf}
+    return CapacitySettings(queues=queues, maximum_allocation=(65536, 64))
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "target"),
+    [
+        ("fair", fair([QueueSettings("root.a"), QueueSettings("root.b")]), "root.b"),
+        ("capacity", two_leaves(), "root.b"),
+        ("pools", PoolsSettings(), "root.b"),
+    ],
+)
+def test_a_held_application_is_moved_and_starts_in_the_other_queue(kind, settings, target):
+    cluster = Cluster(kind, settings, nodes=())
+    held = StartConditions(held=True)
+    one = ContainerRequest(1, (1, 0, 1, 0) if kind == "pools" else (1024, 1))
+    number = cluster.submit(one, queue="root.a", start=held)
+    cluster.feed(MoveApplication(number, "b"))
+    state = cluster.manager.state
+    assert (state.applications[number].queue, number in state.attempts) == (target, False)
+    check(state)
+    cluster.feed(ReleaseApplication(number))
+    assert state.attempts[number].application.queue == target
+    assert number in state.queues[target].attempts
+    check(state)
+    missing = MoveApplication(number, "root.nowhere")
+    if kind != "pools":  # which makes it
+        assert isinstance(cluster.feed(missing)[-1], RequestRefused)

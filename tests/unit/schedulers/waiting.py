@@ -11,7 +11,6 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
@@ -24,7 +23,7 @@ class Cluster:
     """A manager, one node of 8 GB and 8 vcores, and all inputs at instant 0."""
 
     def __init__(self, kind, settings, nodes=(("n1", (8192, 8)),)):
-        self.manager = ResourceManager(family_of(kind).create(ResourceTypes()))
+        self.manager = ResourceManager(family_of(kind).create(settings.types))
         self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
         for name, total in nodes:
             self.feed(NodeJoined(name, total, "/r1"))

@@ -49,7 +49,7 @@ from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.reasons import CapacityLimits
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.protocol import Refusal, Step, move_deferred
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, at_once
@@ -250,7 +250,9 @@ class CapacityScheduler(labels.PartitionMethods):
                 "not-a-leaf-queue", f"The specified Queue: {target.name} is not a Leaf Queue"
             )
         if mover is None:
-            raise Refusal("not-running", f"application {application.id} has no running attempt")
+            checks.check_leaf(step, target, application.user)
+            move_deferred(step, self._state, application, target.name)
+            return
         source = mover.leaf
         checks.check_leaf(step, target, mover.user)
         labels.check_move(mover, target)

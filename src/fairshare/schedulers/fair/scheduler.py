@@ -41,7 +41,7 @@ from fairshare.schedulers.fair.reasons import FairLimits
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
-from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.protocol import Refusal, Step, move_deferred
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, at_once
@@ -205,7 +205,8 @@ class FairScheduler:
         if target is None or not target.leaf:
             raise Refusal("unknown-queue", f"Target queue {queue} not found or is not a leaf queue")
         if mover is None:
-            raise Refusal("not-running", f"application {application.id} has no running attempt")
+            move_deferred(step, self._state, application, target.name)
+            return
         source = mover.leaf
         if target is source:
             return

@@ -38,7 +38,7 @@ from fairshare.schedulers.pools.settings import (
 )
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import pool_of, queue_of
-from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.protocol import Refusal, Step, move_deferred
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, in_one_step
 from fairshare.schedulers.views import ApplicationView, QueueView
@@ -143,10 +143,13 @@ class PoolsScheduler:
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move a job to another pool, created if necessary; its user stays the same
         (Hadoop: PoolManager.setPool)."""
-        if not application.attempt.active:
-            raise Refusal("not-running", f"application {application.id} has no running attempt")
         pool = pool_of(queue).strip()
         self._check_pool(pool)
+        if not application.attempt.active:
+            if application.id in self._state.deferred:
+                self._make(step, pool)
+            move_deferred(step, self._state, application, queue_of(pool))
+            return
         if queue_of(pool) != application.queue:
             target = self._make(step, pool)
             step.emit(ApplicationMoved(application.id, target, application.attempt.runnable))
