@@ -8,6 +8,7 @@ import click
 from fairshare.cli.options import print_json
 from fairshare.cli.verbs import Failure
 from fairshare.client import Refused
+from fairshare.errors import InputError
 
 
 def act_on_each(
@@ -23,7 +24,7 @@ def act_on_each(
     for name in names:
         try:
             act(name)
-        except Refused as error:
+        except (Refused, InputError, Failure) as error:
             refused.append(_named(name, str(error)))
             outcomes.append({"id": name, done: False, "message": str(error)})
             continue

@@ -1,13 +1,17 @@
 """Owns the verb `logs`, which prints the output of one container or of a whole application.
 
-The output of one container is printed unchanged, as by `cat`. If several are mixed, each line names
-its task. The list of containers is polled only while following.
+The output of one container is printed unchanged, as by `cat`, but on a terminal, which it could
+control, only its text and colours. If several are mixed, each line names its task. The list of
+containers is polled only while following.
 """
 
 import codecs
 import json
+import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import click
 
@@ -29,7 +33,7 @@ Show = Callable[[str], None]
 
 
 @click.command()
-@click.argument("target", metavar="APP|CONTAINER")
+@click.argument("target", metavar="APP[/TASK]|CONTAINER")
 @click.option("-f", "--follow", is_flag=True, help="Continue until the containers have ended.")
 @click.option("--task", metavar="GROUP/INDEX", help="Only the last attempt of this task of APP.")
 @click.option("--stderr", is_flag=True, help="Print stderr instead of stdout.")
@@ -45,6 +49,10 @@ def command(
     each line starts with its task.
     """
     stream = "stderr" if stderr else "stdout"
+    application, _, named = target.partition("/")
+    if named and task is not None:
+        raise click.UsageError(f"{target} names a task, and --task another one: give one of both")
+    target, task = application, named or task
     single = target.startswith("container_")
     if single and task is not None:
         raise click.UsageError("--task belongs to an application, and a container was named")
@@ -63,7 +71,7 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
     """The container of a task's last attempt; with `follow`, waits for the first one."""
     group, _, index = task.rpartition("/")
     if not (index.isascii() and index.isdigit()):
-        raise click.UsageError(f"--task {task}: write GROUP/INDEX, such as map/0")
+        raise click.UsageError(f"task {task}: write GROUP/INDEX, such as map/0")
     while True:
         over = client.application(application).over
         tasks = client.tasks(application)
@@ -95,8 +103,14 @@ def print_container(
         for line in lines_of(chunks):
             show(line)
         return
+    if not sys.stdout.isatty():
+        for chunk in chunks:
+            click.echo(chunk, nl=False)
+        return
+    harmless = Harmless()
     for chunk in chunks:
-        click.echo(chunk, nl=False)
+        click.echo(harmless.add(chunk), nl=False)
+    click.echo(harmless.end(), nl=False)
 
 
 def print_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:
@@ -162,7 +176,7 @@ class Growing:
         self._show = (
             json_lines(container.id, task, stream)
             if as_json
-            else lambda line: click.echo(f"{label} | {line}")
+            else lambda line: click.echo(f"{label} | {_on_a_terminal(line)}")
         )
 
     def advance(self) -> bool:
@@ -181,6 +195,40 @@ class Growing:
         """Print a last line without a newline."""
         for line in self._lines.end():
             self._show(line)
+
+
+_CONTROLS: Final = r"(\x1b\[[0-9;:]{0,64}m)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+"""Colours, and all that controls a terminal otherwise, but for line ends and tabs."""
+_UNFINISHED: Final = r"\x1b(\[[0-9;:]{0,64})?$"
+
+
+class Harmless:
+    """Text for a terminal out of parts of bytes: what would control the terminal, except colours,
+    is written out, as output of others could change its title, or type on it."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._rest = ""
+
+    def add(self, data: bytes, *, final: bool = False) -> str:
+        """Add a part; returns what can be printed now."""
+        text = self._rest + self._decoder.decode(data, final)
+        unfinished = None if final else re.search(_UNFINISHED, text)
+        at = len(text) if unfinished is None else unfinished.start()
+        text, self._rest = text[:at], text[at:]
+        return re.sub(_CONTROLS, lambda found: found[1] or _written_out(found[0]), text)
+
+    def end(self) -> str:
+        """What was held back; colours end with it."""
+        return self.add(b"", final=True) + "\x1b[0m"
+
+
+def _written_out(character: str) -> str:
+    return f"\\x{ord(character):02x}"
+
+
+def _on_a_terminal(line: str) -> str:
+    return Harmless().add(line.encode(), final=True) if sys.stdout.isatty() else line
 
 
 class Lines:

@@ -60,6 +60,7 @@ from fairshare.client.discovery import Server
 from fairshare.client.exchange import Reply, segment
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Returned, method
+from fairshare.errors import InputError
 
 Answer = TypeVar("Answer")
 
@@ -316,6 +317,13 @@ def last_failed(containers: Iterable[Container]) -> Container | None:
 
 def _path(application: str | int, call: str = "") -> str:
     """`/applications/<id>` or `/applications/<id>/<call>`."""
+    whole, _, task = str(application).partition("/")
+    if whole and task.rpartition("/")[2].isdigit():
+        raise InputError(
+            "unknown-application",
+            f"{application} is task {task} of {whole}, and this is for whole applications:"
+            f" write {whole}",
+        )
     path = f"/applications/{segment(str(application))}"
     return f"{path}/{call}" if call else path
 

@@ -172,3 +172,31 @@ def test_a_large_log_is_passed_on_and_not_kept(monkeypatch):
             tracemalloc.stop()
     assert sum(printed) == size
     assert peak < size / 4
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_on_a_terminal_a_log_keeps_colours_and_controls_nothing(size):
+    data = b"\x1b[1;31mred\x1b[0m \x1b]0;title\x07\x1b[6n\x9b2J\ttab\r\n"
+    data += b"\x85\xc2\x9b5n \xe2\x82\xac\x1b["
+    harmless = logs.Harmless()
+    parts = [data[at : at + size] for at in range(0, len(data), size)]
+    text = "".join(map(harmless.add, parts)) + harmless.end()
+    assert text == (
+        "\x1b[1;31mred\x1b[0m \\x1b]0;title\\x07\\x1b[6n\N{REPLACEMENT CHARACTER}2J\ttab\r\n"
+        "\N{REPLACEMENT CHARACTER}\\x9b5n \N{EURO SIGN}\\x1b[\x1b[0m"
+    )
+
+
+def test_a_log_is_named_by_application_and_task(run):
+    assert run("logs", f"{APPLICATION}/0").stdout_bytes == b"seven \xff\n\x1b[1mbold\n"
+    assert run("logs", f"{APPLICATION}/map/0").stdout_bytes == b"seven \xff\n\x1b[1mbold\n"
+    result = run("logs", f"{APPLICATION}/map/0", "--task", "map/1")
+    assert (result.exit_code, "give one of both" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["status", "why", "wait", "kill", "hold", "requeue"])
+def test_a_verb_for_whole_applications_names_the_application_of_a_task(run, cluster, verb):
+    result = run(verb, f"{APPLICATION}/3")
+    assert result.exit_code == 1
+    assert f"write {APPLICATION}" in " ".join(result.stderr.split())
+    assert cluster.calls == []
