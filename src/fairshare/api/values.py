@@ -25,10 +25,15 @@ MAX_TASKS: Final = 1_000_000
 MAX_LINES: Final = 100_000
 """The most lines of an array: the server keeps them as long as its application is known."""
 
-LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$(?!\n)"
-"""A name is one line without control characters: it appears in logs, files and variables. JSON
-Schema has no other anchor for the end of a string than `$`, before which Python also accepts a line
-break."""
+_UNSEEN: Final = r"\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+_NOT_IN_LINES: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029" + _UNSEEN
+LINE: Final = rf"^[^{_NOT_IN_LINES}]*$(?!\n)"
+"""A name is one line without control characters, and without marks that are not seen and change the
+direction of what is: it appears in logs, files and variables. JSON Schema has no other anchor for
+the end of a string than `$`, before which Python also accepts a line break."""
+
+_ACCOUNT: Final = rf"^[^{_NOT_IN_LINES}\uff01-\uff5e]*$(?!\n)"
+"""A name of a user has no full-width letters either, which look like others."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS, extra_json_schema={"default": 1})]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -36,7 +41,7 @@ Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Duration = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Name = Annotated[str, msgspec.Meta(max_length=1_000, pattern=LINE)]
 Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
-User = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
+User = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=_ACCOUNT)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=LINE)]
 NoticeTarget = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TARGET, pattern=LINE)]
 NoticeEvent = Literal["end", "failed", "start"]

@@ -101,7 +101,18 @@ def print_csv(rows: Sequence[Row], row_type: type[Row]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(_shown_name, names))
     for row in rows:
-        writer.writerow(field_text(name, getattr(row, name)) for name in names)
+        writer.writerow(_cell(name, getattr(row, name)) for name in names)
+
+
+def _cell(name: str, value: object) -> str:
+    """The text of a field for a spreadsheet, which would run a text that begins as a formula.
+
+    >>> _cell("name", "=1+1"), _cell("name", "train"), _cell("priority", -1)
+    ("'=1+1", 'train', '-1')
+    """
+    text = field_text(name, value)
+    may_run = text[:1] in ("=", "+", "-", "@", "\t", "\r") and not isinstance(value, int | float)
+    return f"'{text}" if may_run else text
 
 
 def _is_instant(name: str) -> bool:

@@ -57,7 +57,10 @@ def _check_url(text: str) -> None:
         known = None
     if not known or not text.isascii() or " " in text or "\\" in text:
         raise ValueError(f"{text!r} is not a URL: {HOW_TO_WRITE}")
-    if any(unquote(one) in (".", "..") for one in parts.path.split("/")):
+    path = parts.path
+    while (decoded := unquote(path)) != path:  # as servers behind one another may
+        path = decoded
+    if any(one.partition(";")[0] in (".", "..") for one in re.split(r"[/\\]", path)):
         raise ValueError(f"{text!r}: the path of a webhook has no . and no ..")
     if parts.username is not None or parts.fragment:
         raise ValueError(f"{text!r}: a webhook has neither a user nor a fragment (#)")

@@ -217,6 +217,20 @@ async def test_the_command_of_the_configuration_runs_at_every_end(
         ("http://[::ffff:127.0.0.1]/x", "not a public address"),
         ("http://[64:ff9b::a00:1]/x", "not a public address"),
         ("http://224.0.0.1/x", "not a public address"),
+        ("http://[64:ff9b:1::808:808]/x", "not a public address"),
+        ("http://[::8.8.8.8]/x", "not a public address"),
+        ("http://[::ffff:0:8.8.8.8]/x", "not a public address"),
+        ("http://[fec0::1]/x", "not a public address"),
+        ("http://[5f00::1]/x", "not a public address"),
+        ("http://[3fff::1]/x", "not a public address"),
+        ("http://[4000::1]/x", "not a public address"),
+        ("http://[2001:1::1]/x", "not a public address"),
+        ("http://192.0.0.8/x", "not a public address"),
+        ("http://168.63.129.16/x", "not a public address"),
+        ("https://example.org/hooks/..;/admin", "no . and no .."),
+        ("https://example.org/hooks%2f..%2fadmin", "no . and no .."),
+        ("https://example.org/hooks/%252e%252e/admin", "no . and no .."),
+        ("https://example.org/hooks%5C%2525252e%2e;a=b/admin", "no . and no .."),
         ("https://example.org/hooks/%2e%2e/admin", "no . and no .."),
         ("mailto:ann@elsewhere.net", "mail goes only to example.org"),
         ("mailto:ann", "not a mail address"),
@@ -278,3 +292,25 @@ async def test_what_a_server_did_not_send_is_sent_by_the_next_one(
     finally:
         await again.close()
     assert len(hook.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("listed", "called", "allowed"),
+    [
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks", True),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks?a=b", True),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks/", True),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks/a", True),
+        ("http://127.0.0.1:1/hooks/", "http://127.0.0.1:1/hooks/a", True),
+        ("http://127.0.0.1:1", "http://127.0.0.1:1/any", True),
+        ("http://127.0.0.1:1/", "http://127.0.0.1:1", True),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooksadmin", False),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks%2fadmin", False),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:1/hooks;admin", False),
+        ("http://127.0.0.1:1/hooks", "http://127.0.0.1:11/hooks", False),
+        ("http://127.0.0.1:1/hooks", "https://127.0.0.1:1/hooks", False),
+    ],
+)
+async def test_a_listed_beginning_of_urls_ends_at_a_slash(listed, called, allowed):
+    problem = delivery.Delivery(NotifySettings(webhooks=(listed,))).problem(called)
+    assert (problem == "") is allowed

@@ -36,6 +36,21 @@ COMMANDS_REFUSED: Final = (
 )
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
+"""All addresses of the Internet are in here; IANA has assigned no others."""
+_SPECIAL: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",  # of protocols; a cloud's metadata among them
+            "192.88.99.0/24",  # relays of 6to4
+            "168.63.129.16/32",  # the host of a virtual machine on Azure, which trusts its root
+            "2001::/23",  # of protocols
+            "3fff::/20",  # of documents
+        ),
+    )
+)
+"""Networks that `is_global` of some release of Python takes for public."""
 _TRY_AGAIN: Final = frozenset({408, 425, 429})
 
 
@@ -143,7 +158,8 @@ class Delivery:
         for prefix in self._settings.webhooks:
             listed = urlsplit(prefix)
             same = (listed.scheme, listed.netloc.lower()) == (wanted.scheme, wanted.netloc.lower())
-            if same and (wanted.path or "/").startswith(listed.path or "/"):
+            beginning, path = listed.path.removesuffix("/"), wanted.path
+            if same and (path == listed.path or f"{path}/".startswith(f"{beginning}/")):
                 return True
         return False
 
@@ -297,7 +313,10 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
             within = address.teredo[1]
         if within is not None:
             return _is_public(within)
-    return address.is_global and not address.is_multicast
+        if address not in _UNICAST:
+            return False
+    special = any(address in one for one in _SPECIAL if one.version == address.version)
+    return address.is_global and not address.is_multicast and not special
 
 
 def _not_public(where: str) -> str:
