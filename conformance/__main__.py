@@ -15,7 +15,7 @@ from conformance.oracle import GENERATORS, Document, Oracle, OracleError
 from conformance.recordings import Recording, write
 from conformance.repetition import look_again
 from conformance.report import counting_line, scenario_text
-from conformance.seeds import generate, parse_numbers
+from conformance.seeds import SPELLINGS, generate, parse_numbers
 from conformance.shrinking import shrink
 from conformance.side_by_side import Run, judge_of, run
 
@@ -36,9 +36,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--scheduler", choices=("fair", "capacity"), default="fair")
     parser.add_argument(
         "--generator",
-        choices=tuple(GENERATORS),
+        choices=(*GENERATORS, SPELLINGS),
         default="base",
-        help="wide has what the base leaves out, of what --features names (default: %(default)s)",
+        help="wide has what the base leaves out, of what --features names; spellings: the ways in"
+        " which configurations are written (default: %(default)s)",
     )
     parser.add_argument("--seeds", default="1-100", metavar="1-100", type=parse_numbers)
     parser.add_argument(

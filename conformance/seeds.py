@@ -8,11 +8,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from conformance import spellings
 from conformance.oracle import Document, Oracle
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 
 BATCH = 100
+SPELLINGS = "spellings"
+"""The generator that is here, in `spellings.py`; its features are kinds."""
 
 
 def parse_numbers(text: str) -> list[int]:
@@ -37,6 +40,9 @@ def generate(
     options: Sequence[str],
 ) -> dict[str, Document]:
     """Scenarios by their names (`small-250`). `options` are the generator's, such as features."""
+    if generator == SPELLINGS:
+        kinds = options[options.index("--features") + 1].split(",") if options else ()
+        return {f"{scheduler}-{n}": spellings.scenario(scheduler, n, kinds) for n in numbers}
     found: dict[str, Document] = {}
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from fairshare.config.problems import Problems
-from fairshare.config.resource_types import limit_key, read_limits, read_types
+from fairshare.config.resource_types import limit_key, read_limits, read_types, scheduler_limit
 from fairshare.config.site import Site
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 
@@ -83,7 +83,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
     """Read them and check what Hadoop checks at its start (Hadoop: FairScheduler.validateConf)."""
     types = read_types(site, problems)
     limits = read_limits(site, types, problems)
-    _check_limits(site, types, limits.minimum, limits.maximum, problems)
+    _check_limits(site, problems)
     report_unsupported(site, problems)
     return ManagerSettings(
         types=types,
@@ -118,24 +118,21 @@ def _administrators(site: Site, problems: Problems) -> str:
     return "*" if written is None else written
 
 
-def _check_limits(
-    site: Site, types: ResourceTypes, minimum: Resource, maximum: Resource, problems: Problems
-) -> None:
-    for name, least, most in zip(types.names, minimum, maximum, strict=True):
-        keys = [
-            f"yarn.resource-types.{name}.{bound}-allocation" for bound in ("minimum", "maximum")
-        ]
-        word = name
-        if name in (MEMORY, VCORES):
-            keys += [limit_key(name, "minimum"), limit_key(name, "maximum")]
-            word = "memory" if name == MEMORY else name
+def _check_limits(site: Site, problems: Problems) -> None:
+    """What Hadoop checks of the smallest and largest container: the scheduler's properties alone
+    (Hadoop: FairScheduler.validateConf, CapacitySchedulerConfigValidator)."""
+    for name in (MEMORY, VCORES):
+        least, most = (
+            scheduler_limit(site, name, bound, Problems()) for bound in ("minimum", "maximum")
+        )
         if 0 <= least <= most:
             continue
+        keys = [limit_key(name, bound) for bound in ("minimum", "maximum")]
         wrong = "must not be negative" if least < 0 else f"is above the maximum allocation {most}"
         problems.error(
             site.place(*keys),
             "allocation-limits",
-            f"Invalid resource scheduler {word}: the minimum allocation {least} {wrong}"
-            f" (see {keys[-2]} and {keys[-1]})",
+            f"Invalid resource scheduler {'memory' if name == MEMORY else name}: the minimum"
+            f" allocation {least} {wrong} (see {keys[0]} and {keys[1]})",
             "does not start",
         )

@@ -6,8 +6,8 @@ device and no scheduler: which of the sizes it uses, and what else must hold, is
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +24,8 @@ RESOURCE_TYPES = "yarn.resource-types"
 _NAME = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*")
 _UNITS = {MEMORY: "Mi", VCORES: ""}
 _SHORT = {MEMORY: "mb", VCORES: "vcores"}
+_DEVICES = (GPU, "yarn.io/fpga")
+_COUNTABLE: Final = "COUNTABLE"
 
 
 class AllocationLimits(msgspec.Struct, frozen=True):
@@ -34,77 +36,119 @@ class AllocationLimits(msgspec.Struct, frozen=True):
 
 
 def read_types(site: Site, problems: Problems) -> ResourceTypes:
-    """`memory-mb`, `vcores`, then `yarn.resource-types` in the order of that list, with units."""
-    names = [MEMORY, VCORES]
-    for name in site.strings(RESOURCE_TYPES, problems):
-        place = site.place(RESOURCE_TYPES)
-        if name in _UNITS:
-            continue  # both are there in any case
-        if name in names:
-            problems.warning(place, "resource-type", f"the resource type {name!r} is given twice")
-        elif name == "memory":
-            problems.error(
-                place,
-                "resource-type",
-                f"a resource type must not be called 'memory': {MEMORY!r} is there without asking",
-                "does not start",
-            )
-        elif not _NAME.fullmatch(name):
-            problems.error(
-                place,
-                "resource-type",
-                f"{name!r} is not a name for a resource type: it must be a letter followed by"
-                " letters, digits, '_', '.' and '-', after 'domain/' if there is one",
-                "does not start",
-            )
+    """`memory-mb`, `vcores`, then `yarn.resource-types` in the order of that list, with units
+    (Hadoop: ResourceUtils.getResourceInformationMapFromConfig)."""
+    found: dict[str, str] = {}
+    for name in site.parts(RESOURCE_TYPES, problems):
+        wrong = _wrong_name(name, found)
+        if wrong:
+            _refuse(site, RESOURCE_TYPES, "resource-type", wrong, problems)
         else:
-            names.append(name)
-    for name in names:
-        kind = site.string(f"{RESOURCE_TYPES}.{name}.type", "COUNTABLE", problems)
-        if kind.upper() != "COUNTABLE":
-            problems.error(
-                site.place(f"{RESOURCE_TYPES}.{name}.type"),
-                "resource-type",
-                f"{name} is of the type {kind!r}: only COUNTABLE is known",
-                "does not start",
-            )
-    return ResourceTypes(tuple(names), tuple(_unit(site, name, problems) for name in names))
+            _check_type(site, name, problems)
+            found[name] = _unit(site, name, problems)
+    for name in _UNITS:
+        for suffix in ("units", "type"):
+            _report_mandatory(site, f"{RESOURCE_TYPES}.{name}.{suffix}", problems)
+    return ResourceTypes((*_UNITS, *found), (*_UNITS.values(), *found.values()))
+
+
+def _wrong_name(name: str, found: Collection[str]) -> str:
+    """Why Hadoop refuses a type of this name beside those that were found; empty if it does not."""
+    if not name:
+        return "a part of the list is empty: Incomplete configuration for resource type ''"
+    if name in found:
+        return f"'{name}' specified twice"
+    if name in (*_UNITS, "memory"):
+        return (
+            f"Attempt to re-define mandatory resource '{name}': leave it out of the list, as"
+            f" {' and '.join(_UNITS)} are there without"
+        )
+    if not _NAME.fullmatch(name):
+        return (
+            f"{name!r} is not a name for a resource type: it must be a letter followed by"
+            " letters, digits, '_', '.' and '-', after 'domain/' if there is one"
+        )
+    return ""
+
+
+def _check_type(site: Site, name: str, problems: Problems) -> None:
+    key = f"{RESOURCE_TYPES}.{name}.type"
+    kind = site.text(key, problems) or _COUNTABLE
+    if kind != _COUNTABLE:
+        message = f"{name} is of the type {kind!r}: only {_COUNTABLE} is known, in capitals"
+        _refuse(site, key, "resource-type", message, problems)
 
 
 def _unit(site: Site, name: str, problems: Problems) -> str:
     key = f"{RESOURCE_TYPES}.{name}.units"
-    expected = _UNITS.get(name)
-    unit = site.string(key, expected or "", problems)
-    if expected is not None and unit != expected:
-        wanted = f"be {expected!r}" if expected else "have no unit"
-        problems.error(
-            site.place(key), "resource-unit", f"{name} must {wanted}, not {unit!r}",
-            "does not start",
-        )  # fmt: skip
-        return expected
+    unit = site.text(key, problems) or ""
     if not units.is_unit(unit):
-        problems.error(
-            site.place(key), "resource-unit", f"{unit!r} is not a unit", "does not start"
-        )
+        _refuse(site, key, "resource-unit", f"{unit!r} is not a unit", problems)
+        return ""
+    if unit and name in _DEVICES:
+        message = f"{name} is counted in whole devices: it has no unit, and not {unit!r}"
+        _refuse(site, key, "resource-unit", message, problems)
         return ""
     return unit
 
 
+def _refuse(site: Site, key: str, rule: str, message: str, problems: Problems) -> None:
+    problems.error(site.place(key), rule, message, "does not start")
+
+
+def _report_mandatory(site: Site, key: str, problems: Problems) -> None:
+    """Nothing is asked of the types that are always there but their smallest and largest size."""
+    if site.text(key, problems) is not None:
+        message = f"{key} has no effect: memory-mb is counted in MiB, and vcores one by one"
+        problems.warning(site.place(key), "without-effect", message, "ignores it")
+
+
+_DEFAULTS: Final = {
+    (MEMORY, "minimum"): 1024,
+    (VCORES, "minimum"): 1,
+    (MEMORY, "maximum"): 8192,
+    (VCORES, "maximum"): 4,
+}
+
+
 def read_limits(site: Site, types: ResourceTypes, problems: Problems) -> AllocationLimits:
-    """The smallest and largest container (Hadoop: FairSchedulerConfiguration.getMinimumAllocation
-    and getMaximumAllocation)."""
-    defaults = {(MEMORY, "minimum"): 1024, (VCORES, "minimum"): 1}
-    defaults |= {(MEMORY, "maximum"): 8192, (VCORES, "maximum"): 4}
-    found: dict[str, list[int]] = {"minimum": [], "maximum": []}
-    for bound, amounts in found.items():
-        for name in types.names:
-            default = defaults.get((name, bound), 0 if bound == "minimum" else UNBOUNDED)
-            if name in _SHORT:
-                default = site.integer(limit_key(name, bound), default, problems)
-            amounts.append(
-                site.long(f"{RESOURCE_TYPES}.{name}.{bound}-allocation", default, problems)
+    """The smallest and largest container (Hadoop: ResourceUtils.getResourceTypesMinimumAllocation
+    and getResourceTypesMaximumAllocation).
+
+    -1 for memory or vcores means the property of the scheduler. Hadoop does not look whether sizes
+    below `yarn.resource-types` fit each other; those that do not are taken for the nearest that do.
+    """
+    least, most = (
+        [_limit(site, name, bound, problems) for name in types.names]
+        for bound in ("minimum", "maximum")
+    )
+    for number, name in enumerate(types.names):
+        key = f"{RESOURCE_TYPES}.{name}.minimum-allocation"
+        fitting = min(max(least[number], int(name in _UNITS)), most[number])
+        if key in site and fitting != least[number]:
+            problems.trap(
+                site.place(key),
+                "allocation-limits",
+                f"{key} is {least[number]}, and counts as {fitting}: a smallest container is"
+                " neither negative nor larger than the largest",
+                "computes with it",
             )
-    return AllocationLimits(tuple(found["minimum"]), tuple(found["maximum"]))
+            least[number] = fitting
+    return AllocationLimits(tuple(least), tuple(most))
+
+
+def _limit(site: Site, name: str, bound: str, problems: Problems) -> int:
+    own = f"{RESOURCE_TYPES}.{name}.{bound}-allocation"
+    if name not in _UNITS:
+        return site.long(own, 0 if bound == "minimum" else UNBOUNDED, problems)
+    written = scheduler_limit(site, name, bound, problems)
+    found = site.long(own, -1, problems)
+    return written if found == -1 else found
+
+
+def scheduler_limit(site: Site, name: str, bound: str, problems: Problems) -> int:
+    """What the property of the scheduler says of memory or vcores."""
+    return site.integer(limit_key(name, bound), _DEFAULTS[name, bound], problems)
 
 
 def limit_key(name: str, bound: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from fairshare.config import literals
 from fairshare.config.problems import Place, Problems
+from fairshare.schedulers.access_lists import parts_of
 
 _VARIABLE = re.compile(r"\$\{([^{}$ ]+)\}")
 _MAX_EXPANSIONS = 20
@@ -52,10 +53,11 @@ class Site:
         return cls({}).with_values(values, file)
 
     def with_values(self, values: Mapping[str, object], file: str = "properties") -> "Site":
-        """A copy in which some properties have other values; None removes one."""
+        """A copy in which some properties have other values. None removes one, and so does an empty
+        text: as in Hadoop's files it counts as not written."""
         properties = dict(self._properties)
         for name, value in values.items():
-            if value is None:
+            if value is None or value == "":
                 properties.pop(name, None)
             else:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -102,7 +104,17 @@ class Site:
         return default if text is None else literals.trim(text)
 
     def strings(self, name: str, problems: Problems) -> tuple[str, ...]:
-        """A list divided by commas, without blanks and empty parts."""
+        """A list divided by commas or line ends: its parts without blanks, none empty, none twice
+        (Hadoop: Configuration.getTrimmedStringCollection)."""
+        return tuple(dict.fromkeys(part for part in self.parts(name, problems) if part))
+
+    def parts(self, name: str, problems: Problems) -> tuple[str, ...]:
+        """The same with empty and repeated parts (Hadoop: Configuration.getTrimmedStrings)."""
+        return tuple(parts_of(self.text(name, problems) or ""))
+
+    def between_commas(self, name: str, problems: Problems) -> tuple[str, ...]:
+        """A list divided by commas alone: its parts without blanks, none empty
+        (Hadoop: Configuration.getStrings)."""
         parts = (literals.trim(part) for part in (self.text(name, problems) or "").split(","))
         return tuple(part for part in parts if part)
 

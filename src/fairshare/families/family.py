@@ -25,6 +25,7 @@ from fairshare.families.stored_class import StoredClass
 from fairshare.families.yarn.interface import YarnInterface
 from fairshare.model.events import Event
 from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.schedulers.access_lists import allows_all
 from fairshare.schedulers.protocol import Scheduler, State
 from fairshare.schedulers.views import VolatileFieldsOf
 
@@ -260,7 +261,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
     def with_administrator(self, settings: Settings, user: str) -> Settings:
         """The settings with one more administrator of the cluster."""
         written = getattr(settings, self.administrators_field)
-        if "*" in written:
+        if allows_all(written):
             return settings
         return msgspec.structs.replace(settings, **{self.administrators_field: f"{user},{written}"})
 

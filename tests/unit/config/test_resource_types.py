@@ -25,9 +25,7 @@ def test_memory_and_vcores_are_always_there() -> None:
 
 
 def test_further_types_are_in_the_order_of_the_list_with_their_units() -> None:
-    types, problems = types_of(
-        **{"": "gpu, vcores, yarn.io/fpga", ".gpu.units": "G", ".memory-mb.units": "Mi"}
-    )
+    types, problems = types_of(**{"": "gpu\nyarn.io/fpga", ".gpu.units": "G"})
     assert types.names == ("memory-mb", "vcores", "gpu", "yarn.io/fpga")
     assert types.units == ("Mi", "", "G", "")
     assert problems == []
@@ -36,13 +34,18 @@ def test_further_types_are_in_the_order_of_the_list_with_their_units() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"": "memory"}, "must not be called 'memory'"),
+        ({"": "memory"}, "Attempt to re-define mandatory resource 'memory'"),
+        ({"": "memory-mb,gpu"}, "Attempt to re-define mandatory resource 'memory-mb'"),
+        ({"": "gpu,vcores"}, "Attempt to re-define mandatory resource 'vcores'"),
+        ({"": "gpu,gpu"}, "'gpu' specified twice"),
+        ({"": "gpu,,fpga"}, "a part of the list is empty"),
+        ({"": "gpu", ".gpu.units": " G"}, "' G' is not a unit"),
+        ({"": "gpu", ".gpu.type": "countable"}, "only COUNTABLE is known"),
+        ({"": "yarn.io/gpu", ".yarn.io/gpu.units": "k"}, "yarn.io/gpu is counted in whole devices"),
         ({"": "1gpu"}, "'1gpu' is not a name"),
         ({"": "a b"}, "'a b' is not a name"),
         ({"": "/gpu"}, "'/gpu' is not a name"),
         ({"": "gpu", ".gpu.units": "Xi"}, "'Xi' is not a unit"),
-        ({".memory-mb.units": "Gi"}, "memory-mb must be 'Mi', not 'Gi'"),
-        ({".vcores.units": "k"}, "vcores must have no unit, not 'k'"),
         ({"": "gpu", ".gpu.type": "SCALAR"}, "only COUNTABLE is known"),
     ],
 )
@@ -53,9 +56,10 @@ def test_bad_types_are_errors(values: dict[str, str], reason: str) -> None:
     assert reason in problems[0]
 
 
-def test_a_type_that_is_listed_twice_counts_once() -> None:
-    types, problems = types_of(**{"": "gpu,gpu"})
-    assert types.names == ("memory-mb", "vcores", "gpu")
+@pytest.mark.parametrize("name", [".memory-mb.units", ".vcores.type"])
+def test_nothing_is_said_of_memory_and_vcores_but_their_sizes(name: str) -> None:
+    types, problems = types_of(**{name: "Gi"})
+    assert types == ResourceTypes()
     assert len(problems) == 1
     assert ": warning: " in problems[0]
 
@@ -84,6 +88,24 @@ def test_a_types_own_property_wins_over_the_scheduler_wide_one() -> None:
             "yarn.resource-types.gpu.maximum-allocation": 4,
         }
     ) == AllocationLimits((512, 2, 0), (8192, 32, 4))
+
+
+def test_minus_one_for_memory_and_vcores_means_the_schedulers_property() -> None:
+    assert limits(
+        {
+            "yarn.scheduler.minimum-allocation-mb": 256,
+            "yarn.resource-types.memory-mb.minimum-allocation": -1,
+            "yarn.resource-types.vcores.maximum-allocation": -1,
+        }
+    ) == AllocationLimits((256, 1, 0), (8192, 4, UNBOUNDED))
+
+
+def test_a_smallest_container_above_the_largest_counts_as_the_largest() -> None:
+    problems = Problems()
+    values = {f"yarn.resource-types.gpu.{bound}-allocation": n for bound, n in
+              (("minimum", 9), ("maximum", 4))}  # fmt: skip
+    assert read_limits(Site.of(values), GPU, problems).minimum == (1024, 1, 4)
+    assert "counts as 4" in str(problems.all[0])
 
 
 def increments(values: dict[str, object]) -> tuple[Resource, list[str]]:

@@ -152,6 +152,9 @@ Getter = Callable[[Site, Problems], Any]
         ("2", lambda s, p: s.duration_ms("k", 0, p, "s"), 2_000),
         ("TRUE", lambda s, p: s.boolean("k", False, p), True),
         ("a, b,,c ", lambda s, p: s.strings("k", p), ("a", "b", "c")),
+        ("\n a\n b\r\n, c,a", lambda s, p: s.strings("k", p), ("a", "b", "c")),
+        (",a,,b\na,,", lambda s, p: s.parts("k", p), ("", "a", "", "b", "a")),
+        ("a\nb, c,", lambda s, p: s.between_commas("k", p), ("a\nb", "c")),
     ],
 )
 def test_values_are_read_by_type(value: str, getter: Getter, expected: object) -> None:

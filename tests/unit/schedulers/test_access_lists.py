@@ -37,6 +37,14 @@ LISTS = {"yarn.acl.enable": True, "yarn.admin.acl": "root ops"}
         ("ann ops,dev", "eve", ("staff", "dev"), True),
         ("ann ops", "eve", ("staff",), False),
         (" ops", "ops", (), False),
+        ("* staff", "eve", (), True),
+        ("ann *", "eve", (), True),
+        ("*,ann", "eve", (), False),
+        ("ann *,staff", "eve", (), False),
+        ("ann\nbob\n", "bob", (), True),
+        ("ann,, bob", "bob", (), False),
+        ("ann dev,\n  ops", "eve", ("ops",), True),
+        ("\tops", "eve", ("ops",), False),
     ],
 )
 def test_a_list_names_users_and_behind_a_blank_groups(

@@ -251,7 +251,8 @@ def read_mappings(site: Site, problems: Problems, read_file: FileReader) -> tupl
 
 def _runs_mappings(site: Site, problems: Problems) -> bool:
     """Whether the mappings are among the engines that place applications; by default they are."""
-    engines = site.strings(ENGINES, problems)
+    # Divided by commas alone, blanks and all (Hadoop: CapacityScheduler.updatePlacementRules).
+    engines = [engine for engine in (site.text(ENGINES, problems) or "").split(",") if engine]
     place = site.place(ENGINES)
     for engine in engines:
         if engine not in _KNOWN_ENGINES:

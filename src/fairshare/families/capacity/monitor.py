@@ -141,7 +141,7 @@ def _policies(site: Site, on: bool, problems: Problems) -> tuple[str, ...]:
     """The classes of the monitors; the proportional one if the file names none."""
     if POLICIES not in site:
         return (_PROPORTIONAL,)
-    policies = site.strings(POLICIES, problems)
+    policies = site.parts(POLICIES, problems)
     place = site.place(POLICIES)
     for policy in policies:
         if policy not in _KNOWN:

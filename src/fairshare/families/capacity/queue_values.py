@@ -4,7 +4,7 @@ What is wrong in a value is reported at its place, and read as absent. Knows not
 queues and of what is inherited (Hadoop: CapacitySchedulerConfiguration).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Literal, TypeVar
 
 from fairshare.config import literals
@@ -104,18 +104,27 @@ class QueueValues:
 
     def strings(self, name: str) -> tuple[str, ...] | None:
         """A list divided by commas."""
-        return self._site.strings(name, self._problems) if name in self._site else None
+        return self._site.between_commas(name, self._problems) if name in self._site else None
 
     def children(self, name: str) -> tuple[str, ...] | None:
         """The short names of the queues right below; None if the file has no list."""
         if name not in self._site:
             return None
         found: dict[str, None] = {}
-        for child in self._site.strings(name, self._problems):
+        for child in self._site.between_commas(name, self._problems):
             if child in found:
-                self._refuse(name, f"{child!r} is given twice, but names must differ")
+                self._refuse(
+                    name,
+                    f"{child!r} is given twice, but names must differ",
+                    "makes two queues of that name, of which it reaches one, and counts both in"
+                    " sums and shares",
+                )
             elif "." in child:
-                self._refuse(name, f"{child!r} has a period, which divides names of queues")
+                self._refuse(
+                    name,
+                    f"{child!r} has a period, which divides names of queues",
+                    f"makes a queue {self.scope.path}.{child} right below {self.scope.path}",
+                )
             elif len(self.scope.path) + len(child) >= LONGEST_NAME:
                 self._refuse(
                     name,
@@ -124,7 +133,22 @@ class QueueValues:
                 )
             else:
                 found[child] = None
+        self._look_for_blanks(name, found)
         return tuple(found)
+
+    def _look_for_blanks(self, name: str, found: Collection[str]) -> None:
+        """A part that is only blank, as behind the last comma of `a,b, `."""
+        parts = [part for part in (self.text(name) or "").split(",") if part]
+        if all(map(literals.trim, parts)):
+            return
+        nameless = f"makes a queue without a name below {self.scope.path}"
+        if found:
+            message = f"{name}: a part of the list is blank, and is passed over"
+            hadoop = f"{nameless}, with no capacity, which is in the way of no other"
+            self._problems.trap(self._site.place(name), RULE, message, hadoop)
+        else:
+            hadoop = f"{nameless}, and does not start where percentages must sum up to 100"
+            self._refuse(name, "the list is blank: leave it out for a leaf queue", hadoop)
 
     def state(self, name: str) -> str | None:
         """A state, in capitals."""
@@ -253,13 +277,13 @@ class QueueValues:
             self._refuse(name, str(error))
             return None
 
-    def _refuse(self, name: str, message: str) -> None:
+    def _refuse(self, name: str, message: str, hadoop: str = REFUSED) -> None:
         place = self._site.place(name)
         if self._forgives:
             message = f"{name}: {message}: the default holds"
             self._problems.trap(place, RULE, message, "starts, and looks at it later or never")
         else:
-            self._problems.error(place, RULE, f"{name}: {message}", REFUSED)
+            self._problems.error(place, RULE, f"{name}: {message}", hadoop)
 
     def _skipped(self, name: str) -> Callable[[str], None]:
         def report(message: str) -> None:

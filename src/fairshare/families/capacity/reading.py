@@ -12,7 +12,7 @@ import msgspec
 from fairshare.config import literals
 from fairshare.config.manager import ManagerSettings, read_manager, warn_unsupported
 from fairshare.config.problems import Place, Problem, Problems
-from fairshare.config.resource_types import RESOURCE_TYPES, limit_key
+from fairshare.config.resource_types import RESOURCE_TYPES, limit_key, scheduler_limit
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader
 from fairshare.families.capacity.mappings import (
@@ -151,7 +151,7 @@ def collect_capacity(
 ) -> CapacitySettings:
     """As `read_capacity`, but errors are only added to the problems."""
     manager = read_manager(site, problems)
-    _check_minimum(site, manager, problems)
+    _check_minimum(site, problems)
     settings = _global(site, manager, problems, read_file)
     values = QueueValues(
         site,
@@ -201,14 +201,14 @@ def _check_calculator(site: Site, manager: ManagerSettings, problems: Problems) 
         )
 
 
-def _check_minimum(site: Site, manager: ManagerSettings, problems: Problems) -> None:
+def _check_minimum(site: Site, problems: Problems) -> None:
     """The smallest container needs memory and vcores (Hadoop: CapacityScheduler.validateConf); that
     it fits has been checked."""
-    for name, least in zip((MEMORY, VCORES), manager.minimum_allocation[:2], strict=True):
-        if least == 0:
+    for name in (MEMORY, VCORES):
+        if scheduler_limit(site, name, "minimum", Problems()) == 0:
             key = limit_key(name, "minimum")
             problems.error(
-                site.place(f"{RESOURCE_TYPES}.{name}.minimum-allocation", key),
+                site.place(key),
                 "allocation-limits",
                 f"Invalid resource scheduler {'memory' if name == MEMORY else name} allocation"
                 f" configuration: the minimum allocation ({key}) must be greater than 0",

@@ -12,6 +12,7 @@ from typing import Final
 
 from fairshare.config import literals, units
 from fairshare.model.resources import MEMORY, ResourceTypes
+from fairshare.schedulers.access_lists import parts_of
 from fairshare.schedulers.capacity.settings import (
     Amount,
     Capacity,
@@ -242,9 +243,7 @@ def _rule(body: str) -> PriorityRule:
 def read_workflow_priorities(text: str) -> tuple[WorkflowPriority, ...]:
     """Entries `workflow:queue:priority`, separated by commas; a workflow in any case of letters."""
     found = []
-    for entry in (literals.trim(part) for part in text.split(",")):
-        if not entry:
-            continue
+    for entry in dict.fromkeys(part for part in parts_of(text) if part):
         parts = [piece for part in entry.split(":") if (piece := literals.trim(part))]
         if len(parts) != 3:
             raise ValueError(

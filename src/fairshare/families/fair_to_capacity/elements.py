@@ -12,6 +12,7 @@ from fairshare.families.fair_to_capacity.texts import plain_number, resource_tex
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
 from fairshare.model.resources import smallest
+from fairshare.schedulers.access_lists import allows_all
 from fairshare.schedulers.fair.settings import NO_LIMIT
 
 _NOT_LIMITED: Final = -1.0
@@ -153,7 +154,7 @@ def convert_access(source: Source, draft: Draft) -> None:
     root = source.settings.allocations.queues.get(ROOT)
     lists = (root.submit_acl, root.administer_acl) if root is not None else (None, None)
     # Where all users may submit to root, they may to every queue.
-    excluding = not any(text is None or text.strip() == "*" for text in lists)
+    excluding = not any(text is None or allows_all(text) for text in lists)
     written = source.subject.written("aclSubmitApps", "aclAdministerApps")
     if not excluding and (known or not written):
         return

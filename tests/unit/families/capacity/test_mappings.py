@@ -82,7 +82,7 @@ def test_legacy_mappings_are_of_users_and_groups_and_then_of_applications() -> N
         ({APPLICATION_MAPPINGS: "u:ann:root.a"}, "Illegal queue mapping 'u:ann:root.a'"),
         ({FORMAT: "xml"}, "Illegal queue mapping format 'xml'"),
         ({ENGINES: "com.example.Rule"}, "there is no placement rule 'com.example.Rule'"),
-        ({ENGINES: "user-group, user-group"}, "Invalid PlacementRule inputs"),
+        ({ENGINES: "user-group,user-group"}, "Invalid PlacementRule inputs"),
     ],
 )
 def test_a_bad_mapping_is_refused_in_hadoops_words(values: dict[str, object], message: str) -> None:

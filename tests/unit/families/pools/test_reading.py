@@ -91,7 +91,7 @@ def test_every_property_is_read() -> None:
         ({"mapred.acls.enabled": True}, "mapred.acls.enabled has no effect: with yarn.acl.enable"),
         ({"mapreduce.cluster.acls.enabled": True}, "any user's jobs may go to any pool"),
         ({"mapred.queue.prod.acl-submit-job": "ann"}, "mapred.queue.prod.acl-submit-job has no"),
-        ({"mapred.queue.a.acl-administer-jobs": ""}, "a.acl-administer-jobs has no effect"),
+        ({"mapred.queue.a.acl-administer-jobs": " "}, "a.acl-administer-jobs has no effect"),
         ({"net.topology.nodegroup.aware": True}, "no groups of hosts within a rack"),
         ({"webinterface.private.actions": True}, "private.actions has no effect"),
         ({"mapred.jobinit.threads": 4}, "mapred.jobinit.threads has no effect"),

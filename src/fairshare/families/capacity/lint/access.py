@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.model.queues import ROOT
+from fairshare.schedulers.access_lists import allows_all, named
 
 _ENABLED = "yarn.acl.enable"
 _SUBMIT, _ADMINISTER = "acl_submit_applications", "acl_administer_queue"
@@ -17,7 +18,7 @@ def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
         return
     for name, own in subject.queues:
         for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
-            if acl is not None and "*" not in acl:
+            if acl is not None and not allows_all(acl):
                 yield subject.silent(
                     property_of(name, suffix), f"{_ENABLED} is not true", "admits all users"
                 )
@@ -28,13 +29,13 @@ def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
     """A list below a queue that admits all users
     (`yarn.scheduler.capacity.root.acl_submit_applications`)."""
     for name, own in subject.queues:
-        if name == ROOT or own.submit_acl is None or "*" in own.submit_acl:
+        if name == ROOT or own.submit_acl is None or allows_all(own.submit_acl):
             continue
         for above in list(subject.path(name))[1:]:
             found = subject.own(above)
             default = "*" if above == ROOT else " "
             for suffix, acl in ((_SUBMIT, found.submit_acl), (_ADMINISTER, found.administer_acl)):
-                if "*" in (default if acl is None else acl):
+                if allows_all(default if acl is None else acl):
                     yield Finding(
                         subject.place(name, _SUBMIT),
                         f"{_SUBMIT} of {name} excludes no users, because {suffix} of {above}"
@@ -57,7 +58,7 @@ def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:
             for one in subject.path(name)
             for acl in (subject.own(one).submit_acl, subject.own(one).administer_acl)
         ]
-        if not any(acl.strip() for acl in lists):
+        if not any(allows_all(acl) or any(named(acl)) for acl in lists):
             yield Finding(
                 subject.place(name, _SUBMIT, _ADMINISTER),
                 f"no user may submit to {name}: all its lists and those above it are blank",

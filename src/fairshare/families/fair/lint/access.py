@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fairshare.config.problems import Finding
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.model.queues import ROOT
+from fairshare.schedulers.access_lists import allows_all, named
 
 _ENABLED = "yarn.acl.enable"
 
@@ -29,7 +30,7 @@ def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
 def restriction_void(subject: Subject) -> Iterator[Finding]:
     """A list below a queue that admits all users."""
     for name, element in subject.written("aclSubmitApps"):
-        if name in ("", ROOT) or "*" in element.text:
+        if name in ("", ROOT) or allows_all(element.text):
             continue
         for above in subject.path(name):
             if above.name == name:
@@ -39,7 +40,7 @@ def restriction_void(subject: Subject) -> Iterator[Finding]:
                 ("aclSubmitApps", above.submit_acl),
                 ("aclAdministerApps", above.administer_acl),
             )
-            opened = [tag for tag, acl in lists if "*" in (default if acl is None else acl)]
+            opened = [tag for tag, acl in lists if allows_all(default if acl is None else acl)]
             if opened:
                 yield Finding(
                     element.text_place,
@@ -56,8 +57,8 @@ def administration_opens_submission(subject: Subject) -> Iterator[Finding]:
     root = subject.queue(ROOT)
     if (
         root.submit_acl is not None
-        and "*" not in root.submit_acl
-        and "*" in (root.administer_acl or "*")
+        and not allows_all(root.submit_acl)
+        and allows_all(root.administer_acl or "*")
     ):
         yield Finding(
             subject.place(ROOT, "aclSubmitApps"),
@@ -72,7 +73,7 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
     written = [
         element
         for _, element in subject.written("aclAdministerApps")
-        if element.text and "*" not in element.text
+        if element.text and not allows_all(element.text)
     ]
     if subject.has_site and not subject.settings.acl_enabled and written:
         yield Finding(
@@ -84,4 +85,4 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
 
 
 def _names_users(acl: str) -> bool:
-    return bool(acl.replace(",", " ").split())
+    return allows_all(acl) or any(named(acl))
