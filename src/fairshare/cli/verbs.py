@@ -132,6 +132,8 @@ class Verbs(click.Group):
             if error.errno == errno.EPIPE:  # the pipe's reader has ended; click exits quietly
                 raise
             raise Failure(failed_call(error)) from error
+        except MemoryError as error:
+            raise Failure("this needs more memory than there is") from error
         except KeyboardInterrupt as error:
             raise click.exceptions.Exit(INTERRUPTED) from error
 

@@ -77,11 +77,14 @@ class Values:
     def bounded(
         self, node: Node, what: str, value: Number, minimum: float | None, maximum: float | None
     ) -> Number:
-        """The value of a node, which is within bounds."""
+        """The value of a node if it is within bounds, else the nearest that is: what is made of it
+        must not be as large as it is wrong."""
         if minimum is not None and value < minimum:
             self.wrong(node.place, f"{what} is {value}: it must be at least {minimum}")
+            return type(value)(minimum)
         if maximum is not None and value > maximum:
             self.wrong(node.place, f"{what} is {value}: it must be at most {maximum}")
+            return type(value)(maximum)
         return value
 
     def word_of(self, node: Node, what: str, words: Collection[str]) -> str:

@@ -141,6 +141,7 @@ _DURATION: Final = duration("s")
 _AMOUNTS: Final = amounts()
 APP: Final = Key("app", TEXT, "the application", needed=True)
 NOT_NEGATIVE: Final = whole(0)
+_NODES: Final = whole(0, 100_000)
 PASSES: Final = Key("passes", msgspec.structs.replace(NOT_NEGATIVE, words="number of passes"), "")
 ONE: Final = Key("app", msgspec.structs.replace(TEXT, words="the application"), "")
 ON: Final = Key("on", BOOLEAN, "")
@@ -190,7 +191,7 @@ NODE: Final = Form(
     "A node",
     (
         needed_key("name", TEXT, "its name; with `count`, `NAME1`, `NAME2` ..."),
-        Key("count", NOT_NEGATIVE, "the number of equal nodes", "one node `NAME`", filled=True),
+        Key("count", _NODES, "the number of equal nodes", "one node `NAME`", filled=True),
         needed_key("resources", _AMOUNTS, "the resources of each node"),
         Key("rack", TEXT, "the rack of the node", f"`{DEFAULT_RACK}`"),
         Key("label", TEXT, "the partition that it reports", "none"),

@@ -5,11 +5,12 @@ import json
 
 import pytest
 
+from fairshare.config.yaml_tree import Limits
 from fairshare.errors import ConfigurationError
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.readers import read_workload
+from fairshare.simulate.readers import own, read_workload
 from fairshare.simulate.readers.options import ReaderOptions
 from fairshare.simulate.workload import GroupPlan
 
@@ -187,7 +188,31 @@ def test_json_lines_hold_one_node_or_application_each(tmp_path):
 
 def test_packed_files_are_unpacked(tmp_path):
     assert read(tmp_path, gzip.compress(LINES), "w.jsonl.gz") == read(tmp_path, LINES, "w.jsonl")
-    assert problems(tmp_path, LINES, "w.jsonl.gz")[0].startswith("w.jsonl.gz: error: is not what")
+    assert problems(tmp_path, LINES, "w.jsonl.gz")[0].startswith("w.jsonl.gz:1: error: the file is")
+    assert problems(tmp_path, LINES, "w.yaml.gz")[0].startswith("w.yaml.gz: error: is not what")
+
+
+def test_a_packed_file_is_unpacked_only_as_far_as_a_workload_may_be_large(tmp_path, monkeypatch):
+    lines = gzip.compress(bytes(1_500_000))
+    assert "longer than 1,000,000 characters" in problems(tmp_path, lines, "w.jsonl.gz")[0]
+    monkeypatch.setattr(own, "LIMITS", Limits(mebibytes=1))
+    assert problems(tmp_path, lines, "w.yaml.gz") == [
+        "w.yaml.gz: error: is larger than 1 MiB [file]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "application", "group"),
+    [("count: MANY,", "", ""), ("", "repeat: MANY, every: 1s,", ""), ("", "", "count: MANY,")],
+)
+def test_a_count_that_no_memory_holds_is_refused(tmp_path, node, application, group):
+    text = (
+        f"nodes: [{{name: n, {node} resources: {{memory-mb: 1}}}}]\n"
+        f"applications: [{{at: 0s, user: u, {application}"
+        f" groups: [{{{group} resources: {{}}, duration: 1s}}]}}]\n"
+    ).replace("MANY", str(10**12))
+    (found,) = problems(tmp_path, text)
+    assert "it must be at most 1000000" in found
 
 
 @pytest.mark.parametrize("no", ["false", "no", "off", "No", "'false'"])

@@ -2,13 +2,15 @@
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from fairshare.config.problems import Place, Problems
 from fairshare.model.resources import ResourceTypes
+from fairshare.simulate.traces.rows import DamagedLine, TraceUnreadable, lines_of
 
 QueueSource = Literal["default", "queue", "group", "partition", "user"]
 
@@ -27,13 +29,30 @@ class ReaderOptions(msgspec.Struct, frozen=True):
     memory_per_processor_mb: int = 1024
 
 
-def read_text(path: Path, problems: Problems) -> str | None:
-    """A file's text, decompressed if its name ends in `.gz`; None, with a problem reported, if it
-    cannot be read."""
+MOST: Final = 1_000_000
+"""The most equal nodes, applications or tasks that one entry of a workload describes."""
+
+
+def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file as they are read, decompressed; a problem ends them."""
     try:
-        data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
+        yield from lines_of(path)
+    except DamagedLine as error:
+        problems.error(Place(str(path), error.line), "file", error.reason)
+    except TraceUnreadable as error:
+        problems.error(Place(str(path)), "file", str(error))
+
+
+def read_text(path: Path, problems: Problems, mebibytes: int) -> str | None:
+    """A file's text, decompressed if its name ends in `.gz`; None, with a problem reported, if it
+    cannot be read, or is larger than so many MiB."""
+    most = mebibytes * 2**20
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            problems.error(Place(str(path)), "file", f"is larger than {mebibytes:,} MiB")
+            return None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         problems.error(Place(str(path)), "file", f"is not what gzip writes: {error}")
         return None

@@ -37,7 +37,7 @@ from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.readers.options import ReaderOptions, read_text
+from fairshare.simulate.readers.options import MOST, ReaderOptions, read_lines, read_text
 from fairshare.simulate.workload import Arrival, GroupPlan, Session, Turn, Workload
 from fairshare.wording import counted
 
@@ -58,7 +58,7 @@ _THINK_NEEDS: Final = (
 def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
     """Read a document with `nodes` and `applications`."""
     content = _Content(options, problems)
-    text = read_text(path, problems)
+    text = read_text(path, problems, LIMITS.mebibytes)
     root = read_tree(text, str(path), problems, LIMITS) if text is not None else None
     if root is not None:
         fields = Fields(root, "", problems, RULE)
@@ -80,7 +80,7 @@ def read_json_lines(path: Path, options: ReaderOptions, problems: Problems) -> W
         "node": content.node,
         "application": content.application,
     }
-    for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
+    for number, line in read_lines(path, problems):
         if not line.strip():
             continue
         root = read_json_line(line, number, file, problems)
@@ -119,7 +119,7 @@ class _Content:
         """Read one node, or `count` of them named name-1, name-2, ..."""
         fields = _Fields(node, what, self._problems)
         name = fields.needed_text("name")
-        count = fields.whole("count", 1, minimum=1, maximum=LARGEST)
+        count = fields.whole("count", 1, minimum=1, maximum=MOST)
         total = fields.resource("resources", self._types)
         rack = fields.text("rack", "/default-rack")
         fields.finish()
@@ -139,7 +139,7 @@ class _Content:
         priority = fields.optional_whole("priority")
         tags = fields.one_or_several_texts("tags")
         user_groups = fields.one_or_several_texts("user_groups")
-        repeat = fields.whole("repeat", 1, minimum=1, maximum=LARGEST)
+        repeat = fields.whole("repeat", 1, minimum=1, maximum=MOST)
         every_ms = fields.optional_duration("every") or 0
         think = fields.get("think")
         think_ms, drawn = (0, False) if think is None else self._think(think, fields)
@@ -192,7 +192,7 @@ class _Content:
         fields.need("duration")
         durations_ms = fields.one_or_list("duration", fields.duration_of, 0)
         listed = len(durations_ms) if isinstance(durations_ms, tuple) else 1
-        count = fields.whole("count", listed, minimum=1, maximum=LARGEST)
+        count = fields.whole("count", listed, minimum=1, maximum=MOST)
         fail_attempts = fields.one_or_list("fail_attempts", fields.amount_of, 0)
         for key, values in (("duration", durations_ms), ("fail_attempts", fail_attempts)):
             if isinstance(values, tuple) and len(values) != count:

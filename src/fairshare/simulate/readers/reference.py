@@ -30,12 +30,13 @@ from fairshare.config.yaml_form import (
     schema_text,
     whole,
 )
+from fairshare.simulate.readers.options import MOST
 from fairshare.simulate.readers.own import LARGEST_FACTOR
 
 _DURATION: Final = duration()
 _TEXTS: Final = one_or_several(TEXT, "text, or a list of texts")
 _AMOUNTS: Final = amounts(0, LARGEST)
-_COUNT: Final = whole(1, LARGEST)
+_COUNT: Final = whole(1, MOST)
 _FACTOR: Final = Value(
     {"type": "number", "minimum": 1, "maximum": LARGEST_FACTOR},
     f"number from 1 to {LARGEST_FACTOR}",

@@ -25,7 +25,7 @@ from fairshare.config.problems import Place, Problems
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import TaskGroup
-from fairshare.simulate.readers.options import ReaderOptions, read_text
+from fairshare.simulate.readers.options import MOST, ReaderOptions, read_lines
 from fairshare.simulate.workload import Arrival, GroupPlan, Workload, alike
 from fairshare.wording import counted
 
@@ -141,7 +141,7 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
     """Read a log, and the file `<name>.machines` in the same directory if it exists."""
     file = str(path)
     header, jobs = Header(), []
-    for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
+    for number, line in read_lines(path, problems):
         text = line.strip()
         if text.startswith(";"):
             header.read(text)
@@ -155,7 +155,10 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
     notes: list[str] = []
     machines = path.with_name(path.name.removesuffix(".gz") + ".machines")
     nodes = _machines(machines, options.types, problems)
-    if not nodes and header.nodes:
+    if header.nodes > MOST:
+        words = f"MaxNodes is {header.nodes}, and at most {counted(MOST, 'node')} are simulated"
+        problems.error(Place(file), "workload", words)
+    elif not nodes and header.nodes:
         nodes = _nodes_of_header(header, options)
         notes.append(
             f"The header speaks of {counted(len(nodes), 'node')}; each has"
@@ -179,6 +182,8 @@ def _arrivals(
             left_out["have no processors"] += 1
         elif job.run_s < 0:
             left_out["have no run time"] += 1
+        elif (job.nodes or job.processors // options.processors_per_task) > MOST:
+            left_out[f"have more than {counted(MOST, 'task')}"] += 1
         elif job.run_s == 0 and job.status == CANCELLED:
             left_out["were cancelled before they began"] += 1
         else:
@@ -254,12 +259,16 @@ def _machines(path: Path, types: ResourceTypes, problems: Problems) -> tuple[Nod
     nodes: list[NodeJoined] = []
     if not path.is_file():
         return ()
-    for number, line in enumerate((read_text(path, problems) or "").splitlines(), 1):
+    for number, line in read_lines(path, problems):
         columns = line.split()
         if not columns:
             continue
         try:
             _, name, count, processors, _, memory_kb = columns
+            if int(count) > MOST:
+                words = f"has {counted(int(count), 'node')}, and at most {MOST:,} are simulated"
+                problems.error(Place(str(path), number), "workload", words)
+                continue
             total = _vector(types, int(memory_kb) // 1024, int(processors))
             nodes += (NodeJoined(f"{name}-{one + 1}", total) for one in range(int(count)))
         except ValueError:

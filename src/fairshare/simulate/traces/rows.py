@@ -35,6 +35,8 @@ class DamagedLine(TraceUnreadable):
 
     def __init__(self, path: Path, line: int, reason: str) -> None:
         super().__init__(f"{path}:{line}: {reason}")
+        self.line = line
+        self.reason = reason
 
 
 on_read: ContextVar[Callable[[int], None] | None] = ContextVar("on_read", default=None)
