@@ -1,9 +1,9 @@
 """Owns where the output of a container is: in its own logs, or in files that its user named.
 
 Such a file is opened by the container's account. Which file that was is written into
-`outputs.json`. The server reads it later only if the same file (device and inode) is at that place:
-the user may have put a link to another user's file there. Must stay light, as
-supervisors use it.
+`outputs.json`. The server reads it later with the rights of that account, as the user may have put
+a link to another user's file there, and only if the same file (device and inode) is at that place.
+Must stay light, as supervisors use it.
 """
 
 import json
@@ -12,24 +12,27 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from fairshare.engines.local.directories import read_json, write_atomically
+from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
+from fairshare.engines.rights import Rights, acting_as
 
 _OUTPUTS = "outputs.json"
 
 
 class Place(NamedTuple):
-    """A log: its file, where the container's part begins, and the file's device and inode (None:
-    any, as it is in the container's directory)."""
+    """A log: its file, where the container's part begins, the file's device and inode (None: any,
+    as it is in the container's directory), and the rights to open it with (None: the server's)."""
 
     path: Path
     start: int = 0
     identity: tuple[int, int] | None = None
+    rights: Rights | None = None
 
     def open(self) -> int:
         """A descriptor of the regular file; anything else in its place raises FileNotFoundError."""
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(self.path, flags)
+            with acting_as(self.rights):
+                descriptor = os.open(self.path, flags)
         except OSError as error:
             raise FileNotFoundError(f"{self.path} is not a regular file") from error
         found = os.fstat(descriptor)
@@ -46,7 +49,8 @@ def place_of(log: Path) -> Place:
         value = read_json(log.with_name(_OUTPUTS))
         if value is not None and log.stem in value:
             path, device, inode, start = value[log.stem]
-            return Place(Path(path), int(start), (int(device), int(inode)))
+            rights = ContainerDirectory(log.parent).rights()
+            return Place(Path(path), int(start), (int(device), int(inode)), rights)
     except (OSError, TypeError, ValueError):  # a container may have changed it
         pass
     return Place(log)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
+from fairshare.engines.rights import check_rights
 from fairshare.errors import EngineError
+from fairshare.wording import cause
 
 SUBMITTING_USER = "submitting-user"
 """The value of the node attribute `run-as` in this mode."""
@@ -63,6 +65,12 @@ def check_switch(state_directory: Path) -> None:
             " accounts of users. Start it as root (docs/security.md says what that means), or write"
             ' run_as = "server" below [engine] in fairshare.toml'
         )
+    try:
+        check_rights()
+    except OSError as error:
+        raise EngineError(
+            f'run_as = "user" needs threads that act with the rights of users: {cause(error)}'
+        ) from error
     for folder in state_directory.absolute().parents:
         if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
             raise EngineError(

@@ -8,7 +8,7 @@
     secrets.json  secret variables, until it starts
     returned/     the result of a call that runs under a user's account
 
-Must stay light, as supervisors use it: standard library only, nothing of the model.
+Must stay light, as supervisors use it: nothing of the model.
 """
 
 import contextlib
@@ -18,6 +18,8 @@ import os
 import stat
 from pathlib import Path
 from typing import Any
+
+from fairshare.engines.rights import Rights
 
 _MOST_BYTES = 64 * 1024 * 1024
 _NO_LINK = (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP)
@@ -180,7 +182,7 @@ class ContainerDirectory:
             self._give(*owner, call=bool(call))
         if secrets:
             _write_private(self.secrets, json.dumps(secrets).encode())
-        _write_private(self.launch, launch)
+        write_atomically(self.launch, launch)  # else a killed server would leave half an order
 
     def _put_call(self, call: bytes | Path) -> None:
         # Never overwritten: the file may have links in the directories of other containers.
@@ -231,6 +233,18 @@ class ContainerDirectory:
         with contextlib.suppress(OSError):
             self.work.rmdir()
 
+    def rights(self) -> Rights | None:
+        """The rights of its account, as the order says; None: the server's.
+
+        Raises OSError or ValueError if that cannot be read.
+        """
+        order = read_json(self.launch)
+        if order is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.launch))
+        if not order.get("account"):
+            return None
+        return Rights(int(order["uid"]), int(order["gid"]), tuple(map(int, order["supplementary"])))
+
     def take_secrets(self) -> dict[str, str]:
         """The secret variables, for the process that starts the container; deletes their file."""
         try:
@@ -247,10 +261,10 @@ class ContainerDirectory:
             folder.chmod(0o711)
         self.returned.mkdir(mode=0o700, exist_ok=True)
         for folder in (self.work, self.returned):
-            os.chown(folder, uid, gid)
+            os.chown(folder, uid, gid, follow_symlinks=False)
         if call:
             self.call.chmod(0o400)
-            os.chown(self.call, uid, gid)
+            os.chown(self.call, uid, gid, follow_symlinks=False)
 
     def take_result(self, uid: int) -> None:
         """Take over the result of a user's call, if it is a regular file owned by that user.

@@ -28,6 +28,7 @@ from fairshare.engines.local.outcome import (
     StartFailure,
 )
 from fairshare.engines.log_files import describe, write_outputs
+from fairshare.engines.rights import Rights, acting_as
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
@@ -101,7 +102,11 @@ def start(launch: Launch, directory: ContainerDirectory, terminal: int | None = 
         return pid
     os.waitpid(pid, 0)
     stage, number = failure
-    raise _failure(launch, stage, number)
+    # What is wrong with a path is what its account sees of it.
+    rights = Rights(launch.uid, launch.gid, launch.supplementary) if launch.account else None
+    with acting_as(rights):
+        problem = _failure(launch, stage, number)
+    raise problem
 
 
 def run_quietly(launch: Launch, arguments: tuple[str, ...]) -> None:
@@ -270,7 +275,8 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
             "or the name of a variable an '='",
         )
     exists = _exists(launch, _working_directory(launch))
-    if not exists and number in (errno.ENOENT, errno.EACCES):  # EACCES: a directory in PATH
+    in_path = "/" not in launch.arguments[0]
+    if not exists and (number == errno.ENOENT or (in_path and number == errno.EACCES)):
         return StartFailure(NOT_FOUND, f"cannot run {command}: no such command{_where(launch)}")
     if number == errno.ENOENT:
         reason = "the interpreter that it names is missing"
@@ -278,17 +284,19 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
 
 
 def _working_directory(launch: Launch) -> Path:
-    entered = not launch.other_directory or Path(launch.directory).is_dir()
+    entered = not launch.other_directory or os.path.isdir(launch.directory)  # noqa: PTH112
     return Path(launch.directory if entered else launch.other_directory)
 
 
 def _exists(launch: Launch, directory: Path) -> bool:
     name = launch.arguments[0]
     places = [""] if "/" in name else _search_path(launch.environment).split(os.pathsep)
-    for place in places:
-        with contextlib.suppress(OSError):  # a directory that is not accessible
-            if (directory / place / name).exists():
-                return True
+    return any(_is_seen(directory / place / name) for place in places)
+
+
+def _is_seen(path: Path) -> bool:
+    with contextlib.suppress(OSError):  # a directory that is not accessible
+        return path.exists()
     return False
 
 
@@ -297,7 +305,7 @@ def _where(launch: Launch) -> str:
     name, directory = launch.arguments[0], _working_directory(launch)
     if "/" not in name:
         path = f" in PATH={_search_path(launch.environment)}"
-        beside = (directory / name).exists()
+        beside = _is_seen(directory / name)
         return path + (f"; write ./{name} for that of the working directory" if beside else "")
     if name.startswith("/"):
         return ""
