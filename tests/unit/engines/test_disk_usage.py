@@ -1,6 +1,7 @@
 """Who takes too much of the disk, and what becomes of it."""
 
 import os
+import shutil
 
 import pytest
 
@@ -36,7 +37,8 @@ class Machine:
 
     def usage(self, **limits):
         running = lambda: list(self.live.values())  # noqa: E731
-        return DiskUsage(self.state, DiskLimits(**limits), running, self.stop)
+        discard = shutil.rmtree
+        return DiskUsage(self.state, DiskLimits(**limits), running, self.stop, discard)
 
 
 @pytest.fixture
@@ -128,3 +130,38 @@ def test_no_container_is_ended_for_one_that_has_just_started(machine):
     usage = machine.usage(application_mb=3)
     usage.look()
     assert machine.stopped == {}
+
+
+def test_a_link_in_the_place_of_a_directory_is_not_followed_while_it_is_measured(
+    machine, monkeypatch, tmp_path
+):
+    """Its user can put it there after the directory was listed, and before it is opened."""
+    directory = machine.add(1, 1)
+    inner = directory.work / "inner"
+    inner.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "data").write_bytes(os.urandom(5 * MB))
+    look = os.open
+
+    def exchanged(path, *rest, **named):
+        if path == "inner":
+            inner.rmdir()
+            inner.symlink_to(elsewhere)
+        return look(path, *rest, **named)
+
+    monkeypatch.setattr(os, "open", exchanged)
+    machine.usage(application_mb=3).look()
+    assert inner.is_symlink()
+    assert machine.stopped == {}
+
+
+def test_nested_directories_are_measured_down_to_the_last(machine):
+    directory = machine.add(1, 1)
+    deep = directory.work
+    for name in "abcdefgh":
+        deep /= name
+    deep.mkdir(parents=True)
+    (deep / "data").write_bytes(os.urandom(4 * MB))
+    machine.usage(application_mb=3).look()
+    assert list(machine.stopped) == [1]

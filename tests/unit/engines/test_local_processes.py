@@ -19,6 +19,7 @@ from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import verdict
+from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watched import Watched
@@ -225,7 +226,8 @@ def watcher(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
     def make(report: Callable[[Input], None], *directories: ContainerDirectory) -> Watcher:
         zygote_client = SilentNursery()
         state, reports, rooms = StateDirectory(tmp_path), Reports(report), EndingRoom(())
-        result = Watcher(state, None, zygote_client, reports, frozenset(), rooms)  # type: ignore[arg-type]
+        rest = (frozenset(), rooms, Removal(state))
+        result = Watcher(state, None, zygote_client, reports, *rest)  # type: ignore[arg-type]
         for one in directories:
             result._liveness.watch(Watched(container_id(1, 1, 1), one, order_of(one)))
             zygote_client.answer(str(one.path))

@@ -6,6 +6,7 @@ exceed their limit, the thread ends the largest running container and deletes it
 that others have space again. Files that a container writes elsewhere are not counted.
 """
 
+import contextlib
 import logging
 import os
 import stat
@@ -18,7 +19,7 @@ from typing import NamedTuple
 
 from fairshare.engines.local import adoption
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.engines.local.state import StateDirectory
 from fairshare.model.identifiers import ContainerId
 from fairshare.wording import cause
 
@@ -29,6 +30,7 @@ _PAUSE_S = 0.005
 _DEEPEST = 200  # nested directories
 _SHARED = "call.pickle"
 _MB = 1024 * 1024
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _log = logging.getLogger("fairshare.engine")
 
@@ -54,7 +56,7 @@ class Running(NamedTuple):
 
 class DiskUsage:
     """Measures and enforces disk usage. `running` returns the running containers, `stop` ends one
-    with a reason; both are called from the thread of `start`."""
+    with a reason, `discard` deletes a tree; all are called from the thread of `start`."""
 
     def __init__(
         self,
@@ -62,11 +64,13 @@ class DiskUsage:
         limits: DiskLimits,
         running: Callable[[], list[Running]],
         stop: Callable[[ContainerId, str], None],
+        discard: Callable[[Path], None],
     ) -> None:
         self._state = state
         self._limits = limits
         self._running = running
         self._stop = stop
+        self._discard = discard
         self._ended: dict[Path, tuple[str, int]] = {}  # user and bytes of ended containers
         self._condemned: dict[Path, ContainerDirectory] = {}
         self._closing = threading.Event()
@@ -151,10 +155,7 @@ class DiskUsage:
         """Delete the work directories of containers that were ended for their size."""
         for path, directory in list(self._condemned.items()):
             if directory.settled.exists() or not path.exists():
-                try:
-                    remove_tree(directory.work)
-                except OSError as error:
-                    _log.warning("%s cannot be deleted: %s", directory.work, cause(error))
+                self._discard(directory.work)
                 del self._condemned[path]
 
     def _size_of(self, path: Path) -> int:
@@ -170,28 +171,51 @@ def _sizes(container: Path) -> Iterator[int]:
     """The disk usage, in bytes, of each entry in a container's directory.
 
     Deleted entries do not count, files with several hard links count once. The Python call does not
-    count, since containers share it.
+    count, since containers share it. Directories are opened from that above them and never through
+    a link, as their user can put one there at any time.
     """
     seen: set[tuple[int, int]] = set()
-    waiting = [(str(container), 0)]
-    while waiting:
-        place, depth = waiting.pop()
-        try:
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    found = _stat(entry)
-                    if found is None or (depth == 0 and entry.name == _SHARED):
-                        continue
-                    if stat.S_ISDIR(found.st_mode):
-                        if depth < _DEEPEST:
-                            waiting.append((entry.path, depth + 1))
-                    elif found.st_nlink > 1:
-                        if (found.st_dev, found.st_ino) in seen:
-                            continue
-                        seen.add((found.st_dev, found.st_ino))
-                    yield found.st_blocks * 512
-        except OSError:  # it was deleted meanwhile, or is not accessible
-            continue
+    waiting: list[tuple[int, list[str]]] = []  # open directories, and those in them
+    try:
+        descriptor: int | None = os.open(container, _DIRECTORY)
+    except OSError:  # it was deleted meanwhile
+        return
+    try:
+        while True:
+            if descriptor is not None:
+                waiting.append((descriptor, []))
+                yield from _listed(*waiting[-1], seen, shared=len(waiting) == 1)
+            while waiting and (not waiting[-1][1] or len(waiting) > _DEEPEST):
+                os.close(waiting.pop()[0])
+            if not waiting:
+                return
+            parent, names = waiting[-1]
+            try:
+                descriptor = os.open(names.pop(), _DIRECTORY, dir_fd=parent)
+            except OSError:  # it was deleted meanwhile, or is not accessible
+                descriptor = None
+    finally:
+        for left, _ in waiting:
+            os.close(left)
+
+
+def _listed(
+    descriptor: int, directories: list[str], seen: set[tuple[int, int]], *, shared: bool
+) -> Iterator[int]:
+    """The disk usage of each entry in a directory; adds the names of directories. `shared`: the
+    Python call is among them."""
+    with contextlib.suppress(OSError), os.scandir(descriptor) as entries:
+        for entry in entries:
+            found = _stat(entry)
+            if found is None or (shared and entry.name == _SHARED):
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                directories.append(entry.name)
+            elif found.st_nlink > 1:
+                if (found.st_dev, found.st_ino) in seen:
+                    continue
+                seen.add((found.st_dev, found.st_ino))
+            yield found.st_blocks * 512
 
 
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:

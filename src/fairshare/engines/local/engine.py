@@ -40,9 +40,10 @@ from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
 from fairshare.engines.local.processes import is_alive
+from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.sessions.opening import open_command, open_terminal
-from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import ZygoteClient
 from fairshare.engines.protocol import GpuUse, Launched, LaunchOrder, NodeOffer
@@ -133,8 +134,7 @@ class LocalEngine:
             mounts,
             cgroups=enforcement != "watch",
         )
-        memory_limit = memory_limit_bytes(mounts)
-        cpus = machine.processors()
+        memory_limit, cpus = memory_limit_bytes(mounts), machine.processors()
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
             VCORES: machine.vcores_of(cpus, vcores_per_core) if vcores is None else vcores,
@@ -155,12 +155,13 @@ class LocalEngine:
         self._images, self._interactive = images or Images(), interactive
         self._as_user = run_as == "user"
         attributes = self._attributes(partition)
-        offers = map(self._gpus.described, machine.offers(nodes, amounts, rack, attributes))
-        self._offers = tuple(offers)
+        offers = machine.offers(nodes, amounts, rack, attributes)
+        self._offers = tuple(map(self._gpus.described, offers))
         self._names = frozenset(offer.node for offer in self._offers)
         self._grace_ms, self._log_limit_mb = grace_ms, log_limit_mb
-        self._disk_limits = disk_limits
-        self._disk_usage: DiskUsage | None = None
+        self._removal = Removal(self._state)
+        order = self._stop_for_size, self._removal.discard
+        self._disk_usage = DiskUsage(self._state, disk_limits, self._running_now, *order)
         self._lock: int | None = None
         self._zygote_client: ZygoteClient | None = None
         self._reports: Reports | None = None
@@ -222,9 +223,8 @@ class LocalEngine:
         )
         reports = Reports(report)
         rooms = EndingRoom(self._offers, self._gpus.unassigned())
-        watcher = Watcher(
-            self._state, preparation, zygote_client, reports, self.limits.bases, rooms, failed
-        )
+        parts = (self.limits.bases, rooms, self._removal)
+        watcher = Watcher(self._state, preparation, zygote_client, reports, *parts, failed)
         try:
             lock = zygote_client.await_silence()
             self.limits.prepare()
@@ -241,10 +241,8 @@ class LocalEngine:
         self._zygote_client, self._reports, self._watcher = zygote_client, reports, watcher
         self._thread = threading.Thread(target=watcher.run, name="local-engine", daemon=True)
         self._thread.start()
-        self._disk_usage = DiskUsage(
-            self._state, self._disk_limits, self._running_now, self._stop_for_size
-        )
         self._disk_usage.start()
+        self._removal.start()
         self._gpus.start()
 
     def _running_now(self) -> list[Running]:
@@ -319,8 +317,8 @@ class LocalEngine:
         watcher, thread, zygote_client = self._watcher, self._thread, self._zygote_client
         if watcher is None or thread is None or zygote_client is None:
             return
-        if self._disk_usage is not None:
-            self._disk_usage.close()
+        self._disk_usage.close()
+        self._removal.close()
         self._gpus.close()
         if stop_containers:
             watcher.post(watcher.stop_all)
@@ -343,7 +341,8 @@ class LocalEngine:
         self._thread = None
 
     def prune(self, application_name: str) -> None:
-        """Delete the directories of an application that has finished.
+        """Have the directories of a finished application deleted: they are gone from their place
+        when this returns.
 
         Raises EngineError, and deletes nothing, if one of its containers still runs.
         """
@@ -361,7 +360,7 @@ class LocalEngine:
                 os.close(found.pidfd)
             if begins or isinstance(found, Alive):
                 raise EngineError(f"{name} still runs; stop it before its files are deleted")
-        remove_tree(path)
+        self._removal.discard(path)
 
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
         """The files of a container's logs and result; raises EngineError for an invalid name."""

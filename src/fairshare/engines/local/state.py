@@ -4,14 +4,13 @@ STATE/engine.lock    held by the server that uses the directory
 STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not exist yet
 STATE/zygote.log     errors of a zygote or supervisor
 STATE/containers/<application>/<container>/    see `directories`
+STATE/deleted/<tree>/    what is being deleted; see `removal`
 STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; not read
 """
 
 import contextlib
 import hashlib
 import os
-import shutil
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ class StateDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.containers = self.path / "containers"
+        self.deleted = self.path / "deleted"
         self.abandoned = self.path / "abandoned"
         self.engine_lock = self.path / ENGINE_LOCK
         self.zygote_lock = self.path / ZYGOTE_LOCK
@@ -42,7 +42,8 @@ class StateDirectory:
     def create(self) -> None:
         """Create the directory, accessible to its owner only: orders contain users' tokens."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.containers.mkdir(mode=0o700, exist_ok=True)
+        for folder in (self.containers, self.deleted):
+            folder.mkdir(mode=0o700, exist_ok=True)
 
     def application(self, application_name: str) -> Path:
         """The directory of an application; raises ValueError if the name is not plain."""
@@ -90,38 +91,3 @@ def _plain(name: str) -> str:
     if not name or name in (".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"{name!r} cannot name a directory: one word without '/' is needed")
     return name
-
-
-_DELETIONS = 10
-"""How often a deletion is repeated after a concurrent deletion."""
-
-
-def remove_tree(path: Path) -> None:
-    """Delete a directory tree, including directories that a container made unwritable.
-
-    Raises OSError if something cannot be deleted.
-    """
-    try:
-        _delete(path)
-    except OSError:
-        # Either a container removed permissions, or a file appeared concurrently: the mark that an
-        # exit was reported.
-        for root, directories, _ in os.walk(path):
-            for name in directories:  # before the walk descends into them
-                entry = Path(root) / name
-                if not entry.is_symlink():
-                    with contextlib.suppress(FileNotFoundError):
-                        entry.chmod(stat.S_IRWXU)
-        _delete(path)
-
-
-def _delete(path: Path) -> None:
-    """Delete a tree, repeating after concurrent deletions inside it."""
-    for _ in range(_DELETIONS):
-        try:
-            shutil.rmtree(path)
-        except FileNotFoundError:
-            if path.exists():
-                continue
-        return
-    shutil.rmtree(path)

@@ -27,8 +27,9 @@ from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
 from fairshare.engines.local.preparation import Preparation
+from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder
@@ -53,6 +54,7 @@ class Watcher:
         reports: Reports,
         bases: frozenset[str],
         rooms: EndingRoom,
+        removal: Removal,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         self._state = state
@@ -61,6 +63,7 @@ class Watcher:
         self._reports = reports
         self._bases = bases
         self._rooms = rooms
+        self._removal = removal
         self._waiting: deque[LaunchOrder] = deque()  # for room
         self._failed = failed
         self._selector = selectors.DefaultSelector()
@@ -94,6 +97,9 @@ class Watcher:
             launch = adoption.read_launch(directory)
             if launch is not None:
                 self._take(launch.container, directory, launch)
+            elif isinstance(adoption.fate(directory), adoption.Never):
+                # Half an order, as a power failure leaves it: it is complained of once.
+                directory.launch.unlink(missing_ok=True)
 
     def end_remaining(self, patience_s: float) -> list[str]:
         """End the containers still watched, without the thread; returns the names of those that
@@ -271,8 +277,7 @@ class Watcher:
             )
             return
         except OSError as error:
-            with contextlib.suppress(OSError):
-                remove_tree(directory.path)
+            self._removal.discard(directory.path)
             words = f"cannot write {directory.path}: {error.strerror}"
             self._reports.ended(ContainerExited(order.container, DISK_FAILED, words))
             return
