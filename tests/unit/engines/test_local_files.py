@@ -170,7 +170,8 @@ def test_a_supervisor_imports_little():
              "memory", "outcome", "process_limit", "processes",
              "supervisor", "zygote")  # fmt: skip
     assert ours == {
-        "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,
+        "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.this_machine",
+        "fairshare.engines", room,
         "fairshare.engines.log_files", "fairshare.engines.rights",
         *(f"{room}.{name}" for name in light),
     }  # fmt: skip
