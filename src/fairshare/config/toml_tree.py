@@ -43,7 +43,8 @@ def read_toml(document: bytes, file: str, problems: Problems) -> Node:
         # Without a place the message says "at end of document".
         last = len(text.splitlines())
         line, column = (int(found.group(1)), int(found.group(2))) if found else (last, 0)
-        problems.error(Place(file, line, column), RULE, f"not well-formed TOML: {error}")
+        words = _twice(text, line) or f"not well-formed TOML: {error}"
+        problems.error(Place(file, line, column), RULE, words)
     except UnicodeDecodeError as error:
         problems.error(Place(file), RULE, f"the file is not UTF-8: {error}")
     except RecursionError:
@@ -51,6 +52,22 @@ def read_toml(document: bytes, file: str, problems: Problems) -> Node:
     else:
         return _node(values, (), Place(file), *_places(text, file))
     return empty
+
+
+def _twice(text: str, line: int) -> str:
+    """What is wrong if a line begins a table that an earlier line began; else empty."""
+    lines = text.splitlines()
+    header = re.match(r"\s*(\[[^][]+\])", lines[line - 1] if line <= len(lines) else "")
+    if header is None:
+        return ""
+    beginning = re.compile(rf"\s*{re.escape(header[1])}")
+    earlier = [number for number, one in enumerate(lines[: line - 1], 1) if beginning.match(one)]
+    if not earlier:
+        return ""
+    return (
+        f"there are two {header[1]} tables, in lines {earlier[0]} and {line}: write the keys of"
+        " both below the first"
+    )
 
 
 def _node(value: Any, path: Path, whole: Place, keys: Places, values: Places) -> Node:

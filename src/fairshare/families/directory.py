@@ -142,8 +142,12 @@ def collect_directory(
     _look_for_files(directory, problems)
     family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
     toml = directory / shell.FILE
+    sound = len(problems.errors)
     root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
-    if family is not None and (gpus_of(root) if gpus is None else gpus) != "none":
+    # What cannot be read may assign GPUs: their type is not what is wrong with other files then.
+    unread = len(problems.errors) > sound
+    assigned = "auto" if unread else gpus_of(root) if gpus is None else gpus
+    if family is not None and assigned != "none":
         documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
         site = read_site(documents, Problems(), os.environ, include_reader(directory))
     store = ConfigurationStore()

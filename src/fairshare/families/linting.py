@@ -18,6 +18,7 @@ from fairshare.config.problems import Finding, Place, Problem, Problems, add_fin
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import read_shell
 from fairshare.config.site_files import FileReader, read_site
+from fairshare.config.toml_tree import RULE as TOML
 from fairshare.config.xml import Element, parse
 from fairshare.documents.gpus import GPU
 from fairshare.families.cluster_size import cluster_of
@@ -170,7 +171,8 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
     if configuration is None:
         return
     family = family_of(configuration.scheduler)
-    if family.grants_minimum and (path / SHELL_FILE).is_file():  # else no nodes are known
+    unread = any(problem.rule == TOML for problem in problems.errors)
+    if family.grants_minimum and (path / SHELL_FILE).is_file() and not unread:  # nodes are known
         for rule, finding in findings(configuration):
             add_findings(rule, (finding,), problems)
     total = cluster_of(cluster, configuration.types) or _nodes_of(configuration)

@@ -134,3 +134,15 @@ def test_a_fairshare_toml_by_itself_is_read(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "nodez" in result.output
     assert "XML" not in result.output
+
+
+def test_a_fairshare_toml_that_cannot_be_read_is_not_held_against_other_files(tmp_path):
+    (tmp_path / "fair-scheduler.xml").write_text(
+        "<allocations><queue name='a'><maxResources>memory-mb=50%, vcores=50%, yarn.io/gpu=50%"
+        "</maxResources></queue></allocations>"
+    )
+    (tmp_path / "fairshare.toml").write_text("[engine]\ngpus = 'auto'\n[server]\n[engine]\n")
+    done = run(tmp_path)
+    assert done.exit_code == 1
+    assert "there are two [engine] tables, in lines 1 and 4" in done.stdout
+    assert "1 error, 0 warnings, 0 traps" in done.stdout

@@ -58,6 +58,23 @@ def test_a_key_that_is_not_there_has_the_place_of_what_is_above_it():
     assert root.find("engine", "nodes").line == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[a]\nx = 1\n[b]\n[a]\n", "there are two [a] tables, in lines 1 and 4"),
+        ("[a]\n\n [a] # more\nx = 1\n", "there are two [a] tables, in lines 1 and 3"),
+        ("[a.b]\n[a.b]\n", "there are two [a.b] tables, in lines 1 and 2"),
+        ("[a]\nx = 1\nx = 2\n", "not well-formed TOML"),
+        ("a = 1\n[a]\n", "not well-formed TOML"),
+    ],
+)
+def test_a_table_that_is_begun_twice_is_said_with_both_lines(text, words):
+    problems = Problems()
+    read_toml(text.encode(), "f.toml", problems)
+    (error,) = problems.errors
+    assert words in error.message
+
+
 @pytest.mark.parametrize("document", [b"a = [" * 50_000, b"x = {a = " * 50_000])
 def test_a_document_that_is_nested_without_measure_is_refused(document):
     problems = Problems()
