@@ -62,3 +62,23 @@ def test_with_tokens_each_user_changes_only_their_own_applications(conf, tmp_pat
     assert "401 GET /api/v1/cluster" in log
     assert "you are bob, and this application is ann's" in log
     assert not [user for user in tokens if tokens[user] in log]
+
+
+def test_a_token_is_made_for_the_server_that_runs(conf, tmp_path):
+    (conf / "fairshare.toml").write_text(f"[server]\nsocket = '{conf}/fs.sock'\n")
+    server = Server(conf, tmp_path / "state", "--port", "0")
+    try:
+        home = {"HOME": str(tmp_path / "home"), "FAIRSHARE_URL": server.url}
+        made = fairshare("admin", "token", "create", "ann", **home)
+        assert (made.returncode, made.stdout[:4]) == (0, "fst_")
+        assert made.stderr == f"kept in {server.state}/tokens.json\n"
+        assert "ann" in fairshare("admin", "token", "list", **home).stdout
+        unix = {**home, "FAIRSHARE_URL": f"unix:{conf / 'fs.sock'}"}
+        refused = fairshare("apps", FAIRSHARE_TOKEN=made.stdout.strip(), **unix)
+        assert "this server takes no tokens of users" in " ".join(refused.stderr.split())
+    finally:
+        server.end()
+    assert not (tmp_path / "home").exists()
+    lost = fairshare("admin", "token", "create", "ann", **home, FAIRSHARE_STATE="")
+    assert lost.returncode == 1
+    assert "--conf, or its state directory with --state" in " ".join(lost.stderr.split())

@@ -14,7 +14,7 @@ from typing import Final
 import click
 import msgspec
 
-from fairshare.cli.options import GPUS, MEMORY, Whole, checked
+from fairshare.cli.options import GPUS, MEMORY, Whole, checked, default_directory
 from fairshare.cli.verbs import Failure
 from fairshare.documents.gpus import GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
@@ -181,11 +181,6 @@ USERS = checked(parse_users, "USERS")
 ROOTS_STATE: Final = Path("/var/lib/fairshare")
 ROOTS_SOCKET: Final = Path("/run/fairshare/fairshare.sock")
 NO_SOCKET: Final = "none"
-
-
-def default_directory() -> Path:
-    """Where the configuration is by default."""
-    return Path("/etc/fairshare" if os.geteuid() == 0 else "~/.config/fairshare/conf").expanduser()
 
 
 @click.command("init")

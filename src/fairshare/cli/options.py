@@ -5,8 +5,10 @@ tables: that takes longer than all else that most verbs do.
 """
 
 import functools
+import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -86,6 +88,11 @@ MOST_NODES = 10_000
 MOST_TASKS = 1_000_000
 MOST_ATTEMPTS = 1_000
 """The maximum numbers of tasks of a group, and of attempts of a task."""
+
+
+def default_directory() -> Path:
+    """Where `init` writes a configuration, and `serve` looks for one."""
+    return Path("/etc/fairshare" if os.geteuid() == 0 else "~/.config/fairshare/conf").expanduser()
 
 
 def with_client(verb: Verb) -> Verb:

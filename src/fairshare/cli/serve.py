@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairshare.cli.options import GPUS, MEMORY, MOST_NODES, Whole, scheduler_option
+from fairshare.cli.options import (
+    GPUS,
+    MEMORY,
+    MOST_NODES,
+    Whole,
+    default_directory,
+    scheduler_option,
+)
 from fairshare.cli.verbs import WrongFiles
 from fairshare.client.discovery import UNIX, find_url
 from fairshare.config.engines import ENGINES
@@ -41,10 +48,9 @@ class WrongConfiguration(WrongFiles):
 @click.command()
 @click.option(
     "--conf",
-    required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The configuration directory: yarn-site.xml, fair-scheduler.xml or capacity-scheduler.xml,"
-    " fairshare.toml ...",
+    " fairshare.toml ... [default: where `fairshare init` writes one]",
 )
 @click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
 @click.option("--listen", metavar="HOST:PORT", help="Address and port: 0.0.0.0:8088.")
@@ -103,7 +109,7 @@ class WrongConfiguration(WrongFiles):
 @click.pass_context
 def command(
     context: click.Context,
-    conf: Path,
+    conf: Path | None,
     host: str | None,
     listen: str | None,
     port: int | None,
@@ -131,6 +137,7 @@ def command(
     reason, and continues at once with its applications and containers; clients find it through the
     state directory. It needs another port, or --port 0.
     """
+    conf = _configuration(conf)
     if background:
         _start_in_background(context, standby)
         return
@@ -169,6 +176,16 @@ def command(
         asyncio.run(_run(make))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
+
+
+def _configuration(given: Path | None) -> Path:
+    conf = given or default_directory()
+    if not conf.is_dir():
+        raise click.UsageError(
+            f"there is no configuration directory {conf}: name one with --conf, or write a first"
+            " one with `fairshare init`"
+        )
+    return conf
 
 
 def _start_in_background(context: click.Context, standby: bool) -> None:

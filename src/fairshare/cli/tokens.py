@@ -4,6 +4,7 @@ Tokens are stored in the server's state directory. The server need not run; a ru
 changes at once.
 """
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,11 @@ import click
 import msgspec
 
 from fairshare.cli.lists import Shown, list_options, print_list
-from fairshare.cli.options import DURATION
+from fairshare.cli.options import DURATION, default_directory
 from fairshare.cli.verbs import Failure
+from fairshare.client import Client
+from fairshare.client.discovery import is_loopback
+from fairshare.errors import FairshareError
 
 
 class ShownToken(msgspec.Struct, frozen=True):
@@ -54,7 +58,7 @@ def _state(verb: Callable[..., None]) -> Callable[..., None]:
         "--state",
         type=click.Path(file_okay=False, path_type=Path),
         envvar="FAIRSHARE_STATE",
-        help="The server's state directory. [default: that of --conf, ~/.local/state/fairshare]",
+        help="The server's state directory. [default: that of --conf, or of the running server]",
     )
     return conf(state(verb))
 
@@ -90,13 +94,14 @@ def create(
 ) -> None:
     """Create a token for USER, and print it. It is not shown again.
 
-    It is valid for the server of one state directory, which is printed on stderr: use the server's
-    own --conf or --state. The directory need not exist yet.
+    It is valid for the server of one state directory, which is printed on stderr: that of --conf or
+    --state, which need not exist yet; without them, of the server that runs on this machine.
     """
     from fairshare.server.access.tokens import FILE, UserTokens
     from fairshare.server.state_directory import open_state_directory
 
     place, switched_on = _place(conf, state)
+    _writable(place)
     now_ms = time.time_ns() // 1_000_000
     directory = open_state_directory(place)
     tokens = UserTokens(directory.path)
@@ -162,15 +167,49 @@ def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> Non
 def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
     """The state directory that a server would use, and whether it requires tokens, if known.
 
-    As with `serve`, --state and FAIRSHARE_STATE override fairshare.toml.
+    As with `serve`, --state and FAIRSHARE_STATE override fairshare.toml. Without any of them it is
+    that of the server that runs on this machine, else that of the configuration which `init` and
+    `serve` use by default, else the default one if it exists.
     """
     from fairshare.server.settings import Overrides, read_settings
     from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY
 
-    if conf is None:
-        return (state or DEFAULT_STATE_DIRECTORY).expanduser(), True
-    settings = read_settings(conf, Overrides(state_directory=state))
-    return settings.state_directory.expanduser(), settings.authentication.tokens
+    if conf is None and state is None:
+        running = _of_running_server()
+        if running is not None:
+            return running, True
+        conf = default_directory() if (default_directory() / "fairshare.toml").exists() else None
+    if conf is not None:
+        settings = read_settings(conf, Overrides(state_directory=state))
+        return settings.state_directory.expanduser(), settings.authentication.tokens
+    if state is None and not DEFAULT_STATE_DIRECTORY.expanduser().is_dir():
+        raise Failure(
+            "no server runs on this machine, and none has kept its state where it does by default:"
+            " name the server's configuration directory with --conf, or its state directory with"
+            " --state"
+        )
+    return (state or DEFAULT_STATE_DIRECTORY).expanduser(), True
+
+
+def _of_running_server() -> Path | None:
+    """The state directory of the server that verbs find on this machine; None without one."""
+    try:
+        with Client() as client:
+            if is_loopback(client.url):
+                return Path(client.cluster().state_directory)
+    except FairshareError:
+        pass
+    return None
+
+
+def _writable(place: Path) -> None:
+    """Raise Failure where only another account makes tokens."""
+    if place.exists() and place.stat().st_uid != os.geteuid() != 0:
+        raise Failure(
+            f"only the account that runs the server makes tokens, and {place} is not yours: ask an"
+            " administrator for one. On the server's machine, verbs need none where the server has"
+            " a Unix socket"
+        )
 
 
 def _existing(conf: Path | None, state: Path | None) -> Path:

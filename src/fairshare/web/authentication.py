@@ -90,9 +90,7 @@ class AuthenticationMiddleware:
             answer = refusal(
                 401,
                 "wrong-token" if given else "no-token",
-                "this token is unknown, revoked or too old: ask an administrator for a new one"
-                if given
-                else self._how_to_authenticate(peer),
+                self._why_wrong() if given else self._how_to_authenticate(peer),
                 {"WWW-Authenticate": "Bearer"},
             )
             await answer(scope, receive, send)
@@ -112,6 +110,14 @@ class AuthenticationMiddleware:
             await refusal(403, "access-denied", reason)(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _why_wrong(self) -> str:
+        if not self.server.settings.authentication.tokens:
+            return (
+                "this server takes no tokens of users: an administrator switches them on with"
+                " tokens = true below [authentication] in fairshare.toml, and restarts the server"
+            )
+        return "this token is unknown, revoked or too old: ask an administrator for a new one"
 
     def _how_to_authenticate(self, peer: str) -> str:
         if peer.startswith(PEER):
