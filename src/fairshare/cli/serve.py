@@ -2,12 +2,13 @@
 background: then it waits until the server listens or fails."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,14 @@ from fairshare.cli.options import (
     default_directory,
     scheduler_option,
 )
-from fairshare.cli.verbs import WrongFiles
+from fairshare.cli.verbs import Failure, WrongFiles
 from fairshare.client.discovery import UNIX, find_url
 from fairshare.config.engines import ENGINES
 from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.registry import all_families
+from fairshare.this_machine import full_disk
+from fairshare.wording import failed_call
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer
@@ -167,13 +170,14 @@ def command(
 
         check_exposure(settings)
         make = import_module(ENGINES[settings.engine].setup).prepared(settings)
+        place = settings.state_directory.expanduser()
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
-            _wait_as_standby(settings.state_directory)
-
-        asyncio.run(_run(make))
+            _wait_as_standby(place)
+        with _naming_a_full_disk(place):
+            asyncio.run(_run(make))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
 
@@ -186,6 +190,24 @@ def _configuration(given: Path | None) -> Path:
             " one with `fairshare init`"
         )
     return conf
+
+
+@contextlib.contextmanager
+def _naming_a_full_disk(state_directory: Path) -> Iterator[None]:
+    """Say first that the disk is full if something fails on it, whose error may name a consequence
+    alone."""
+    try:
+        yield
+    except FairshareError as error:
+        full = full_disk(state_directory)
+        if not full or full in str(error):
+            raise
+        raise Failure(f"{full}. {error}") from error
+    except OSError as error:
+        full = full_disk(state_directory)
+        if not full:
+            raise
+        raise Failure(f"{full}. {failed_call(error)}") from error
 
 
 def _start_in_background(context: click.Context, standby: bool) -> None:
@@ -221,7 +243,6 @@ def _wait_as_standby(state_directory: Path) -> None:
     """
     from fairshare.journal.lock import holder_of
 
-    state_directory = state_directory.expanduser()
     printed = False
     while (holder := holder_of(state_directory)) is not None:
         if not printed:

@@ -36,8 +36,9 @@ class LimitSettings(msgspec.Struct, frozen=True):
     package of a Ray job, and ten times as much its unpacked files; `packages_mb` are those of one
     user.
 
-    With less than `free_mb` free on the disk of the state directory nothing is admitted; None: 256,
-    or a twentieth of the disk if that is less.
+    With less than `free_mb` free on the disk of the state directory nothing is admitted or
+    launched; None: 256, or a twentieth of the disk if that is less. `free_inodes` is the same for
+    inodes; None: 10,000, or a twentieth.
     """
 
     header_kb: Annotated[int, Meta(ge=1, le=1_024)] = 32
@@ -67,3 +68,4 @@ class LimitSettings(msgspec.Struct, frozen=True):
     package_mb: Annotated[int, Meta(ge=1, le=4_095)] = 512
     packages_mb: Annotated[int, Meta(ge=1, le=1_048_576)] = 2_048
     free_mb: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+    free_inodes: Annotated[int, Meta(ge=0, le=2**40)] | None = None

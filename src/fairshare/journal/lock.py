@@ -56,8 +56,10 @@ class StateLock:
         """Write this process and its address into the file."""
         text = msgspec.json.encode(Holder(os.getpid(), address)) + b"\n"
         try:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, text, 0)
+            os.pwrite(
+                self._descriptor, text, 0
+            )  # first: a full disk has room for no more than that
+            os.ftruncate(self._descriptor, len(text))
         except OSError as error:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
 

@@ -22,6 +22,7 @@ from fairshare.journal.protocol import Snapshot
 from fairshare.journal.record import Record
 from fairshare.journal.reserve import Reserve
 from fairshare.journal.trimming import bytes_in_use, spare_records
+from fairshare.this_machine import full_disk
 
 JOURNAL_FILE = "journal.sqlite3"
 FORMAT = 3
@@ -118,18 +119,19 @@ class SqliteJournal:
     def commit(self) -> None:
         """Write all appended records in one transaction, and wait for the disk.
 
+        Raises DiskFullError while there is no room; then the records are kept for the next call.
         Raises JournalError also if the file was removed or moved, since its data would be lost.
         """
         if not self._buffer:
             return
-        rows, self._buffer = self._buffer, []
         while True:
             try:
-                self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+                self._write("INSERT INTO records VALUES (?, ?, ?, ?)", self._buffer)
                 break
             except DiskFullError:
                 if not self._reserve.give():
                     raise
+        self._buffer = []
         self.check_place()
 
     def check_place(self) -> None:
@@ -416,5 +418,8 @@ class SqliteJournal:
         # The low byte is the kind of error; the rest is too detailed for users.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         advice = _ADVICE.get(kind)
-        raised = DiskFullError if kind == sqlite3.SQLITE_FULL else JournalError
+        full = kind == sqlite3.SQLITE_FULL
+        if kind == sqlite3.SQLITE_IOERR:  # of the file of shared memory, which has no code for it
+            full = bool(full_disk(self.path.parent))
+        raised = DiskFullError if full else JournalError
         return raised(f"cannot {doing} {self.path}: {error}" + (f"; {advice}" if advice else ""))

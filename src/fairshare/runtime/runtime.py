@@ -91,6 +91,7 @@ class Runtime:
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
+        self._paused = False
         self._eventful = True  # since the deadline was found
         self._deadline_ms: int | None = None
         self._settling: Generator[None] | None = None
@@ -165,6 +166,11 @@ class Runtime:
         self._settle(now_ms, enough)
         return self._finish()
 
+    def finish(self) -> list[Step]:
+        """What `feed`, `settle` or `turn` would have returned if the disk had not been full
+        (DiskFullError); raises that again while it is."""
+        return self._finish()
+
     @property
     def unsettled(self) -> bool:
         """Whether `settle` was left and must go on, now."""
@@ -180,6 +186,14 @@ class Runtime:
         """Allocate nothing on a node from now on, or again; not recorded, and forgotten by
         `recover`."""
         self._beats.set_silent(node, silent)
+        self._eventful = True
+
+    def pause(self, paused: bool = True) -> None:
+        """Allocate nothing on any node from now on, or again; not recorded, and forgotten by
+        `recover`: what the safe mode does for administrators, this does where no room is left to
+        start anything."""
+        self._paused = paused
+        self._settling = None
         self._eventful = True
 
     def next_deadline_ms(self) -> int | None:
@@ -288,7 +302,7 @@ class Runtime:
         if self._timers.any:
             for due in self._timers.due(now_ms):
                 self._provoke(due)
-        if state.safe_mode:
+        if state.safe_mode or self._paused:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
@@ -322,7 +336,7 @@ class Runtime:
         soon_ms = self._now_ms + 1
         scheduler, state = self.manager.scheduler, self.manager.state
         timer_ms = self._timers.next_ms() if self._timers.any else None
-        if state.safe_mode:
+        if state.safe_mode or self._paused:
             return _earliest_ms((timer_ms,), soon_ms)
         if scheduler.update_due() and state.nodes:
             return soon_ms

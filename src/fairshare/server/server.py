@@ -69,6 +69,7 @@ from fairshare.server.supervision import Supervisor, watch_journal
 from fairshare.server.tokens import DriverTokens
 from fairshare.server.uploads import Uploads
 from fairshare.server.users.groups import user_groups
+from fairshare.this_machine import full_disk
 from fairshare.wording import STOPPED
 
 _log = logging.getLogger("fairshare.server")
@@ -108,12 +109,12 @@ class LiveServer:
             opened.callback(self.audit.close)
             clock = WallClock()
             self.started_ms = clock.now_ms()
+            owner = (settings.scheduler, settings.types, self.started_ms)
             new = is_new(self._journal)
-            self._identity = self.directory.claim(
-                settings.scheduler, settings.types, self.started_ms, journal_is_new=new
-            )
+            self._identity = self.directory.claim(*owner, journal_is_new=new)
             self.tokens = DriverTokens(self.directory.secret())
-            self.disk = Disk(self.directory.path, settings.limits.free_mb)
+            limits = settings.limits
+            self.disk = Disk(self.directory.path, limits.free_mb, least_inodes=limits.free_inodes)
             self.engine = make_engine(settings, self.directory.path)
             self.authentication = Authentication(
                 settings.authentication,
@@ -187,6 +188,9 @@ class LiveServer:
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
         self.service.admission_problem = lambda: self.disk.problem
+        self.service.room_problem = lambda: self.disk.problem or full_disk(self.directory.path)
+        self.service.before_turn = self.disk.look_soon
+        self.disk.on_change = self.service.pause
         self._retention.admission_problem = self.service.admission_problem
         self._retention.on_snapshot = self.metrics.snapshot_taken
 

@@ -18,13 +18,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from fairshare.errors import FairshareError, InputError, UndecidedError
+from fairshare.journal.sqlite import DiskFullError
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import Input, ReserveApplication, SubmitApplication
+from fairshare.model.inputs import (
+    AddTasks,
+    Input,
+    LaunchContainer,
+    ReserveApplication,
+    SubmitApplication,
+)
 from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.runtime import Enough, Runtime
+from fairshare.runtime.runtime import Enough, Runtime, Step
 from fairshare.schedulers.offers import Survey
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.reasons import Cause, Reason, main_cause, reasons
@@ -47,8 +54,11 @@ _MAX_STEPS = 16
 """After a turn the others of the loop get a step for each `_STEP_S` that it took, and at most so
 many: a call needs several until it is in the inbox."""
 
-_ADMITTED = frozenset((SubmitApplication, ReserveApplication))
+_ADMITTED = frozenset((SubmitApplication, ReserveApplication, AddTasks, LaunchContainer))
 """Inputs that bring new work. They are refused while the disk is nearly full."""
+
+_ROOM_S = 0.5
+"""How often a full disk is tried again."""
 
 MAX_SLEEP_MS = 3_600_000
 MAX_RETREAT_MS = 1_000
@@ -108,11 +118,14 @@ class Service:
         self._stopping = False
         self._doom: Exception | None = None
         self._vain_wakes = 0
+        self._full = ""  # why nothing can be recorded now
         self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
         self._asking = 0  # calls among the pending inputs
         self.admission_problem: Callable[[], str] = lambda: ""
+        self.room_problem: Callable[[], str] = lambda: ""
+        self.before_turn: Callable[[], None] = lambda: None
 
     # For readers.
 
@@ -214,6 +227,8 @@ class Service:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
+        if self._full:
+            raise InputError("disk-full", self._full)
         if any(type(given) in _ADMITTED for given in inputs):
             problem = self.admission_problem()
             if problem:
@@ -238,6 +253,11 @@ class Service:
         Not recorded: the nodes themselves say it again after a restart.
         """
         self._runtime.set_silent(node, silent)
+        self._wake.set()
+
+    def pause(self, paused: bool = True) -> None:
+        """Allocate no containers on any node, or again; not recorded."""
+        self._runtime.pause(paused)
         self._wake.set()
 
     def report(self, observation: Input) -> None:
@@ -286,7 +306,7 @@ class Service:
     async def _write(self) -> None:
         try:
             while await self._something_to_do():
-                self._feed_batch()
+                await self._feed_batch()
         except Exception as error:
             # The state in memory may be ahead of the journal, or contradict itself: going on would
             # make it worse. The containers live on, and the next server takes them over.
@@ -338,12 +358,16 @@ class Service:
             delay_ms = max(delay_ms, min(2**self._vain_wakes, MAX_RETREAT_MS))
         return min(delay_ms, MAX_SLEEP_MS)
 
-    def _feed_batch(self) -> None:
+    async def _feed_batch(self) -> None:
         batch = self._take_batch()
+        self.before_turn()
         before, began_s = self.version, time.perf_counter()
         try:
             inputs = [given for given, _, _ in batch]
-            steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
+            try:
+                steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
+            except DiskFullError as error:
+                steps = await self._await_room(error)
         except Exception:
             self._inbox.extendleft(reversed(batch))
             raise
@@ -359,6 +383,26 @@ class Service:
             self._changed.clear()
         fruitful = batch or self.version != before or self._runtime.unsettled
         self._vain_wakes = 0 if fruitful else min(self._vain_wakes + 1, 16)
+
+    async def _await_room(self, error: DiskFullError) -> list[Step]:
+        """Nothing is ordered or answered until what was decided is recorded, and nothing further is
+        decided: a disk that others have filled is not a reason to end. Raises the error if the
+        service is to stop, or another limit keeps the journal from growing."""
+        self.before_turn()
+        if not self.room_problem():
+            raise error
+        _log.critical("nothing can be recorded until there is room, and all waits: %s", error)
+        self._full = str(error)
+        while True:
+            with contextlib.suppress(DiskFullError):
+                await asyncio.sleep(_ROOM_S)
+                steps = self._runtime.finish()
+                _log.warning("there is room again, and all goes on")
+                self._full = ""
+                return steps
+            self._raise_doom()
+            if self._stopping:
+                raise error
 
     def _take_batch(self) -> list[_Pending]:
         batch: list[_Pending] = []

@@ -107,7 +107,7 @@ async def show_readiness(request: Request) -> Response:
         "inbox": "full" if service.full else "ok",
         "safe_mode": "on" if service.state.safe_mode else "ok",
         "engine": server.engine.trouble() or "ok",
-        "disk": "nearly full" if server.disk.problem else "ok",
+        "disk": server.disk.shortage or "ok",
         "background": _failing(server.background.failing),
     }
     ready = all(word == "ok" for word in checks.values())

@@ -27,7 +27,6 @@ from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import Answer
 from fairshare.model.identifiers import container_id, container_name
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.this_machine import boot_id
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def pid_file(directory: ContainerDirectory, pid: int, **changes: object) -> None
     record = {
         "supervisor": pid,
         "supervisor_start": processes.start_time(pid),
-        "boot": boot_id(),
+        "boot": processes.boot_id(),
         **changes,
     }
     unfinished = directory.pid.with_name("pid.json.unfinished")

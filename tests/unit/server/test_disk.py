@@ -46,6 +46,30 @@ def test_the_threshold_is_what_is_said_or_a_share_of_a_small_disk(
     assert str(tmp_path) in disk.problem
 
 
+def test_inodes_have_a_threshold_of_their_own(tmp_path):
+    plenty, inodes = Room(100 * 1024 * MB), Room(149, 3_000)
+    changes = []
+    disk = Disk(tmp_path, probe=plenty, inodes=inodes)
+    disk.on_change = changes.append
+    disk.look()
+    assert disk.shortage == "nearly out of inodes"
+    assert "149 of 3,000 are free, and with less than 150 nothing is admitted" in disk.problem
+    inodes.free = 150
+    disk.look()
+    assert disk.shortage  # a tenth more must be free
+    inodes.free = 165
+    disk.look()
+    assert not disk.problem
+    assert changes == [True, False]
+    for free, size, least in ((9_999, 10**7, None), (4, 3_000, 5)):
+        few = Disk(tmp_path, probe=plenty, inodes=Room(free, size), least_inodes=least)
+        few.look()
+        assert few.shortage == "nearly out of inodes"
+    uncounted = Disk(tmp_path, probe=plenty, inodes=Room(0, 0))
+    uncounted.look()
+    assert not uncounted.problem
+
+
 def test_a_threshold_of_nothing_is_never_reached(tmp_path):
     disk = Disk(tmp_path, 0, Room(0))
     disk.look()

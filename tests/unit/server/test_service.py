@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from fairshare.errors import InputError, JournalError
+from fairshare.journal.sqlite import DiskFullError
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.inputs import KillApplication, NodeBeat, NodeLost
 from fairshare.projections.container_history import ContainerHistory
@@ -105,6 +106,49 @@ async def test_a_refusal_is_raised_with_its_code_for_its_caller(service):
     assert isinstance(results[0], InputError)
     assert (results[0].code, str(results[0])) == ("no", "because")
     assert results[1] == ()
+
+
+async def test_on_a_full_disk_all_wait_until_there_is_room(service, runtime, monkeypatch):
+    monkeypatch.setattr(service_module, "_ROOM_S", 0.001)
+    service.room_problem = lambda: "the disk is full"
+    service.before_turn = lambda: None
+    tries = []
+
+    def finish():
+        tries.append(None)
+        if len(tries) < 3:
+            raise DiskFullError("the disk is full")
+        with pytest.raises(InputError, match="the disk is full"):
+            service._check_accepts((KillApplication(1),))
+        return [(NodeBeat("a"), ())]
+
+    runtime.finish = finish
+    runtime.failure = DiskFullError("the disk is full")
+    assert await service.ask(NodeBeat("a")) == ()
+    runtime.failure = None
+    assert len(tries) == 3
+    assert service.failure is None
+    assert await service.ask(NodeBeat("b")) == ()
+
+
+async def test_a_service_that_stops_does_not_wait_for_room(service, runtime, monkeypatch):
+    monkeypatch.setattr(service_module, "_ROOM_S", 0.001)
+    service.room_problem = lambda: "the disk is full"
+    runtime.finish = lambda: runtime.turn(0, (), None)
+    runtime.failure = DiskFullError("the disk is full")
+    asked = asyncio.create_task(service.ask(NodeBeat("a")))
+    await asyncio.sleep(0.01)
+    await service.stop()
+    with pytest.raises(InputError, match="nothing was recorded"):
+        await asked
+    assert isinstance(service.failure, DiskFullError)
+
+
+async def test_a_journal_that_cannot_grow_though_there_is_room_ends_the_service(service, runtime):
+    runtime.failure = DiskFullError("the disk is full")
+    with pytest.raises(InputError, match="nothing was recorded"):
+        await service.ask(NodeBeat("a"))
+    assert isinstance(service.failure, DiskFullError)
 
 
 async def test_reports_come_in_from_another_thread(service, runtime):

@@ -36,7 +36,6 @@ from fairshare.engines.local.process_limit import refusal
 from fairshare.engines.local.state import GROUPS_PREFIX
 from fairshare.errors import EngineError
 from fairshare.model.inputs import ContainerExited
-from fairshare.this_machine import boot_id
 from fairshare.wording import cause, ran_too_long
 
 _MEBIBYTE: Final = 1024 * 1024
@@ -219,7 +218,7 @@ def fate(directory: ContainerDirectory) -> Fate:
             return Orphaned(f"{directory.exit.name} was changed, and cannot be understood")
         return Never()
     boot, pid, start = record
-    if boot != boot_id():
+    if boot != processes.boot_id():
         return Orphaned("the machine was restarted while it ran")
     try:
         pidfd = os.pidfd_open(pid)

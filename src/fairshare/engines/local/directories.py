@@ -26,6 +26,10 @@ _NO_LINK = (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EOPNOTSUPP)
 """The errors if a file cannot get a hard link: another disk, too many links, not supported."""
 
 
+EXIT_BYTES = 4096
+"""What is reserved for exit.json before a container starts, as the compiled supervisor does."""
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by write and rename: a reader sees either the old or the new content.
 

@@ -460,8 +460,9 @@ class LocalEngine:
                 f"the state directory {self._state.path} is in use by process {holder}; "
                 "stop that server, or use another directory"
             ) from None
-        os.ftruncate(lock, 0)
-        os.write(lock, str(os.getpid()).encode())
+        number = str(os.getpid()).encode()
+        os.pwrite(lock, number, 0)  # first: a full disk has room for no more than that
+        os.ftruncate(lock, len(number))
         self._lock = lock
 
     def _leave_directory(self) -> None:

@@ -5,6 +5,7 @@ since boot), since pids are reused. Must stay light: supervisors use it.
 """
 
 import contextlib
+import functools
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,12 @@ _READ_BYTES = 65536
 SUPERVISOR = "fs-supervisor"
 """The process name of a supervisor. Its working directory is the container's directory."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@functools.cache
+def boot_id() -> str:
+    """The identifier of the machine's current boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def _read(path: str) -> bytes:

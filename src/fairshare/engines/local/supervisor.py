@@ -38,7 +38,6 @@ from fairshare.engines.local.outcome import (
     verdict,
 )
 from fairshare.engines.local.process_limit import ProcessLimit
-from fairshare.this_machine import boot_id
 
 if TYPE_CHECKING:
     from fairshare.engines.local.sessions.console import Console
@@ -169,7 +168,7 @@ class Supervisor:
             "supervisor_start": processes.start_time(own),
             "pid": self._first,
             "start": processes.start_time(self._first),
-            "boot": boot_id(),
+            "boot": processes.boot_id(),
             "started_at_ms": _now_ms(),
         }
         write_atomically(self._directory.pid, json.dumps(record).encode())

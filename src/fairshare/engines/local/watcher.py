@@ -20,7 +20,7 @@ from functools import partial
 
 from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.calls import call_of
-from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.directories import EXIT_BYTES, ContainerDirectory, reserve
 from fairshare.engines.local.disk_usage import Running
 from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import Launch
@@ -265,6 +265,8 @@ class Watcher:
             owner = (launch.uid, launch.gid) if launch.account else None
             call = call_of(self._state.path, order.command, owner)
             directory.write_launch(launch.encode(), call, owner, secrets)
+            # A supervisor that cannot write the outcome waits for room, and the next server for it.
+            reserve(directory.exit, EXIT_BYTES)
         except StartFailure as failure:
             directory.say(failure.diagnostics)
             self._reports.ended(

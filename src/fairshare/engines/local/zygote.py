@@ -31,8 +31,8 @@ from pathlib import Path
 from fairshare.engines.local import compiled, groups, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.execution import adopt_orphans, name_process
+from fairshare.engines.local.processes import boot_id
 from fairshare.engines.local.supervisor import supervise
-from fairshare.this_machine import boot_id
 
 MESSAGE_BYTES = 8192
 IN_ORDER = b"E"

@@ -25,6 +25,7 @@ from fairshare.engines.local.outcome import tail
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.zygote import IN_ORDER, MESSAGE_BYTES
 from fairshare.errors import EngineError
+from fairshare.this_machine import full_disk
 from fairshare.wording import cause
 
 _PROGRAM = """\
@@ -97,9 +98,14 @@ class ZygoteClient:
                 self._hurry(deadline - time.monotonic())
                 if time.monotonic() >= deadline:
                     os.close(descriptor)
+                    held = (
+                        f"{self._state.zygote_lock} is still held by a process of an earlier server"
+                    )
+                    if full := full_disk(self._state.path):
+                        words = f"{full}; {held}, which waits to write how a container ended"
+                        raise EngineError(words) from None
                     raise EngineError(
-                        f"{self._state.zygote_lock} is still held by a process of an earlier "
-                        "server; end the process named fs-zygote or fs-starter that belongs to it"
+                        f"{held}; end the process named fs-zygote or fs-starter that belongs to it"
                     ) from None
                 time.sleep(0.002)
             else:
