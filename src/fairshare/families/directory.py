@@ -145,9 +145,8 @@ def collect_directory(
     sound = len(problems.errors)
     root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
     # What cannot be read may assign GPUs: their type is not what is wrong with other files then.
-    unread = len(problems.errors) > sound
-    assigned = "auto" if unread else gpus_of(root) if gpus is None else gpus
-    if family is not None and assigned != "none":
+    chosen = "auto" if len(problems.errors) > sound else gpus_of(root)
+    if family is not None and (chosen if gpus is None else gpus) != "none":
         documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
         site = read_site(documents, Problems(), os.environ, include_reader(directory))
     store = ConfigurationStore()
