@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -22,7 +21,7 @@ from fairshare.engines.local.outcome import (
     tail,
     with_tail,
 )
-from fairshare.engines.local.state import StateDirectory, remove_tree
+from fairshare.engines.local.state import StateDirectory
 from fairshare.model.events import ExitCode
 
 
@@ -120,19 +119,6 @@ def test_a_stray_file_among_the_applications_is_passed_over(tmp_path):
     assert state.names("application_1_0002") == []
 
 
-def test_a_tree_is_deleted_and_what_a_link_in_it_points_to_is_not(tmp_path):
-    outside = tmp_path / "outside"
-    outside.mkdir(mode=0o500)
-    inside = tmp_path / "inside" / "a"
-    inside.mkdir(parents=True)
-    (inside / "link").symlink_to(outside)
-    inside.chmod(0)
-    remove_tree(tmp_path / "inside")
-    remove_tree(tmp_path / "inside")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["outside"]
-    assert outside.stat().st_mode & 0o777 == 0o500
-
-
 def test_a_wait_status_becomes_an_exit_code_and_words():
     assert (exit_code_of(0), ending_of(0)) == (0, "")
     assert (exit_code_of(3 << 8), ending_of(3 << 8)) == (3, "exit code 3")
@@ -185,7 +171,7 @@ def test_a_supervisor_imports_little():
              "supervisor", "zygote")  # fmt: skip
     assert ours == {
         "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,
-        "fairshare.engines.log_files",
+        "fairshare.engines.log_files", "fairshare.engines.rights",
         *(f"{room}.{name}" for name in light),
     }  # fmt: skip
     heavy = {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "msgspec", "shutil",
@@ -223,21 +209,3 @@ def test_what_a_settled_container_needs_no_more_is_deleted(
     directory.tidy()
     directory.tidy()
     assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}
-
-
-def test_a_tree_is_removed_although_another_process_deletes_a_file_in_it(tmp_path, monkeypatch):
-    tree = tmp_path / "tree"
-    (tree / "inside").mkdir(parents=True)
-    (tree / "inside" / "file").touch()
-    delete, calls = shutil.rmtree, []
-
-    def interrupted(path):
-        calls.append(path)
-        if len(calls) == 1:
-            raise FileNotFoundError(tree / "inside" / "other")
-        delete(path)
-
-    monkeypatch.setattr(shutil, "rmtree", interrupted)
-    remove_tree(tree)
-    assert not tree.exists()
-    assert len(calls) == 2
