@@ -400,6 +400,24 @@ def test_containers_that_find_no_socket_run_a_call_each(server, monkeypatch):
         assert [pool.submit(abs, -n).result(PATIENCE_S) for n in range(2)] == [0, 1]
 
 
+def test_containers_under_another_account_get_a_socket_that_they_can_reach(
+    server, monkeypatch, tmp_path
+):
+    """They cannot enter a directory of this account's alone."""
+    met, serve = [], executor_workers.Workers._serve
+    monkeypatch.setattr(
+        executor_workers.Workers, "_serve", lambda *given: met.append(given) or serve(*given)
+    )
+    shared_path = executor_links.WorkerSocket.path.fget
+    closed = lambda door: shared_path(door) if door.is_shared else str(tmp_path / "no" / "socket")  # noqa: E731
+    monkeypatch.setattr(executor_links.WorkerSocket, "path", property(closed))
+    monkeypatch.setattr(executor_links, "_private_directory", lambda: "/tmp")
+    with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
+        futures_of = [pool.submit(pow, 2, number) for number in range(5)]
+        assert [future.result(PATIENCE_S) for future in futures_of] == [2**n for n in range(5)]
+    assert met
+
+
 def test_a_worker_that_cannot_start_fails_the_call_for_which_it_was_started(server):
     options = {"resources": SMALL, "max_attempts": 2, "environment": {"PYTHONHOME": "/nowhere"}}
     with fairshare.Executor("root.a", url=server.url, **options) as pool:

@@ -1,13 +1,18 @@
 """Owns the socket over which workers of this machine come for calls, and one connection to each.
 
-Knows frames and tokens, and neither servers nor which call goes where.
+The socket is where no other account can make one (XDG_RUNTIME_DIR, or the user's directory of
+state): another program in its place would be met by workers that still come when this one has
+ended. They ask what listens there to prove itself, too. Knows frames and tokens, and neither
+servers nor which call goes where.
 """
 
 import contextlib
 import hmac
+import os
 import pickle
 import secrets
 import socket
+import stat
 import tempfile
 import threading
 import time
@@ -18,16 +23,24 @@ import msgspec
 
 from fairshare.client.executor_calls import Call
 from fairshare.client.remote_calls import Outcome
-from fairshare.client.remote_worker import frame, read_frame
+from fairshare.client.remote_worker import (
+    HELLO_S,
+    NONCE_BYTES,
+    PROGRAM,
+    WORKER,
+    frame,
+    proof_of,
+    read_frame,
+)
 
 TOKEN_BYTES = 32
 MOST_HELLO_BYTES = 10_000
-HELLO_S = 10.0
-"""So long a worker has time to say which container it is."""
-
 MOST_LINKS = 1_000
 MOST_PATH_BYTES = 100
 """The path of a socket has 107 at most."""
+
+_PREFIX = "fairshare-workers-"
+_NEW_S = 60.0
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -74,16 +87,20 @@ class Link:
 
 class WorkerSocket:
     """Accepts the workers of one executor at `path`: `serve` gets each of them in a thread of its
-    own."""
+    own. `is_shared`: also those that run under another account, which cannot reach a directory of
+    this one's; else it is in such a directory, if there is one."""
 
-    def __init__(self, serve: Callable[[Link], None]) -> None:
+    def __init__(self, serve: Callable[[Link], None], *, is_shared: bool = False) -> None:
         self.token = secrets.token_bytes(TOKEN_BYTES)
         self._serve = serve
         self._links = threading.BoundedSemaphore(MOST_LINKS)
+        private = None if is_shared else _private_directory()
+        self.is_shared = private is None
         self._directory = tempfile.TemporaryDirectory(  # removed at the program's end, too
-            prefix="fairshare-workers-", dir=_short_directory(), ignore_cleanup_errors=True
+            prefix=_PREFIX, dir=private or _short_directory(), ignore_cleanup_errors=True
         )
-        Path(self._directory.name).chmod(0o711)  # a container may run as another user
+        if self.is_shared:
+            Path(self._directory.name).chmod(0o711)
         self._socket = str(Path(self._directory.name, secrets.token_hex(4)))
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(self._socket)
@@ -125,11 +142,15 @@ class WorkerSocket:
             self._links.release()
 
     def _link(self, connection: socket.socket) -> Link | None:
-        """The worker at the other end, if it has the token."""
+        """The worker at the other end, if it knows the token."""
         try:
             connection.settimeout(HELLO_S)
             with connection.makefile("rb") as file:
-                if not hmac.compare_digest(file.read(TOKEN_BYTES) or b"", self.token):
+                nonce = secrets.token_bytes(NONCE_BYTES)
+                nonces = file.read(NONCE_BYTES) + nonce
+                connection.sendall(nonce + proof_of(self.token, PROGRAM, nonces))
+                proof = proof_of(self.token, WORKER, nonces)
+                if not hmac.compare_digest(file.read(len(proof)), proof):
                     return None
                 worker = msgspec.json.decode(read_frame(file, MOST_HELLO_BYTES), type=Worker)
             connection.settimeout(None)
@@ -138,8 +159,41 @@ class WorkerSocket:
         return Link(connection, worker)
 
 
+def _private_directory() -> Path | None:
+    """A directory in which only this account can make a socket; None if there is none. What
+    programs left there that were killed is removed."""
+    runtime, state = (os.environ.get(f"XDG_{name}", "") for name in ("RUNTIME_DIR", "STATE_HOME"))
+    home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
+    for base in ([Path(runtime)] if runtime.startswith("/") else []) + [home / "fairshare"]:
+        try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = base.lstat()
+        except OSError:
+            continue
+        closed = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and stat.S_ISDIR(found.st_mode)
+        if closed and found.st_uid == os.geteuid() and _is_short(str(base)):
+            _remove_left(base)
+            return base
+    return None
+
+
+def _remove_left(base: Path) -> None:
+    for path in base.glob(f"{_PREFIX}*/*"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+            if time.time() - path.stat().st_mtime < _NEW_S:  # it may be about to listen
+                continue
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:  # nothing listens there
+                path.unlink()
+                path.parent.rmdir()
+
+
 def _short_directory() -> str:
     """A directory for temporary files in which the path of a socket is not too long."""
     usual = tempfile.gettempdir()
-    longest = len(usual.encode()) + len("/fairshare-workers-12345678/12345678")
-    return usual if longest <= MOST_PATH_BYTES else "/tmp"  # noqa: S108 - a new name is made there
+    return usual if _is_short(usual) else "/tmp"  # noqa: S108 - a new name is made there
+
+
+def _is_short(directory: str) -> bool:
+    return len(os.fsencode(f"{directory}/{_PREFIX}12345678/12345678")) <= MOST_PATH_BYTES

@@ -125,9 +125,10 @@ _log = logging.getLogger("fairshare.executor")
 class Team:
     """The workers of one application. A task is `over` when its worker takes no more calls."""
 
-    def __init__(self, application: str, count: int) -> None:
+    def __init__(self, application: str, count: int, door: WorkerSocket | None) -> None:
         self.application = application
         self.count = count
+        self.door = door  # where they come
         self.met: set[str] = set()  # the containers that have connected
         self.over: set[int] = set()
         self.killed = False
@@ -200,13 +201,14 @@ class Workers:
         try:
             if self._worker_socket is None:
                 self._worker_socket = WorkerSocket(self._serve)
-            run = worker_callable(self._worker_socket.path, self._worker_socket.token)
+            door = self._worker_socket
+            run = worker_callable(door.path, door.token)
             application = self._sender.submit(run, count, patience, keep_going=True)
         except BaseException as error:
             self._fail_waiting(error)
             return
         with self._state.turn:
-            known = self._teams.setdefault(application, Team(application, count))
+            known = self._teams.setdefault(application, Team(application, count, door))
             known.count = count
             self._state.turn.notify_all()
 
@@ -221,7 +223,8 @@ class Workers:
     def _serve(self, link: Link) -> None:
         worker = link.worker
         with self._state.turn:  # a worker may come before the submission is answered
-            team = self._teams.setdefault(worker.application, Team(worker.application, 0))
+            new = Team(worker.application, 0, self._worker_socket)
+            team = self._teams.setdefault(worker.application, new)
             team.met.add(worker.container)
             team.over.discard(worker.index)
         while (call := self._next_call(link, team)) is not None:
@@ -349,7 +352,7 @@ class Workers:
                 reason = task.diagnostics or application.diagnostics
                 self._blame(CallFailed(f"the call's process failed: {reason}"))
             elif (service := self._sender.client.result(task.container))[0] == UNREACHABLE:
-                self._give_way(service[1])
+                self._give_way(team, service[1])
         if application.over:
             self._end(team)
             if application.state == "KILLED" and not team.killed and not self._teams:
@@ -369,8 +372,18 @@ class Workers:
         if call is not None:
             self._state.settle(call, error=error)
 
-    def _give_way(self, reason: str) -> None:
-        """Containers do not find the socket, as their /tmp is not that of this program."""
+    def _give_way(self, team: Team, reason: str) -> None:
+        """Containers do not find the socket: they run under another account, or their /tmp is not
+        that of this program."""
+        with self._state.turn:
+            door = self._worker_socket
+            if team.door is not door:  # an earlier one
+                return
+            if door is not None and not door.is_shared:
+                self._worker_socket = WorkerSocket(self._serve, is_shared=True)
+                self._state.turn.notify_all()
+                door.close()
+                return
         if self.usable:
             _log.warning(
                 "each call gets a container: workers cannot reach the program (%s)", reason

@@ -1,18 +1,25 @@
 """Owns what a worker does: it runs the calls that it gets over a socket, one after the other.
 
-A frame is its length, eight bytes, the highest first, and so many bytes. A worker connects, sends
-the token of its executor and one frame that says which container it is, in JSON. A call comes as
-the pickled pair of its function (None: that of the call before) and its arguments; what came of it
-goes back as a pickled `Outcome`. An empty frame, or the end of the connection, ends the worker.
+A frame is its length, eight bytes, the highest first, and so many bytes. A worker connects, if the
+socket and its directory are of the account of its executor's program, and both prove that they know
+the executor's token, without sending it: the worker sends NONCE_BYTES, the program as many and its
+proof of both, the worker its own proof (`proof_of`). Only then the worker sends one frame that says
+which container it is, in JSON, and reads more. A call comes as the pickled pair of its function
+(None: that of the call before) and its arguments; what came of it goes back as a pickled `Outcome`.
+An empty frame, or the end of the connection, ends the worker.
 
 The worker runs beside the executor's program, on the same machine. Knows no server.
 """
 
 import contextlib
+import hmac
 import json
 import os
 import pickle
+import secrets
 import socket
+import stat
+import struct
 import sys
 from collections.abc import Callable
 from typing import BinaryIO
@@ -23,19 +30,58 @@ HEAD_BYTES = 8
 MOST_BYTES = 1 << 30
 """Of a frame."""
 
+NONCE_BYTES = 32
+HELLO_S = 10.0
+"""So long both have time to prove themselves."""
+
+PROGRAM, WORKER = b"program", b"worker"
+"""The sides that prove that they know a token."""
+
 SERVED, UNREACHABLE = "served", "unreachable"
 
 Service = tuple[str, str]
 """What came of a worker: SERVED, or UNREACHABLE with the reason."""
 
 
-def worker_callable(path: str, token: bytes) -> Callable[[], Service]:
-    """What each task of an application of workers runs.
+def proof_of(token: bytes, side: bytes, nonces: bytes) -> bytes:
+    """What only a side that knows the token can send: `nonces` are that of the worker, and that of
+    the program."""
+    return hmac.digest(token, side + nonces, "sha256")
 
-    The inner function travels by value and names nothing of this package, not even in its
+
+def _meeting(path: str, token: bytes) -> Callable[[socket.socket, BinaryIO], None]:
+    """What connects a worker to the program, which is of this account; both prove themselves."""
+    account, nonce_bytes, hello_s = os.geteuid(), NONCE_BYTES, HELLO_S
+
+    def meet(link: socket.socket, frames: BinaryIO) -> None:
+        """Raises OSError, also for what is not the program: that has learnt nothing then."""
+        folder = os.lstat(os.path.dirname(path))  # noqa: PTH120
+        if folder.st_uid != account or not stat.S_ISDIR(folder.st_mode):
+            raise PermissionError(1, f"the directory of {path} is another account's")
+        link.connect(path)
+        found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        if struct.unpack("3i", found)[1] != account:
+            raise PermissionError(1, f"another account listens at {path}")
+        link.settimeout(hello_s)
+        nonce = secrets.token_bytes(nonce_bytes)
+        link.sendall(nonce)
+        nonces = nonce + frames.read(nonce_bytes)
+        proof = hmac.digest(token, b"program" + nonces, "sha256")
+        if not hmac.compare_digest(frames.read(len(proof)), proof):
+            raise PermissionError(1, f"what listens at {path} is not the executor's program")
+        link.sendall(hmac.digest(token, b"worker" + nonces, "sha256"))
+
+    return meet
+
+
+def worker_callable(path: str, token: bytes) -> Callable[[], Service]:
+    """What each task of an application of workers runs. The program is that of this account.
+
+    The inner functions travel by value and name nothing of this package, not even in their
     annotations, so fairshare need not be importable where it runs.
     """
     answer = answering()
+    meet = _meeting(path, token)
     head_bytes, most_bytes = HEAD_BYTES, MOST_BYTES
 
     def framed(body: bytes) -> bytes:
@@ -66,8 +112,9 @@ def worker_callable(path: str, token: bytes) -> Callable[[], Service]:
         }
         with socket.socket(socket.AF_UNIX) as link, link.makefile("rb") as frames:
             try:
-                link.connect(path)
-                link.sendall(token + framed(json.dumps(greeting).encode()))
+                meet(link, frames)
+                link.sendall(framed(json.dumps(greeting).encode()))
+                link.settimeout(None)
             except OSError as error:
                 return ("unreachable", error.strerror or type(error).__name__)
             # The program may end, and a call may close what is not its own.

@@ -1,6 +1,9 @@
 """Workers that come for calls over a socket, run in threads of the test."""
 
+import contextlib
+import os
 import socket
+import stat
 import tempfile
 import threading
 from concurrent.futures import Future
@@ -13,7 +16,16 @@ from fairshare.client import executor_links
 from fairshare.client.executor_calls import Call
 from fairshare.client.executor_links import Link, WorkerSocket
 from fairshare.client.remote_calls import value_or_error
-from fairshare.client.remote_worker import SERVED, UNREACHABLE, frame, worker_callable
+from fairshare.client.remote_worker import (
+    NONCE_BYTES,
+    PROGRAM,
+    SERVED,
+    UNREACHABLE,
+    WORKER,
+    frame,
+    proof_of,
+    worker_callable,
+)
 
 PATIENCE_S = 30
 
@@ -54,6 +66,17 @@ def start(monkeypatch):
     return start
 
 
+def greet(peer, door):
+    """Be a worker of the executor at `door`."""
+    peer.connect(door.path)
+    peer.sendall(b"n" * NONCE_BYTES)
+    with peer.makefile("rb", buffering=0) as file:
+        nonces = b"n" * NONCE_BYTES + file.read(NONCE_BYTES)
+        assert file.read(32) == proof_of(door.token, PROGRAM, nonces)
+    hello = frame(b'{"application":"a","container":"c","index":0}')
+    peer.sendall(proof_of(door.token, WORKER, nonces) + hello)
+
+
 def call_of(function, *arguments):
     sent = cloudpickle.dumps(function), cloudpickle.dumps((arguments, {}))
     return Call("1", *sent, lambda call: None)
@@ -87,8 +110,7 @@ def test_a_worker_ends_when_the_program_is_gone(door, met, start):
 
 def test_a_function_travels_once_to_calls_in_a_row(door, met):
     with socket.socket(socket.AF_UNIX) as peer, peer.makefile("rb") as file:
-        peer.connect(door.path)
-        peer.sendall(door.token + frame(b'{"application":"a","container":"c","index":0}'))
+        greet(peer, door)
         link = met.result(PATIENCE_S)
         large = cloudpickle.dumps(bytes(100_000).upper)
         call = Call("1", large, b"arguments", lambda call: None)
@@ -110,28 +132,151 @@ def test_a_function_travels_once_to_calls_in_a_row(door, met):
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "proof",
     [
-        b"x" * 32 + frame(b'{"application":"a","container":"c","index":0}'),
-        b"short",
-        None,
+        lambda token, nonces: proof_of(b"x" * 32, WORKER, nonces),
+        lambda token, nonces: proof_of(token, PROGRAM, nonces),
+        lambda token, nonces: token,
+        lambda token, nonces: b"short",
+        lambda token, nonces: proof_of(token, WORKER, nonces) + (1 << 40).to_bytes(8, "big"),
     ],
-    ids=["another token", "too little", "a frame too large"],
+    ids=["another token", "the program's", "the token", "too little", "a frame too large"],
 )
-def test_a_connection_without_the_secret_is_closed(door, met, sent):
-    with socket.socket(socket.AF_UNIX) as peer:
+def test_a_connection_that_does_not_prove_to_know_the_token_is_closed(door, met, proof):
+    with socket.socket(socket.AF_UNIX) as peer, peer.makefile("rb") as file:
         peer.settimeout(PATIENCE_S)
         peer.connect(door.path)
-        peer.sendall(door.token + (1 << 40).to_bytes(8, "big") if sent is None else sent)
+        peer.sendall(b"n" * NONCE_BYTES)
+        nonces = b"n" * NONCE_BYTES + file.read(NONCE_BYTES)
+        file.read(32)
+        peer.sendall(proof(door.token, nonces))
         peer.shutdown(socket.SHUT_WR)
-        assert peer.recv(1) == b""
+        assert file.read(1) == b""
     assert not met.done()
+
+
+class Squatter:
+    """Listens where an executor listened, and keeps what a worker sends."""
+
+    def __init__(self, path, answers):
+        self.received = b""
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self.thread = threading.Thread(target=self._serve, args=(answers,), daemon=True)
+        self.thread.start()
+
+    def _serve(self, answers):
+        connection, _ = self._listener.accept()
+        with connection:
+            connection.settimeout(PATIENCE_S)
+            for answer in answers:
+                self.received += connection.recv(1000)
+                with contextlib.suppress(OSError):
+                    connection.sendall(answer)
+            while piece := connection.recv(1000):
+                self.received += piece
+
+    def close(self):
+        self._listener.close()
+        self.thread.join(PATIENCE_S)
+
+
+class Harm:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_worker_neither_sends_its_token_nor_unpickles_before_the_program_has_proved_itself(
+    start, tmp_path
+):
+    """Even to a program of its own account."""
+    path, harm = tmp_path / "socket", tmp_path / "harm"
+    told = frame(cloudpickle.dumps(Harm(harm)))
+    for answer in (told, b"n" * NONCE_BYTES + b"p" * 32 + told):
+        squatter = Squatter(path, [answer])
+        found = start(str(path), b"t" * 32).result(PATIENCE_S)
+        squatter.close()
+        path.unlink()
+        assert found == (UNREACHABLE, f"what listens at {path} is not the executor's program")
+        assert len(squatter.received) == NONCE_BYTES
+        assert b"t" * 32 not in squatter.received
+    assert not harm.exists()
+
+
+def test_a_worker_sends_nothing_to_a_socket_of_another_account(start, tmp_path, monkeypatch):
+    path = tmp_path / "socket"
+    squatter = Squatter(path, [])
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)  # of the program
+    found = start(str(path), b"t" * 32).result(PATIENCE_S)
+    assert found == (UNREACHABLE, f"the directory of {path} is another account's")
+    lstat = os.lstat
+    other = os.stat_result((stat.S_IFDIR, 0, 0, 0, own + 1, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(os, "lstat", lambda at: other if at == str(tmp_path) else lstat(at))
+    found = start(str(path), b"t" * 32).result(PATIENCE_S)
+    assert found == (UNREACHABLE, f"another account listens at {path}")
+    squatter.close()
+    assert squatter.received == b""
+
+
+@pytest.fixture
+def short():
+    """A directory whose path leaves room for the name of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        yield Path(made)
+
+
+def test_the_socket_is_where_no_other_account_can_make_one(monkeypatch, short):
+    def made(**settings):
+        for name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in settings.items():
+            monkeypatch.setenv(name, str(value))
+        found = WorkerSocket(lambda link: None)
+        mode = stat.S_IMODE(Path(found.path).parent.stat().st_mode)
+        found.close()
+        return Path(found.path).parents[1], found.is_shared, mode
+
+    runtime, state = short / "r", short / "s"
+    runtime.mkdir(mode=0o700)
+    state.mkdir()
+    given = {"XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state}
+    assert made(**given) == (runtime, False, 0o700)
+    runtime.chmod(0o777)  # anybody can make one there
+    assert made(**given) == (state / "fairshare", False, 0o700)
+    (state / "fairshare").rmdir()
+    (state / "fairshare").touch()
+    assert made(**given) == (Path(tempfile.gettempdir()), True, 0o711)
+    monkeypatch.setattr(executor_links, "MOST_PATH_BYTES", 20)
+    assert made(**given) == (Path("/tmp"), True, 0o711)
+
+
+def test_what_a_killed_program_left_is_removed_and_what_listens_is_not(monkeypatch, short):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
+    live = WorkerSocket(lambda link: None)
+    left = short / "fairshare-workers-left" / "socket"
+    left.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(left))
+    WorkerSocket(lambda link: None).close()
+    assert left.is_socket()  # it is new: it may be about to listen
+    for path in (left, Path(live.path)):
+        os.utime(path, (0, 0))
+    WorkerSocket(lambda link: None).close()
+    assert not left.parent.exists()
+    assert Path(live.path).is_socket()
+    live.close()
 
 
 def test_a_worker_that_dies_is_noticed(door, met):
     with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(door.path)
-        peer.sendall(door.token + frame(b'{"application":"a","container":"c","index":0}'))
+        greet(peer, door)
         link = met.result(PATIENCE_S)
     assert isinstance(link, Link)
     with pytest.raises((EOFError, OSError)):
