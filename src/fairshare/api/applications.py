@@ -120,7 +120,8 @@ class JobFigures(msgspec.Struct, frozen=True):
 
 
 class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=True):
-    """The fields of an application that schedulers fill."""
+    """The fields of an application that schedulers fill. `started_ms` is when its attempt entered
+    its queue, `began_ms` when its first container was launched; 0: that is still to come."""
 
     id: Id
     name: str = ""
@@ -132,6 +133,7 @@ class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=
     runnable: bool = True
     submitted_ms: int = 0
     started_ms: int = 0
+    began_ms: int = 0
     finished_ms: int | None = None
     containers: int = 0
     used: Held = EMPTY

@@ -24,6 +24,7 @@ class LineFields(msgspec.Struct, Generic[Id, Held], frozen=True):
     runnable: bool
     submitted_ms: int
     started_ms: int
+    began_ms: int
     finished_ms: int | None
     containers: int
     used: Held

@@ -137,7 +137,7 @@ def progress_text(progress: Progress | None) -> str:
 
 def elapsed_text(application: Application, now_ms: int) -> str:
     """How long an application has been running, or ran, or, before its start, has been waiting."""
-    began_ms = application.started_ms or application.submitted_ms
+    began_ms = application.began_ms or application.submitted_ms
     end_ms = now_ms if application.finished_ms is None else application.finished_ms
     return duration_text(end_ms - began_ms)
 

@@ -15,6 +15,17 @@ KILLED_FOR_MEMORY = 137
 _OUT_OF_MEMORY = -104
 
 
+def shown_code(exit_code: int | None) -> int | None:
+    """The exit code of a container as a shell would report it; None where it has none.
+
+    >>> shown_code(3), shown_code(-104), shown_code(-100)
+    (3, 137, None)
+    """
+    if exit_code == _OUT_OF_MEMORY:
+        return KILLED_FOR_MEMORY
+    return None if exit_code is None or exit_code < 0 else exit_code
+
+
 def worst_end(containers: Iterable[Container]) -> Container | None:
     """The last attempt of the task that ended with the largest exit code.
 

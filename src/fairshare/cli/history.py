@@ -11,6 +11,7 @@ import click
 from fairshare.api.accounting import PastApplication, PastContainer
 from fairshare.cli.apps import STATES
 from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue, task_text
+from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text, parse_moment_ms, parse_month_ms
 from fairshare.cli.lists import Shown, list_options, print_list
 from fairshare.cli.options import Whole, checked, with_client
@@ -105,13 +106,19 @@ APPLICATION_COLUMNS: tuple[Shown[PastApplication], ...] = (
     Shown("Queue", of=lambda one: short_queue(one.queue)),
     Shown("Name", of=lambda one: one.name),
     Shown("State", whole=True, of=lambda one: state_text(one.state)),
-    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Exit", right=True, whole=True, of=lambda one: shown_code(one.exit_code)),
     Shown("Ended", whole=True, of=lambda one: moment_text(one.ended_ms)),
+    Shown(
+        "Waited",
+        right=True,
+        whole=True,
+        of=lambda one: duration_text((one.started_ms or one.ended_ms) - one.submitted_ms),
+    ),
     Shown(
         "Time",
         right=True,
         whole=True,
-        of=lambda one: duration_text(one.ended_ms - (one.started_ms or one.submitted_ms)),
+        of=lambda one: duration_text(one.ended_ms - (one.started_ms or one.ended_ms)),
     ),
     Shown("Peak", right=True, whole=True, of=lambda one: peak_text(one.peak_memory_mb)),
     Shown("CPU", right=True, whole=True, extra=True, of=_cpu_time),
@@ -134,7 +141,7 @@ CONTAINER_COLUMNS: tuple[Shown[PastContainer], ...] = (
     Shown("Task", of=task_text),
     Shown("Node", of=lambda one: one.node),
     Shown("Outcome", whole=True, of=lambda one: one.outcome),
-    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Exit", right=True, whole=True, of=lambda one: shown_code(one.exit_code)),
     Shown("Ended", whole=True, of=lambda one: moment_text(one.ended_ms)),
     Shown(
         "Time",
@@ -165,7 +172,8 @@ def command(
     """List ended applications of the last months, latest first, including those that `apps` no
     longer knows.
 
-    Time is from the start to the end. Efficiency is CPU time divided by the time of the allocated
+    Waited is from the submission to the start of the first container, Time from there to the end.
+    Efficiency is CPU time divided by the time of the allocated
     vcores, and peak memory divided by the allocated memory. WHEN is a date (2026-11-23), a time,
     yesterday, or an age (7d).
     """

@@ -16,6 +16,7 @@ from typing import Final
 import click
 
 from fairshare.cli.cells import NOTHING, task_text
+from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.options import with_client
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container
@@ -124,7 +125,8 @@ def print_application(client: Client, application: str, stream: str, *, as_json:
     for number, container in enumerate(containers):
         task = task_text(container)
         if not as_json and len(containers) > 1:
-            ended = "" if container.exit_code is None else f", exit code {container.exit_code}"
+            code = shown_code(container.exit_code)
+            ended = "" if code is None else f", exit code {code}"
             gap = "\n" if number else ""
             click.echo(f"{gap}==> {task} {container.id} on {container.node}{ended} <==")
         try:

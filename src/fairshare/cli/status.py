@@ -18,6 +18,7 @@ from fairshare.cli.cells import (
     share_text,
     task_text,
 )
+from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
 from fairshare.cli.options import json_option, print_json, with_client
@@ -183,6 +184,7 @@ def application_facts(
         *((("Tags", ", ".join(application.tags)),) if application.tags else ()),
         ("State", state_text(state_of(application), waiting if held else "")),
         *past_facts(application),
+        *waited_facts(application),
         ("Time", elapsed_text(application, now_ms)),
         ("Tasks", progress_text(application.progress)),
     ]
@@ -209,6 +211,13 @@ def application_facts(
     return Facts(pairs)
 
 
+def waited_facts(application: Application) -> list[tuple[str, Cell]]:
+    """How long an application waited for its first container, if it has had one."""
+    if not application.began_ms:
+        return []
+    return [("Waited", duration_text(application.began_ms - application.submitted_ms))]
+
+
 def past_facts(application: Application) -> list[tuple[str, Cell]]:
     """The command, and of an application that has ended when it was submitted, began and ended."""
     pairs: list[tuple[str, Cell]] = []
@@ -219,7 +228,7 @@ def past_facts(application: Application) -> list[tuple[str, Cell]]:
     if application.over:
         pairs += [
             ("Submitted", moment_text(application.submitted_ms)),
-            ("Started", moment_text(application.started_ms or None) or NOTHING),
+            ("Started", moment_text(application.began_ms or None) or NOTHING),
             ("Ended", moment_text(application.finished_ms) or NOTHING),
         ]
     return pairs
@@ -307,7 +316,7 @@ def granted_text(container: Container) -> str:
 ENDED_COLUMNS: tuple[Shown[Container], ...] = (
     Shown("Container", whole=True, of=lambda one: one.id),
     Shown("Task", of=task_text),
-    Shown("Exit", right=True, whole=True, of=lambda one: one.exit_code),
+    Shown("Exit", right=True, whole=True, of=lambda one: shown_code(one.exit_code)),
     Shown("Node", of=lambda one: one.node),
     Shown("Resources", whole=True, extra=True, of=granted_text),
     Shown(

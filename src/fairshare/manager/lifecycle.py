@@ -394,6 +394,9 @@ def _failure(attempts: int, event: ContainerCompleted) -> str:
 def _times_and_last(attempts: int, event: ContainerCompleted) -> str:
     """The number of failures and the last exit code, which is not repeated if the engine's
     diagnostics start with it: `4 times, the last time with exit code 1: no such file`."""
+    if event.exit_code < 0:  # Hadoop's code of an end from outside, which its words say better
+        head = "once" if attempts == 1 else f"{attempts} times"
+        return f"{head}; {event.diagnostics.strip() or 'its container was ended'}"
     code = f"exit code {event.exit_code}"
     more = event.diagnostics.strip()
     if more.startswith(code) and not more[len(code) : len(code) + 1].isdigit():

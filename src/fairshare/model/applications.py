@@ -19,6 +19,7 @@ class Application:
 
     __slots__ = (
         "attempt",
+        "began_ms",
         "containers_allocated",
         "diagnostics",
         "expires_ms",
@@ -55,6 +56,7 @@ class Application:
         self.state = ApplicationState.PENDING
         self.diagnostics = ""
         self.submitted_ms = now_ms
+        self.began_ms = 0  # when its first container was launched; 0: none was
         self.finished_ms: int | None = None
         self.expires_ms: int | None = None  # the end of its lifetime
         self.failed_attempts = 0

@@ -255,6 +255,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]
         application.attempt.launched[event.container] = now_ms
+        application.began_ms = application.began_ms or now_ms
         if event.group >= 0:
             application.tasks.launched(event.container, event.group, event.task)
             if self.gangs:
@@ -358,6 +359,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
     def _master_started(self, now_ms: int, event: MasterStarted) -> None:
         application = self.applications[event.application]
         application.attempt.registered = True
+        application.began_ms = application.began_ms or now_ms
         application.state = ApplicationState.RUNNING
 
     def _application_number_taken(self, now_ms: int, event: ApplicationNumberTaken) -> None:

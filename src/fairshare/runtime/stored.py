@@ -80,8 +80,11 @@ _OF_ATTEMPTS: Final[dict[str, Any]] = {
     "part": Part(
         "application",
         Application,
-        frozenset(Application.__slots__) - {"attempt"},
-        {"first_priority": lambda application: application.priority},
+        frozenset(Application.__slots__) - {"attempt", "began_ms"},
+        {
+            "began_ms": lambda application: 0,
+            "first_priority": lambda application: application.priority,
+        },
     ),
 }
 """The changes of each scheduler's attempts, which were applications up to 0.1.0."""
@@ -148,7 +151,7 @@ add("reservation", Reservation)
 add("drain", Drain)
 add("queue", Queue, changes=_OF_QUEUES)
 add("application", Attempt, changes=Changes(**_OF_ATTEMPTS))
-add("application-of-attempts", Application)
+add("application-of-attempts", Application, changes=Changes(added={"began_ms": 0}))
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("gang", Gang)

@@ -70,6 +70,7 @@ def application(number: int, state: str, **fields: Any) -> dict[str, Any]:
         "runnable": True,
         "submitted_ms": NOW_MS - number * 61_000,
         "started_ms": NOW_MS - number * 60_000,
+        "began_ms": NOW_MS - number * 60_000,
         "finished_ms": NOW_MS - 30_000 if over else None,
         "containers": 0 if over else 2,
         "used": amounts(0, 0) if over else amounts(1024, 2),

@@ -75,7 +75,7 @@ def test_apps_knows_the_states(run, cluster):
 
 def test_an_application_that_is_over_shows_how_long_it_ran_and_no_share(run, cluster):
     cluster.answers["/applications"]["applications"][0].update(
-        state="FINISHED", started_ms=1_700_000_000_000, finished_ms=1_700_000_065_000
+        state="FINISHED", began_ms=1_700_000_000_000, finished_ms=1_700_000_065_000
     )
     row = run("apps", "--all").stdout.splitlines()[1]
     assert row.split()[-3:] == ["-", "1m", "05s"]

@@ -71,7 +71,10 @@ def _peak_mb(ending: Ending) -> int:
 def _judgement(ending: Ending, launch: Launch, stderr: Path) -> tuple[int, str]:
     code = exit_code_of(ending.status)
     if ending.over_memory:
-        words = f"killed: used {_peak_mb(ending)} MB, limit {launch.memory_mb} MB"
+        words = (
+            f"killed: used {_peak_mb(ending)} MB, limit {launch.memory_mb} MB; out of memory: ask"
+            f" for more (--memory {2 * launch.memory_mb}m, or memory-mb of its resources)"
+        )
         return MEMORY_EXCEEDED, with_tail(words, stderr)
     if not ending.cause:
         words = ending_of(ending.status)

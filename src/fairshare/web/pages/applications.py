@@ -47,7 +47,7 @@ SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
     "pending": lambda one, _: one.pending,
     "priority": lambda one, _: one.priority,
     "submitted": lambda one, _: one.submitted_ms,
-    "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - one.submitted_ms,
+    "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - (one.began_ms or one.submitted_ms),
 }
 """The columns by which a list may be sorted, and the value of each at an instant."""
 

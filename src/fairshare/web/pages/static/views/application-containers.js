@@ -25,7 +25,7 @@ export class ContainerList {
       { key: "task", title: "Task", width: "minmax(110px, 1fr)", phone: "minmax(76px, 1fr)", draw: (one) => (one.group ? `${one.group}[${one.task}]` : one.master ? "driver" : "–"), sort: (one) => `${one.group} ${String(one.task).padStart(8, "0")}` },
       { key: "outcome", title: "State", width: "128px", phone: "100px", draw: (one) => { const { outcome, attempt } = this.told(one);
         return [h("span", { class: `state ${MARKS[outcome] ?? "done"}`, title: one.diagnostics || null }, outcome), attempt > 1 && h("span", { class: "faint" }, ` try ${attempt}`)]; }, sort: (one) => this.told(one).outcome },
-      { key: "exit", title: "Exit", width: "52px", phone: false, align: "right", draw: (one) => (one.exit_code ?? "–"), sort: (one) => one.exit_code ?? 1e9 },
+      { key: "exit", title: "Exit", width: "52px", phone: false, align: "right", draw: (one) => (one.exit_code === -104 ? 137 : one.exit_code >= 0 ? one.exit_code ?? "–" : "–"), sort: (one) => one.exit_code ?? 1e9 },
       { key: "node", title: "Node", width: "minmax(80px, .8fr)", draw: (one) => h("a", { href: link(`/cluster/node/${encodeURIComponent(one.node)}`), tabindex: "-1" }, one.node), sort: (one) => one.node },
       { key: "resources", title: "Granted", width: "minmax(120px, .8fr)", phone: false, align: "right", draw: (one) => amounts(one.resources), sort: (one) => one.resources["memory-mb"] },
       { key: "peak", title: "Peak memory", width: "88px", align: "right", narrow: false, draw: (one) => (one.peak_memory_mb ? memory(one.peak_memory_mb) : "–"), sort: (one) => one.peak_memory_mb },

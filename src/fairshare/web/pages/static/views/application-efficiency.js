@@ -12,7 +12,8 @@ export function drawEfficiency(found, one) {
   }
   const source = "GET /api/v1/applications/ID/efficiency";
   return [h("p", { class: "pad verdict" }, h("b", {}, `At its peak a container used ${memory(found.peak_memory_mb)} of ${memory(found.asked_memory_mb)}`), `; ${count(found.containers)} were measured. `,
-    found.advice_mb ? [`Asking for ${memory(found.advice_mb)} would have been enough: more of them would run at the same time.`] : "What it asks for fits what it uses."),
+    found.advice_mb ? [`Asking for ${memory(found.advice_mb)} would have been enough: more of them would run at the same time.`]
+      : found.peak_memory_mb >= found.asked_memory_mb ? `It used all of it: a task that needs more ends out of memory. Ask for more, such as --memory ${2 * found.asked_memory_mb}m.` : "What it asks for fits what it uses."),
   h("div", { class: "efficiency" },
     row("Memory", found.memory_ratio, number(percent(found.memory_ratio), { title: "Memory used of what was asked", text: "The peak of each container by its grant, weighed with the time that it ran.", formula: "sum(peak × time) / sum(granted × time)",
       inputs: [["highest peak", memory(found.peak_memory_mb)], ["mean peak", memory(found.mean_peak_memory_mb)], ["largest grant", memory(found.asked_memory_mb)], ["containers", count(found.containers)]], source: `${source}: memory_ratio` })),

@@ -24,7 +24,10 @@ export function progressOf(one) {
   return one.progress.total ? one.progress.succeeded / one.progress.total : null;
 }
 
-export function elapsedOf(one, now_ms) { return (one.finished_ms ?? now_ms) - one.submitted_ms; }
+// Since its first container was launched; before, how long it has waited.
+export function elapsedOf(one, now_ms) { return (one.finished_ms ?? now_ms) - (one.began_ms || one.submitted_ms); }
+
+export function waitedOf(one) { return one.began_ms ? `waited ${duration(one.began_ms - one.submitted_ms)}` : null; }
 
 // What the page of one application says first: nodes and texts.
 export function sentenceOf(one, reasons, now_ms) {
@@ -49,7 +52,7 @@ export function sentenceThen(one, at_ms) {
   const { total, succeeded, failed } = one.progress;
   const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks had succeeded${failed ? `, ${count(failed)} had failed` : ""}.` : "";
   if (OVER.has(one.state)) return [h("b", {}, `Was ${one.state.toLowerCase()}`), ` by then, after ${took}.${tasks}`];
-  if (one.containers) return [h("b", {}, "Ran"), ` in ${count(one.containers)} ${one.containers === 1 ? "container" : "containers"} (${amounts(one.used)}), ${took} after its submission.${tasks}`];
+  if (one.containers) return [h("b", {}, "Ran"), ` in ${count(one.containers)} ${one.containers === 1 ? "container" : "containers"} (${amounts(one.used)}), for ${took}.${tasks}`];
   return [h("b", {}, one.runnable ? `Had waited ${took}.` : `Had been held back for ${took}.`), tasks];
 }
 

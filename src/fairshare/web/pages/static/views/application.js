@@ -17,7 +17,7 @@ import { drawLife } from "./application-life.js";
 import { LogPane } from "./application-logs.js";
 import { containersAt, timelineAt } from "./application-past.js";
 import { drawReasons } from "./application-reasons.js";
-import { OVER, sentenceOf, sentenceThen, stateMark } from "./application-words.js";
+import { OVER, sentenceOf, sentenceThen, stateMark, waitedOf } from "./application-words.js";
 
 const TABS = [["why", "Why it waits"], ["containers", "Containers"], ["logs", "Logs"], ["efficiency", "Efficiency"], ["about", "About it"]];
 
@@ -120,6 +120,7 @@ class ApplicationPage {
         h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.cluster))),
       h("p", { class: "verdict" }, one.at_ms ? sentenceThen(one, one.at_ms) : sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
+        one.began_ms > 0 && ` · ${waitedOf(one)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));
   }
 
@@ -135,7 +136,7 @@ function drawAbout(one) {
   const rows = [
     ["Queue", h("a", { href: link("/cluster/scheduler", { queue: one.queue }) }, one.queue)], ["User", one.user], ["Priority", String(one.priority)],
     ["Kind", { tasks: "tasks, run by the manager", driver: "a driver of its own", unmanaged: "a master outside" }[one.kind] ?? one.kind],
-    ["Attempt", String(one.attempt)], ["Started", instant(one.started_ms)],
+    ["Attempt", String(one.attempt)], ["Attempt began", instant(one.started_ms)], ["Started", one.began_ms ? instant(one.began_ms) : "not yet"],
     share("Used Resources", "What its live containers have together.", "used"), share("Reserved Resources", "What nodes keep free for it.", "reserved"),
     share("Pending Resources", "What it has asked for and does not have.", "pending"),
     ...(past ? [["Demand, Fair Share, Headroom", "not kept of past moments"]] : [share("Demand", "Used and pending together.", "demand"),

@@ -26,6 +26,7 @@ class ApplicationsPage {
     this.place = place;
     place.className = "view-list";
     this.choices = { users: [], queues: [] };
+    this.leaf = "root.default"; // some queue that applications can be submitted to
     this.pages = new PagedRows("/pages/applications", () => this.draw(), { every_ms: PACE_MS });
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
@@ -40,7 +41,7 @@ class ApplicationsPage {
     });
     fill(place, h("section", { class: "card list-card", "aria-label": "Applications" }, this.head, this.body));
     this.stops = [
-      store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.table.draw(); } }, { every_ms: 30_000 }),
+      store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.leaf = data.queues.find((one) => one.leaf)?.name ?? this.leaf; this.table.draw(); this.draw(); } }, { every_ms: 30_000 }),
       store.watch("/pages/applications/choices", ({ data }) => { if (data) { this.choices = data; this.draw(); } }, { every_ms: 15_000 }),
     ];
     this.update();
@@ -69,7 +70,7 @@ class ApplicationsPage {
       { key: "pending", title: "Waits for", width: "minmax(112px, .7fr)", align: "right", narrow: false, hint: "What it has asked for and does not have", draw: (one) => (one.pending["memory-mb"] ? amounts(one.pending) : "–"), sort: true },
       { key: "priority", title: "Priority", width: "56px", align: "right", narrow: false, draw: (one) => String(one.priority), sort: true },
       { key: "submitted", title: "Submitted", width: "116px", align: "right", narrow: false, draw: (one) => instant(one.submitted_ms), sort: true },
-      { key: "elapsed", title: "Elapsed", width: "84px", phone: false, align: "right", draw: (one) => duration(elapsedOf(one, store.moment ?? Date.now())), sort: true },
+      { key: "elapsed", title: "Elapsed", width: "84px", hint: "Since its first container was launched; before, since its submission", phone: false, align: "right", draw: (one) => duration(elapsedOf(one, store.moment ?? Date.now())), sort: true },
     ];
   }
 
@@ -97,7 +98,7 @@ class ApplicationsPage {
     if (!data.matching) {
       fill(this.body, data.known
         ? blank({ title: "No application is like that", text: `${count(data.known)} ${data.at_ms === null ? "are" : "were"} known; none of them is ${wanted[1] === "all" ? "as the filters say" : `${wanted[1]} and as the filters say`}.` })
-        : blank(data.at_ms === null ? { title: "No application yet", text: "Submit one, and it stands here:", code: "fairshare submit --queue default -- python train.py" }
+        : blank(data.at_ms === null ? { title: "No application yet", text: "Submit one, and it stands here:", code: `fairshare submit --queue ${this.leaf} -- python train.py` }
           : { title: "There was no application then", text: "Go forward in time, or back to live." }));
       return;
     }

@@ -227,7 +227,7 @@ class SchedulerPage {
       { key: "ratio", title: this.words.ofFair, hint: `used, as a part of the ${this.words.fairLong}`, width: "48px", align: "right" },
       { key: "used", title: "Used", width: "86px", phone: false, align: "right" },
       { key: "cluster", title: "Cluster", hint: "used, as a part of the cluster: the larger of memory and CPU", width: "52px", align: "right", narrow: false },
-      { key: "applications", title: "Run · wait", hint: "applications that run · that are held back", width: "68px", align: "right", narrow: false },
+      { key: "applications", title: "Active · held", hint: "applications that the queue lets run · that a limit holds back", width: "68px", align: "right", narrow: false },
       { key: "owed", title: "Owed", hint: "entitled to, and not received", width: "92px", phone: false },
     ];
   }
