@@ -1,5 +1,5 @@
-"""Owns the identity of this machine, by which clients recognize a server on their own machine, and
-the words for a disk of it that is full.
+"""Owns the identity of this machine, by which clients recognize a server on their own machine, the
+accounts that listen at its ports, and the words for a disk of it that is full.
 
 An address does not say the former: behind 127.0.0.1 may be a tunnel, or a container with other
 files.
@@ -7,6 +7,9 @@ files.
 
 import functools
 import os
+import socket
+import struct
+import sys
 from pathlib import Path
 
 
@@ -50,3 +53,67 @@ def full_disk(directory: Path) -> str:
     else:
         return ""
     return f"the disk of {directory} is full, it has no {used_up} left: make room there"
+
+
+_LISTENING = "0A"
+_UNKNOWN_ACCOUNT = 65_534
+"""The number of accounts that a user namespace does not know, root's among them."""
+
+
+def accounts_behind(connection: socket.socket) -> frozenset[int]:
+    """The accounts of this machine whose programs may read what is sent over a TCP connection to a
+    loopback address: the one that has accepted it, or those that listen there. Empty if they are
+    not known: it leads out of this network namespace, or this is not Linux.
+
+    Read after the connection is made: a program that listens later cannot get it.
+    """
+    (here, own), (there, port) = connection.getsockname()[:2], connection.getpeername()[:2]
+    return _accounts(port, _spellings(there), {f"{one}:{own:04X}" for one in _spellings(here)})
+
+
+def accounts_listening(address: str, port: int) -> frozenset[int]:
+    """The accounts that listen at a port of an address; empty if there is none, or not known."""
+    return _accounts(port, _spellings(address), set())
+
+
+def _accounts(port: int, addresses: set[str], callers: set[str]) -> frozenset[int]:
+    listening, accepted = set(), set()
+    anywhere = {"0" * 8, "0" * 32}
+    for table in ("tcp", "tcp6") if sys.platform == "linux" else ():
+        try:
+            lines = Path("/proc/net", table).read_text().splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            if f":{port:04X} " not in line:
+                continue
+            _, local, remote, state, *_, account, _, inode = line.split()[:10]
+            address, _, local_port = local.partition(":")
+            if int(local_port, 16) != port:
+                continue
+            if state == _LISTENING and address in addresses | anywhere:
+                listening.add(int(account))
+            elif address in addresses and remote in callers and inode != "0":
+                accepted.add(int(account))
+    found = accepted or listening
+    return frozenset() if _UNKNOWN_ACCOUNT in found and _in_user_namespace() else frozenset(found)
+
+
+def _spellings(address: str) -> set[str]:
+    """An address as the kernel's tables write it: IPv4 also as IPv6 has it."""
+    if ":" in address:
+        return {_words(socket.inet_pton(socket.AF_INET6, address.partition("%")[0]))}
+    short = socket.inet_aton(address)
+    return {_words(short), _words(bytes(10) + b"\xff\xff" + short)}
+
+
+def _words(address: bytes) -> str:
+    return "".join(f"{word:08X}" for (word,) in struct.iter_unpack("=I", address))
+
+
+def _in_user_namespace() -> bool:
+    try:
+        mapped = Path("/proc/self/uid_map").read_text().split()
+    except OSError:
+        return False
+    return mapped[:2] != ["0", "0"] or mapped[2:] != [str(2**32 - 1)]

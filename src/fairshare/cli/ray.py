@@ -12,6 +12,8 @@ import click
 
 from fairshare.cli.verbs import Failure
 from fairshare.client.discovery import UNIX, Server, published_url
+from fairshare.client.exchange import NotConnected
+from fairshare.client.server_account import OtherAccount, check_server
 
 OWN = ("queue", "workers", "more", "memory", "vcores", "gpus", "label", "priority", "lifetime")
 """The options of `submit` that become metadata (web/ray/submission.py)."""
@@ -50,6 +52,12 @@ def job(context: click.Context, arguments: tuple[str, ...]) -> None:
     if find_spec("ray") is None:
         raise Failure("Ray is not installed here: pip install 'fairshare[ray]'")
     server = http_server()
+    try:
+        check_server(server.url)  # Ray's client sends it the token
+    except OtherAccount as error:
+        raise Failure(str(error)) from error
+    except NotConnected:  # Ray's client says so
+        pass
     words = [*arguments]
     if words[:1] == ["submit"]:
         words = with_metadata(words, server.user())

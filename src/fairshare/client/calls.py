@@ -299,7 +299,8 @@ class CallTable(AccountingCalls, CronCalls):
         def unpickled(reply: Reply) -> Any:
             return callables.unpickled(reply.content, container)
 
-        return Call(f"/containers/{segment(container)}/result", unpickled, whole=True)
+        path = f"/containers/{segment(container)}/result"
+        return Call(path, unpickled, whole=True, unpickled=True)
 
 
 class Calls(CallTable, Returned):

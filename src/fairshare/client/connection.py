@@ -24,6 +24,7 @@ from fairshare.client.exchange import (
 )
 from fairshare.client.local_exchange import LocalExchange, is_local
 from fairshare.client.methods import Call, Conversation, Pause, concluded
+from fairshare.client.server_account import OtherAccount
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -149,7 +150,7 @@ def request_of(call: Call[Any]) -> Request:
         kind = "application/octet-stream"
         return Request("PUT", call.path, read_s, content=call.content, media_type=kind)
     given = {name: value for name, value in call.parameters.items() if value is not None}
-    return Request("GET", call.path, read_s, given)
+    return Request("GET", call.path, read_s, given, guarded=call.unpickled)
 
 
 def answer_of(call: Call[Answer], reply: Reply, url: str) -> Answer:
@@ -164,6 +165,8 @@ def answer_of(call: Call[Answer], reply: Reply, url: str) -> Answer:
 
 def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreachable:
     """What a call that brought no answer becomes."""
+    if isinstance(error, OtherAccount):
+        return ServerUnreachable(str(error), url)
     if isinstance(error, NotConnected):
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return ServerUnreachable(

@@ -18,7 +18,8 @@ READ_TIMEOUT_S = 30.0
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """One request; `path` is relative to BASE, `read_s` how long the server may be silent."""
+    """One request; `path` is relative to BASE, `read_s` how long the server may be silent. It is
+    `guarded` if the answer of a server that is not the expected one would do harm."""
 
     method: str
     path: str
@@ -26,6 +27,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     parameters: Mapping[str, str | int | float] = {}
     content: bytes | None = None
     media_type: str = ""
+    guarded: bool = False
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

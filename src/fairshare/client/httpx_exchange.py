@@ -4,7 +4,9 @@ Importing httpx takes longer than most commands: `local_exchange` spares them it
 """
 
 import os
+import socket
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -21,18 +23,31 @@ from fairshare.client.exchange import (
     Request,
     http_address,
 )
+from fairshare.client.server_account import check_account
+
+_CONNECTED = "connection.connect_tcp.complete"
 
 
 class HttpxExchange:
     """Carries requests to one server; `transport` replaces the network, for tests."""
 
     def __init__(self, url: str, token: str | None, transport: httpx.BaseTransport | None) -> None:
+        self._url = url
+        self._guarded = bool(token)
+        self._extensions = {"trace": checking(url)} if transport is None else {}
         self._http = httpx.Client(transport=transport or unix_transport(url), **manners(url, token))
 
     def send(self, request: Request) -> Reply:
         """The answer to a request; raises ExchangeFailed."""
         try:
-            return reply(self._http.request(**spelled(request)))
+            more = spelled(request)
+            if self._guarded or request.guarded:
+                more["extensions"] = self._extensions
+            with self._http.stream(**more) as response:
+                if request.guarded:
+                    check_answer(response, self._url)
+                response.read()
+                return reply(response)
         except httpx.HTTPError as error:
             raise failure(error) from error
 
@@ -47,6 +62,19 @@ class AsyncHttpxExchange:
     def __init__(
         self, url: str, token: str | None, transport: httpx.AsyncBaseTransport | None
     ) -> None:
+        self._url = url
+        self._guarded = bool(token)
+
+        async def trace(event: str, found: dict[str, Any]) -> None:
+            if event == _CONNECTED:
+                stream = found["return_value"]
+                try:
+                    check_account(stream.get_extra_info("socket"), url)
+                except BaseException:
+                    await stream.aclose()
+                    raise
+
+        self._extensions = {"trace": trace} if transport is None else {}
         if transport is None and url.startswith(UNIX):
             transport = httpx.AsyncHTTPTransport(verify=False, uds=url.removeprefix(UNIX))
         self._http = httpx.AsyncClient(transport=transport, **manners(url, token))
@@ -54,13 +82,44 @@ class AsyncHttpxExchange:
     async def send(self, request: Request) -> Reply:
         """The answer to a request; raises ExchangeFailed."""
         try:
-            return reply(await self._http.request(**spelled(request)))
+            more = spelled(request)
+            if self._guarded or request.guarded:
+                more["extensions"] = self._extensions
+            async with self._http.stream(**more) as response:
+                if request.guarded:
+                    check_answer(response, self._url)
+                await response.aread()
+                return reply(response)
         except httpx.HTTPError as error:
             raise failure(error) from error
 
     async def close(self) -> None:
         """Close the sockets."""
         await self._http.aclose()
+
+
+def checking(url: str) -> Callable[[str, dict[str, Any]], None]:
+    """Checks the account behind each new connection, before a token is sent over it: a trace of
+    httpcore."""
+
+    def trace(event: str, found: dict[str, Any]) -> None:
+        if event == _CONNECTED:
+            stream = found["return_value"]
+            try:
+                check_account(stream.get_extra_info("socket"), url)
+            except BaseException:
+                stream.close()
+                raise
+
+    return trace
+
+
+def check_answer(response: httpx.Response, url: str) -> None:
+    """Check the account that has answered, before the answer is used."""
+    stream = response.extensions.get("network_stream")
+    found = None if stream is None else stream.get_extra_info("socket")
+    if found is not None and found.family != socket.AF_UNIX:
+        check_account(found, url)
 
 
 def manners(url: str, token: str | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fairshare.client.exchange import (
     http_address,
 )
 from fairshare.client.plain_http import NotHttp, PlainConnection
+from fairshare.client.server_account import check_account
 from fairshare.wording import cause
 
 HTTP_PORT = 80
@@ -39,6 +40,7 @@ class LocalExchange:
     """Carries requests to one server. Each thread that sends has a connection meanwhile."""
 
     def __init__(self, url: str, token: str | None) -> None:
+        self._url, self._has_token = url, bool(token)
         self._socket_path = url.removeprefix(UNIX) if url.startswith(UNIX) else None
         address = urlsplit(http_address(url))
         self._host = address.hostname or "localhost"
@@ -58,6 +60,8 @@ class LocalExchange:
         """The answer to a request; raises ExchangeFailed."""
         connection = self._connection()
         try:
+            if request.guarded and self._socket_path is None:
+                check_account(connection.channel, self._url)
             reply = self._exchanged(connection, request)
         except TimeoutError as error:
             raise AnsweredTooLate(cause(error)) from error
@@ -99,6 +103,12 @@ class LocalExchange:
             connected = socket.create_connection((host, self._port), CONNECT_TIMEOUT_S)
         except OSError as error:
             raise NotConnected(cause(error)) from error
+        if self._has_token:
+            try:
+                check_account(connected, self._url)
+            except BaseException:
+                connected.close()
+                raise
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return PlainConnection(connected)
 

@@ -27,7 +27,8 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
 
     `understand` makes the answer of the decoded JSON, or, with `whole`, of the response as it came.
     `wait_s` is how long the server may take on purpose. In a conversation a `shielded` call is
-    asked to its end although the task that waits for it is cancelled meanwhile.
+    asked to its end although the task that waits for it is cancelled meanwhile. What comes of an
+    `unpickled` call is run, so that the server must be one of an expected account.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
     whole: bool = False
     content: bytes = b""
     shielded: bool = False
+    unpickled: bool = False
 
 
 class Pause(msgspec.Struct, frozen=True):

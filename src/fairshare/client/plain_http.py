@@ -179,6 +179,11 @@ class PlainConnection:
         """For select and poll."""
         return self._connection.fileno()
 
+    @property
+    def channel(self) -> socket.socket:
+        """The socket."""
+        return self._connection
+
     def close(self) -> None:
         """Close the socket."""
         self.usable = False

@@ -21,6 +21,7 @@ from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
 from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address, segment
 from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
+from fairshare.client.server_account import OtherAccount, check_account
 from fairshare.wording import cause
 
 _MOST_REFUSAL_BYTES = 64 * 1024
@@ -128,6 +129,8 @@ def open_session(server: Server, container: str, kind: Literal["exec", "terminal
             )
             answers = Answers(connection)
             head = _head(answers, server.url)
+        except OtherAccount as error:
+            raise ServerUnreachable(str(error), server.url) from error
         except (OSError, NotHttp) as error:
             raise ServerUnreachable(
                 f"no session with {server.url} ({cause(error)}): {START_ONE}", server.url
@@ -150,6 +153,7 @@ def _connected(server: str, url: SplitResult, opened: contextlib.ExitStack) -> s
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
     connection = socket.create_connection((host, port), CONNECT_TIMEOUT_S)
     opened.callback(connection.close)
+    check_account(connection, server)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if url.scheme == "https":
         connection = _trusted().wrap_socket(connection, server_hostname=host)

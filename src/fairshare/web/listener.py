@@ -9,13 +9,14 @@ import errno
 import ipaddress
 import logging
 import math
+import pwd
 import resource
 import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -25,6 +26,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+from fairshare.this_machine import accounts_listening
 from fairshare.web.app import build_app
 from fairshare.web.authentication import KEY
 from fairshare.web.connections import Crowd, connection_class
@@ -37,6 +39,12 @@ HEADER_ROOM_BYTES = 64 * 1024
 """Above the limit for headers, so that headers between the two are refused with a reason."""
 GRACE_S = 5
 """How long an open request may delay the shutdown of the server."""
+RETRY_S = 1.0
+"""The pause before a port that was in use is tried again."""
+
+
+class PortInUse(FairshareError):
+    """Another program listens at the port."""
 
 
 class _Web(uvicorn.Server):
@@ -56,17 +64,30 @@ class _Web(uvicorn.Server):
         """As in uvicorn, and then call back."""
         await super().startup(sockets)
         if self._local is not None:
-            loop, config = asyncio.get_running_loop(), self.config
-
-            def protocol() -> asyncio.Protocol:
-                made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
-                    config=config, server_state=self.server_state, app_state=self.lifespan.state
-                )
-                return made
-
+            loop = asyncio.get_running_loop()
             # Without TLS, also where the network has it: no one listens in on a Unix socket.
-            self.servers.append(await loop.create_unix_server(protocol, sock=self._local))
+            self.servers.append(await loop.create_unix_server(self._protocol, sock=self._local))
         self.accepting.set()
+
+    async def listen_later(self, host: str, port: int) -> None:
+        """Listen at a port as soon as the program that has it has ended."""
+        while True:
+            await asyncio.sleep(RETRY_S)
+            try:
+                listener = bind(host, port)
+            except FairshareError:
+                continue
+            loop = asyncio.get_running_loop()
+            made = loop.create_server(self._protocol, sock=listener, ssl=self.config.ssl)
+            self.servers.append(await made)
+            _log.warning("port %d of %s has become free: this server listens there now", port, host)
+            return
+
+    def _protocol(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
 
 class _Sparing(logging.Filter):
@@ -91,7 +112,7 @@ class _Sparing(logging.Filter):
 def bind(host: str, port: int, preferred_port: int | None = None) -> socket.socket:
     """A listening socket on a loopback address. Port 0 is any free one, `preferred_port` if it is.
 
-    Raises ConfigurationError for an address of the network, FairshareError if it is in use.
+    Raises ConfigurationError for an address of the network, PortInUse, and FairshareError.
     """
     address = address_of(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -102,11 +123,38 @@ def bind(host: str, port: int, preferred_port: int | None = None) -> socket.sock
         return _listen(family, address, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise FairshareError(
-                f"port {port} of {host} is in use: stop the program that listens there, choose "
-                "another port with --port, or any free one with --port 0"
+            raise PortInUse(
+                f"port {port} of {host} is in use{_by_whom(address, port)}: stop the program that"
+                " listens there, choose another port with --port, or any free one with --port 0"
             ) from error
         raise FairshareError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
+
+
+def _by_whom(address: str, port: int) -> str:
+    names = []
+    for account in sorted(accounts_listening(address, port)):
+        try:
+            names.append(pwd.getpwuid(account).pw_name)
+        except KeyError:
+            names.append(str(account))
+    return f" by a program of {', '.join(names)}" if names else ""
+
+
+def _bound_port(server: LiveServer) -> tuple[socket.socket | None, str]:
+    """The listener, and the URL that it has. None if the port is in use and the server can be
+    reached over its Unix socket: any account can take a free port, and must not keep the server
+    from starting."""
+    settings = server.settings
+    scheme = "https" if settings.certificate else "http"
+    try:
+        # Drivers that are still running know the last address of this state directory.
+        listener = bind(settings.host, settings.port, port_of(server.directory.url()))
+    except PortInUse as error:
+        if settings.socket is None:
+            raise
+        _log.warning("%s. Until then this server listens on %s alone", error, settings.socket)
+        return None, _url(scheme, address_of(settings.host), settings.port)
+    return listener, url_of(listener, scheme)
 
 
 def address_of(host: str) -> str:
@@ -197,7 +245,10 @@ def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.soc
 
 def url_of(listener: socket.socket, scheme: str = "http") -> str:
     """The URL of a socket: `http://127.0.0.1:8088`, also for one that listens on all addresses."""
-    address, port = listener.getsockname()[:2]
+    return _url(scheme, *listener.getsockname()[:2])
+
+
+def _url(scheme: str, address: str, port: int) -> str:
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
     return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
 
@@ -231,13 +282,12 @@ async def serve(
     """
     settings = server.settings
     try:
-        # Drivers that are still running know the last address of this state directory.
-        preferred = port_of(server.directory.url())
+        listener, url = _bound_port(server)
         with (
-            contextlib.closing(bind(settings.host, settings.port, preferred)) as listener,
+            contextlib.closing(listener) if listener else contextlib.nullcontext(),
             _local_socket(settings) as local,
         ):
-            await server.start(url_of(listener, "https" if settings.certificate else "http"))
+            await server.start(url)
             warn_of_exposure(settings)
             with _stop_on_signals(server):
                 async with contextlib.AsyncExitStack() as opened:
@@ -267,7 +317,7 @@ def _local_socket(
 
 async def _serve_until_stopped(
     server: LiveServer,
-    listener: socket.socket,
+    listener: socket.socket | None,
     local: socket.socket | None,
     ready: Callable[[str], None],
     close_attached: Callable[[], Awaitable[None]],
@@ -294,16 +344,20 @@ async def _serve_until_stopped(
     )
     sparing = _Sparing()
     logging.getLogger("uvicorn.error").addFilter(sparing)
-    serving = asyncio.create_task(web.serve(sockets=[listener]))
+    serving = asyncio.create_task(web.serve(sockets=[listener] if listener else []))
     ends = [
         asyncio.create_task(event.wait()) for event in (server.stop_requested, server.service.ended)
     ]
+    settings = server.settings
     accepting = asyncio.create_task(web.accepting.wait())
+    others: list[asyncio.Task[Any]] = [accepting, *ends]
     await asyncio.wait({accepting, serving, *ends}, return_when=asyncio.FIRST_COMPLETED)
     if accepting.done():
-        ready(server.url)
+        ready(server.url if listener else f"unix:{settings.socket}")
+        if listener is None:
+            others.append(asyncio.create_task(web.listen_later(settings.host, settings.port)))
     await asyncio.wait({serving, *ends}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (accepting, *ends):
+    for task in others:
         task.cancel()
     try:
         # The listener closes last: clients see the server as alive as long as it answers.

@@ -15,7 +15,8 @@ from fairshare.cli.yarn.documents import Fields, decoded
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
 from fairshare.client.exchange import http_address
-from fairshare.client.httpx_exchange import trust, unix_transport
+from fairshare.client.httpx_exchange import checking, trust, unix_transport
+from fairshare.client.server_account import OtherAccount
 from fairshare.errors import FairshareError
 
 BASE = "/ws/v1/cluster"
@@ -143,8 +144,12 @@ class ResourceManager:
     def _request(self, url: str, method: str, path: str, **more: Any) -> httpx.Response:
         if url not in self._connections:
             self._connections[url] = self._open(url, self.addresses.token)
+        if self.addresses.token and self._transport is None:
+            more["extensions"] = {"trace": checking(url)}
         try:
             return self._connections[url].request(method, http_address(url) + path, **more)
+        except OtherAccount as error:
+            raise ServerUnreachable(str(error), url) from error
         except (httpx.HTTPError, httpx.TooManyRedirects) as error:
             raise ServerUnreachable(
                 f"no ResourceManager answers at {url} ({error}): name its web address with --url,"
