@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance import defects
+from conformance.comparison import compare
 from conformance.oracle import Document
 
 NO_MASTER = "has 0 amount of resource for a resource type"
@@ -42,6 +43,10 @@ NO_ORDER = "{} has the weight 0 under drf: its dominant share is not a number"
 its siblings depends on the way of sorting; ours counts the share as 0. A run ends where another
 child of that parent is served on each side. A difference within one child is compared."""
 
+UNMADE = "the queue of a submission cannot be made of its template"
+"""Hadoop's resource manager fails on a value of a template that it reads when it makes a queue, and
+ends; ours refuses the application. What comes after that step is not compared."""
+
 NEVER_MADE = {
     "Illegal node name": "{} names a queue that cannot be",
     "Min resource configuration": "the leaf for {} would have amounts above their maximum",
@@ -64,6 +69,12 @@ NO_SOURCE = ("is not a Leaf Queue", "doesn't exist")
 """Hadoop does not move an application out of a leaf that a reload has taken away or made a parent;
 ours does, since there it gets nothing more. What comes after that step is not compared."""
 
+HALF_WAY = "a refused reload was applied in part"
+"""Hadoop has applied a part of what it refuses when it goes back: from then on queues that are
+equally far from their capacities are served in another order, and limits for masters are computed
+at other moments; ours changes nothing. What comes after the first step that shows it is not
+compared, unless that step is refused on one side alone."""
+
 LEFT_OUT = "a refused reload has made {} a second time, without its applications"
 """Hadoop has taken a leaf away when it comes to what it refuses, and makes another one of the name
 when it goes back: its applications are in neither. What comes after that step is not compared."""
@@ -77,13 +88,12 @@ def without_known(
     oracle = _without_nameless(oracle, known)
     oracle, ours = _up_to_failure(document, oracle, ours, known)
     hanging: set[str] = set()
-    for step in oracle.get("steps", ()):
+    for step, own in zip(oracle.get("steps", ()), ours.get("steps", ()), strict=False):
         why = next((NEVER_MADE[e] for e in NEVER_MADE if e in (step.get("error") or "")), None)
         if why is not None and step["kind"] == "submit":
             name = document["steps"][step["step"]]["submit"]["app"]
             hanging.add(name)
             known.append(f"step {step['step']}: {why.format(name)}")
-    for step, own in zip(oracle.get("steps", ()), ours.get("steps", ()), strict=False):
         for name in _killed_on_recovery(step, own):
             hanging.add(name)
             known.append(f"step {step['step']}: {name} comes back into a queue that is no leaf")
@@ -116,19 +126,23 @@ def _up_to_failure(
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if "steps" not in ours:
         return oracle, ours
+    refused = False
     for number, (theirs, own) in enumerate(
         zip(oracle.get("steps", ()), ours["steps"], strict=False)
     ):
         before = oracle["steps"][number - 1] if number else {}
         failure = (
-            _unordered(before, theirs, own)
+            (UNMADE if _hangs(theirs, own) else None)
+            or _unordered(before, theirs, own)
             or _failure(theirs)
             or _made_for_nobody(theirs, own)
             or _wrong_calculator(theirs, own)
             or _moves_out(document["steps"][number], before, theirs, own)
             or _left_out(theirs, own)
             or _impossible(theirs, own)
+            or (HALF_WAY if refused and not _same(theirs, own) else None)
         )
+        refused = refused or (own["kind"] == "reload" and bool(own.get("error")))
         if failure is None and number:
             both = defects.Both(document, number, oracle["steps"], ours["steps"])
             failure = defects.found(both)
@@ -137,6 +151,14 @@ def _up_to_failure(
             kept = [{**one, "steps": one["steps"][:number]} for one in (oracle, ours)]
             return kept[0], kept[1]
     return oracle, ours
+
+
+def _hangs(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Whether both refuse a submission, and Hadoop's application waits all the same."""
+    if any(text in (theirs.get("error") or "") for text in NEVER_MADE):
+        return False
+    waits = any(event.get("state") == "PENDING" for event in theirs.get("events") or ())
+    return bool(theirs.get("error") and own.get("error") and waits)
 
 
 def _killed_on_recovery(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
@@ -150,6 +172,13 @@ def _killed_on_recovery(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> li
         if event.get("state") == "KILLED"
         and NO_QUEUE_LEFT in apps.get(event["app"], {}).get("diagnostics", "")
     ]
+
+
+def _same(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Whether a step agrees, or is refused on one side alone."""
+    if bool(theirs.get("error")) != bool(own.get("error")):
+        return True
+    return compare({"steps": [theirs]}, {"steps": [own]}).identical
 
 
 def _failure(step: Mapping[str, Any]) -> str | None:

@@ -102,7 +102,7 @@ def _list(draft: Draft, names: Iterable[str], *, twice: bool = True) -> str:
     parts = list(names)
     if draft.chance(0.15):
         parts.insert(draft.rng.randrange(len(parts) + 1), "")
-    if twice and draft.chance(0.1):
+    if twice and parts and draft.chance(0.1):
         parts.append(parts[0])
     commas = (",", ",", ",", ", ", " , ", ",\n    ")
     between = draft.pick(*commas, "\n", "\r\n", ";", " ", "\t", "\uff0c")

@@ -19,7 +19,7 @@ from fairshare.schedulers.pools.settings import PoolAllocations
 PLACE = Path(__file__).parents[3] / "docs" / "reference"
 
 WITHOUT_A_ROW = {
-    capacity.QueueSettings: {"user_weights", "label_capacities"},
+    capacity.QueueSettings: {"user_weights", "label_capacities", "unreadable"},
     capacity.LabelCapacity: set(),
     capacity.Template: set(),
     capacity.MonitorSettings: {

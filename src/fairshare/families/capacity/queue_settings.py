@@ -32,7 +32,7 @@ def _of_parent(read: Read) -> Read:
 
 
 def _to_make(read: Read) -> Read:
-    return lambda values, name: read(values.forgiving(), name)
+    return lambda values, name: read(values if values.kind == "maker" else values.forgiving(), name)
 
 
 _SWITCH: Final = ("true", "false")
@@ -194,5 +194,14 @@ TEMPLATE: Final = (
     ),
 )  # fmt: skip
 """`TEMPLATE.SETTING` of a queue: settings of the queues that submissions create below it."""
+
+READ_TO_MAKE: Final = tuple(
+    one for one in SETTINGS if one.field in ("maximum_dynamic_children", "legacy_maximum_leaves")
+)
+"""What is read of a queue only when another one is made below it."""
+
+READ_AT_START: Final = frozenset({"capacity", "maximum-capacity", "maximum-am-resource-percent"})
+"""What Hadoop reads of the older template at its start, beside what it says of labels; the rest,
+and all of the other templates, only when a queue is made."""
 
 FORM: Final = form_fields(SETTINGS)

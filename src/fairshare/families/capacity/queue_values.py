@@ -24,8 +24,9 @@ from fairshare.schedulers.capacity.settings import Capacity, Percentage, Priorit
 RULE: Final = "property-value"
 REFUSED: Final = "does not start"
 
-Kind = Literal["leaf", "parent", "either"]
-"""Which ordering policies a queue may have; `either`: a template's may be any."""
+Kind = Literal["leaf", "parent", "either", "maker"]
+"""As what a queue is read: `either`: a template's settings may be of both; `maker`: as the parent
+of a queue that is made."""
 
 _T = TypeVar("_T")
 
@@ -75,6 +76,12 @@ class QueueValues:
         """Values that Hadoop does not look at when it starts: a wrong one is reported."""
         values = self._copy()
         values._forgives = True
+        return values
+
+    def aside(self, problems: Problems) -> "QueueValues":
+        """The same values, with other problems."""
+        values = self._copy()
+        values._problems = problems
         return values
 
     def text(self, name: str) -> str | None:
@@ -219,8 +226,7 @@ class QueueValues:
         what, known = {
             "leaf": ("a leaf queue", (*_LEAF_POLICIES,)),
             "parent": ("a parent queue", _PARENT_POLICIES),
-            "either": ("a queue", (*_LEAF_POLICIES, *_PARENT_POLICIES)),
-        }[self.kind]
+        }.get(self.kind, ("a queue", (*_LEAF_POLICIES, *_PARENT_POLICIES)))
         self._refuse(
             name,
             f"Unable to construct the ordering policy {written!r}:"

@@ -10,7 +10,7 @@ CapacitySchedulerConfiguration).
 import difflib
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,9 +19,16 @@ from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity import queue_settings
 from fairshare.families.capacity.names import LABELS, PREFIX, USERS, Scope
-from fairshare.families.capacity.queue_settings import CHILDREN, LABEL, SETTINGS, USER_WEIGHT
+from fairshare.families.capacity.queue_settings import (
+    CHILDREN,
+    LABEL,
+    READ_AT_START,
+    READ_TO_MAKE,
+    SETTINGS,
+    USER_WEIGHT,
+)
 from fairshare.families.capacity.queue_values import Kind, QueueValues
-from fairshare.families.setting import by_name
+from fairshare.families.setting import Setting, by_name
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.capacity.queues import STOPPED
 from fairshare.schedulers.capacity.settings import LabelCapacity, QueueSettings, Template
@@ -30,11 +37,12 @@ TEMPLATES: Final = {one.name: one.field for one in queue_settings.TEMPLATE}
 """The words between a queue and what it gives to queues made below it, and the settings' names."""
 
 LABEL_SUFFIXES: Final = tuple(one.name for one in queue_settings.LABEL)
-SUFFIXES: Final = frozenset(one.name for one in queue_settings.SETTINGS)
+SUFFIXES: Final = frozenset(
+    {"auto-create-child-queue.management-policy", *(one.name for one in queue_settings.SETTINGS)}
+)
 UNSUPPORTED: Final = frozenset(
     {
         "multi-node-sorting.policy",
-        "auto-create-child-queue.management-policy",
         "reservable",
         "reservation-window",
         "reservation-policy",
@@ -168,6 +176,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 _BY_NAME = by_name(SETTINGS)
+NAMES: Final = frozenset(_BY_NAME)
 
 
 class QueueReader:
@@ -195,17 +204,29 @@ class QueueReader:
         return any(self.value(scope, name) for name in makers)
 
     def read(
-        self, scope: Scope, kind: Kind, children: tuple[str, ...] | None = None
+        self,
+        scope: Scope,
+        kind: Kind,
+        children: tuple[str, ...] | None = None,
+        at_start: Collection[str] = NAMES,
+        made: Sequence[Kind] = (),
     ) -> QueueSettings:
-        """Everything that is written of a queue or in a template."""
+        """Everything that is written of a queue or in a template. `at_start` are the names of what
+        Hadoop reads at its start; what is wrong elsewhere keeps queues of the kinds `made` from
+        being created."""
         values = self._values.at(scope, kind)
+        later = values.forgiving()
+        of_user = values if at_start is NAMES else later
         users = {
-            user: USER_WEIGHT.read(values, f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}")
+            user: USER_WEIGHT.read(of_user, f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}")
             for user in scope.users
+            if not scope.template
         }
+        of_label = values if at_start else later
+        early = [name for name in at_start if name not in _unread(scope)]
         labels = {
             label: {
-                one.field: one.read(values, f"{scope.prefix}{LABELS}{label}.{one.name}")
+                one.field: one.read(of_label, f"{scope.prefix}{LABELS}{label}.{one.name}")
                 for one in LABEL
             }
             for label in scope.labels
@@ -214,13 +235,55 @@ class QueueReader:
             children=children,
             user_weights={user: found for user, found in users.items() if found is not None},
             label_capacities={label: LabelCapacity(**found) for label, found in labels.items()},
+            unreadable=self._unreadable(scope, at_start, made),
             **{
-                one.field: one.read(values, scope.prefix + one.name)
+                one.field: one.read(values if one.name in early else later, scope.prefix + one.name)
                 for one in SETTINGS
                 if one is not CHILDREN
             },
         )
 
+    def _unreadable(
+        self, scope: Scope, at_start: Collection[str], made: Sequence[Kind]
+    ) -> dict[str, str]:
+        """What is wrong in a value that Hadoop reads when a queue is created; see
+        `QueueSettings.unreadable`."""
+        found: dict[str, str] = {}
+        written = {name.removeprefix(scope.prefix) for name in scope.names}
+        lists: list[tuple[Kind, Iterable[Setting]]] = [("maker", READ_TO_MAKE)]
+        passed = (*at_start, CHILDREN.name, *_unread(scope))
+        later = [one for one in SETTINGS if one.name not in passed]
+        lists += [(kind, later) for kind in made]
+        for kind, settings in lists:
+            for one in settings:
+                if one.name in written:
+                    self._try(scope, kind, one, one.name, found)
+            for user in scope.users if kind != "maker" and not scope.template else ():
+                self._try(scope, kind, USER_WEIGHT, f"{USERS}{user}.{USER_WEIGHT.name}", found)
+        return found
+
+    def _try(
+        self, scope: Scope, kind: Kind, one: Setting, suffix: str, found: dict[str, str]
+    ) -> None:
+        problems = Problems()
+        one.read(self._values.aside(problems).at(scope, kind), scope.prefix + suffix)
+        for problem in problems.errors[:1]:
+            found[f"{kind}:{one.field}"] = problem.message
+
+
+def _unread(scope: Scope) -> tuple[str, ...]:
+    """What is not even read beside what is written of a queue."""
+    written = scope.prefix + "maximum-allocation" in scope.names
+    return ("maximum-allocation-mb", "maximum-allocation-vcores") if written else ()
+
+
+MADE: Final[dict[str, tuple[Kind, ...]]] = {
+    "common": ("leaf", "parent"),
+    "leaf": ("leaf",),
+    "parent": ("parent",),
+    "legacy_leaf": ("leaf",),
+}
+"""Which queues are made of a template."""
 
 _LONGEST_NAME_COMPARED = 200
 """Of a longer one the nearest is not looked for: this takes the square of its length."""
@@ -241,21 +304,28 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
     unlisted = 0
     for (path, template), scope in names.scopes.items():
         if template:
-            # Hadoop reads the older templates at its start, the others when a queue is made.
+            _report_user_weights(scope, site, problems)
+            # Hadoop reads a part of the older templates at its start, and the rest, as all of the
+            # others, when a queue is made.
             field = TEMPLATES[template]
-            used = reader if field == "legacy_leaf" else reader.forgiving()
-            found = {field: used.read(scope, "either")}
+            at_start = READ_AT_START if field == "legacy_leaf" else ()
+            found = {field: reader.read(scope, "either", at_start=at_start, made=MADE[field])}
             templates[path] = msgspec.structs.replace(templates.get(path, Template()), **found)
         elif path not in queues:
             if _made_on_demand(path, queues):
-                used = reader.forgiving()
-                queues[path] = used.read(scope, "either", used.children(scope))
+                children = reader.forgiving().children(scope)
+                queues[path] = reader.read(
+                    scope, "either", children, at_start=(), made=MADE["common"]
+                )
             else:
                 unlisted += 1
                 if reader.forgiving().value(scope, "state") == STOPPED:
                     queues[path] = QueueSettings(state=STOPPED)  # a reload may take it away
                 _report_unlisted(scope, queues if unlisted <= HINTS else {}, site, problems)
         _report_unsupported(scope, site, problems)
+        _check_policy(
+            scope, bool(path in queues and queues[path].legacy_dynamic_leaves), site, problems
+        )
     return QueueTree(queues, templates)
 
 
@@ -295,6 +365,34 @@ def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems:
         f" it, so that its properties have no effect{hint}",
         "ignores them",
     )
+
+
+def _report_user_weights(scope: Scope, site: Site, problems: Problems) -> None:
+    for user in scope.users:
+        name = f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}"
+        site.text(name, problems)
+        message = f"{name} has no effect: only queues of the file have weights of users"
+        problems.warning(site.place(name), "without-effect", message, "ignores it")
+
+
+_POLICY: Final = "auto-create-child-queue.management-policy"
+_POLICY_CLASS: Final = (
+    "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.queuemanagement"
+    ".GuaranteedOrZeroCapacityOverTimePolicy"
+)
+
+
+def _check_policy(scope: Scope, managed: bool, site: Site, problems: Problems) -> None:
+    """The class that gives capacities to older created leaves: there is one."""
+    name = scope.prefix + _POLICY
+    written = site.string(name, _POLICY_CLASS, problems)
+    if written != _POLICY_CLASS:
+        add = problems.error if managed else problems.warning
+        message = (
+            f"{name}: Could not instantiate AutoCreatedQueueManagementPolicy: {written} (there is"
+            f" {_POLICY_CLASS})"
+        )
+        add(site.place(name), "property-value", message, "does not start without the class")
 
 
 def _report_unsupported(scope: Scope, site: Site, problems: Problems) -> None:

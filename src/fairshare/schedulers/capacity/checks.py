@@ -6,21 +6,23 @@ Hadoop's words, and changes nothing (Hadoop: CapacitySchedulerConfigValidator).
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fairshare.model.queues import ROOT
+from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import Resource, fits, total
 from fairshare.placement.mapping.checking import faults as mapping_faults
 from fairshare.schedulers.capacity import partitions
-from fairshare.schedulers.capacity.configuration import mode_of
+from fairshare.schedulers.capacity.configuration import absolute_amount, configure, mode_of
 from fairshare.schedulers.capacity.index import QueueIndex
 from fairshare.schedulers.capacity.kinds import (
     configured_percentage,
     kind_of,
+    kinds_among,
     kinds_of,
     percentages_text,
 )
+from fairshare.schedulers.capacity.management import makes_leaves
 from fairshare.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.schedulers.capacity.queues import (
     ABSOLUTE,
@@ -31,9 +33,11 @@ from fairshare.schedulers.capacity.queues import (
     CapacityQueue,
 )
 from fairshare.schedulers.capacity.settings import (
+    ALL_LABELS,
     CapacitySettings,
     LabelCapacity,
     Percentage,
+    Template,
     Unit,
     Vector,
     Weight,
@@ -50,6 +54,10 @@ _NO_CHILDREN = (
 )
 _LEAF_POLICIES = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
 _PARENT_POLICIES = ("utilization", "priority-utilization")
+
+
+_OVERRIDDEN = ("maximum_allocation_mb", "maximum_allocation_vcores")
+"""Fields that are not read where `maximum_allocation` is set."""
 
 
 class Fault(NamedTuple):
@@ -75,11 +83,13 @@ def refusals(settings: CapacitySettings, live: CapacityState | None = None) -> I
     for queue in planned.queues.values():
         yield from _siblings(planned, queue, live)
         yield from _queue(planned, queue)
+        yield from _template(planned, queue)
     index = QueueIndex(planned)
     for fault in mapping_faults(settings.mappings, index):
         yield Fault("", "queue-mappings", fault.message)
     if live is not None and ROOT in live.queues:
         yield from _changes(planned, live)
+        yield from dict.fromkeys(_created(planned, live))
 
 
 def sizes(settings: CapacitySettings) -> Iterator[Fault]:
@@ -160,7 +170,10 @@ def _siblings(
     """Check the capacities of a queue's children together (Hadoop: ParentQueue.setChildQueues), in
     legacy mode only."""
     children = list(parent.children.values())
-    if not children or not planned.settings.legacy_queue_mode:
+    if not planned.settings.legacy_queue_mode:
+        return
+    if not children:
+        yield from _childless(parent, live)
         return
     where = f"children of queue {parent.name}"
     # Children's capacities on a partition of which their parent has nothing are not checked.
@@ -190,6 +203,20 @@ def _siblings(
     elif kind == PERCENTAGE:
         for label in labels:
             yield from _percentage_sum(parent, label, own, live)
+
+
+def _childless(parent: CapacityQueue, live: CapacityState | None) -> Iterator[Fault]:
+    """At a reload Hadoop compares amounts with the kind of created queues, which is percentages if
+    there are none."""
+    found = live.queues.get(parent.name) if live is not None else None
+    if found is None or parent.leaf or makes_leaves(parent) or parent.mode != ABSOLUTE:
+        return
+    if kinds_among([*found.children.values()], [""]) != {ABSOLUTE}:
+        message = (
+            f"Parent={parent.name}: When absolute minResource is used, we must make sure both"
+            " parent and child all use absolute minResource, which created children do not"
+        )
+        yield Fault(parent.name, "capacity", message)
 
 
 def _percentage_sum(
@@ -236,8 +263,77 @@ def _absolute_sum(planned: CapacityState, parent: CapacityQueue, label: str) -> 
         )
 
 
+def faults_of_created(
+    state: CapacityState, above: CapacityQueue, names: Sequence[tuple[str, bool]]
+) -> Iterator[Fault]:
+    """Check queues that a submission creates, each a name and whether it is a leaf, from the parent
+    `above` down. Changes nothing: the queues are made aside, and so are all above them."""
+    chain = [(one.name, one.leaf, one.dynamic) for one in reversed(above.path)]
+    chain += [(name, leaf, True) for name, leaf in names]
+    queue: CapacityQueue | None = None
+    for number, (name, leaf, dynamic) in enumerate(chain):
+        queue = CapacityQueue(name, leaf, dynamic, queue, state.none)
+        configure(state, queue, first=True)
+        if number >= len(chain) - len(names):
+            yield from _queue(state, queue)
+        if number == len(chain) - len(names) and state.settings.legacy_queue_mode:
+            yield from _beside(state, above, queue)
+
+
+def _beside(state: CapacityState, above: CapacityQueue, queue: CapacityQueue) -> Iterator[Fault]:
+    """Check the kind of a created queue's capacity against those of its siblings."""
+    siblings = [child for child in above.children.values() if child.name != queue.name]
+    labels = [label for label in state.labels if above.has_part(label)]
+    kinds = kinds_among([*siblings, queue], labels)
+    if len(kinds) > 1 and not makes_leaves(above):
+        message = (
+            f"Parent queue '{above.name}' have children queue used mixed of weight mode, percentage"
+            f" and absolute mode ({', '.join(sorted(kinds))}), it is not allowed"
+        )
+        yield Fault(queue.name, "capacity", message)
+
+
+def _created(planned: CapacityState, live: CapacityState) -> Iterator[Fault]:
+    """Check the queues that submissions have created, and that are kept, by their new settings."""
+    for queue in live.queues.values():
+        created = [(one.name, one.leaf) for one in reversed(queue.path) if one.dynamic]
+        above = planned.queues.get(parent_name(created[0][0])) if created else None
+        if above is not None and not above.leaf:
+            yield from faults_of_created(planned, above, created)
+
+
+def _template(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
+    """Check the older template of a queue against the queue (Hadoop:
+    ManagedParentQueue.setAbsoluteResourceTemplates, GuaranteedOrZeroCapacityOverTimePolicy)."""
+    if not queue.settings.legacy_dynamic_leaves:
+        return
+    template = planned.settings.templates.get(queue.name, Template()).legacy_leaf
+    parts = {"": template.capacity}
+    parts |= {label: part.capacity for label, part in template.label_capacities.items()}
+    for label, capacity in parts.items():
+        place = f"leaf-queue-template.{f'accessible-node-labels.{label}.' if label else ''}capacity"
+        if absolute_amount(capacity) is not None and queue.mode != ABSOLUTE:
+            message = (
+                f"Managed Parent Queue {queue.name} config type is different from leaf queue"
+                " template config type: the template has amounts, and the queue has none"
+            )
+            yield Fault(queue.name, place, message)
+        every = ALL_LABELS in queue.accessible
+        if label and not (queue.has_part(label) if every else label in queue.accessible):
+            message = (
+                f"Invalid node label {label} on configured leaf template on parent queue"
+                f" {queue.name}, which {'has no capacity of it' if every else 'may not use it'}"
+            )
+            yield Fault(queue.name, place, message)
+
+
 def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
     own = queue.settings
+    kind = "leaf" if queue.leaf else "parent"
+    for key, message in own.unreadable.items():
+        overridden = own.maximum_allocation is not None and key.endswith(_OVERRIDDEN)
+        if key.startswith(f"{kind}:") and not overridden:
+            yield Fault(queue.name, "", message)
     settings = planned.settings
     names = planned.types.names
     for name, amount, most in zip(
@@ -258,6 +354,7 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
             f"Unable to construct ordering policy for queue {queue.name}: there is none called"
             f" {own.ordering_policy}",
         )
+    yield from _labels(queue)
     yield from _bounds(planned, queue)
     yield from _state(queue)
     if queue.maximum_lifetime_s > 0 and queue.default_lifetime_s > queue.maximum_lifetime_s:
@@ -278,6 +375,36 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
                     f'Weight ({_plain(weight)}) for user "{user}" must be between 0 and 100 /'
                     f" {queue.user_limit_percent:g} (= {most_weight:g}) in leaf queue {queue.name}",
                 )
+
+
+def _labels(queue: CapacityQueue) -> Iterator[Fault]:
+    """Check the labels of a queue against those of its parent, and a leaf's default against its own
+    (Hadoop: QueueNodeLabelsSettings.validateNodeLabels, AbstractLeafQueue.setupQueueConfigs)."""
+    parent = queue.parent
+    if parent is not None and ALL_LABELS not in parent.accessible:
+        beyond = queue.accessible - parent.accessible
+        message = ""
+        if ALL_LABELS in beyond:
+            message = "Parent's accessible queue is not ANY(*), but child's accessible queue is *"
+        elif beyond:
+            message = (
+                "Some labels of child queue is not a subset of parent queue, these"
+                f" labels=[{','.join(sorted(beyond))}]"
+            )
+        if message:
+            where = f"{queue.name} below {parent.name}, which may use"
+            allowed = ",".join(sorted(parent.accessible)) or "no label"
+            fault = f"{message}: {where} {allowed}"
+            yield Fault(queue.name, "accessible-node-labels", fault)
+    named = [label.strip() for label in queue.default_label.split("&&")]
+    if queue.leaf and not all(queue.may_use(label) for label in named):
+        yield Fault(
+            queue.name,
+            "default-node-label-expression",
+            f"Invalid default label expression of queue={queue.name} doesn't have permission to"
+            f" access all labels in default label expression. labelExpression of resource"
+            f" request={queue.default_label}. Queue labels={','.join(sorted(queue.accessible))}",
+        )
 
 
 def _plain(value: float) -> str:

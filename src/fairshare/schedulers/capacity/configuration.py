@@ -42,6 +42,12 @@ DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1
 """The settings of a leaf created on demand, unless a template overrides them
 (Hadoop: AutoCreatedQueueTemplate)."""
 
+UNSET = -1
+"""A number that means that nothing is set (Hadoop: CapacitySchedulerConfiguration.UNDEFINED)."""
+
+_MERGED = ("user_weights", "label_capacities")
+"""Settings with a property for each user or label."""
+
 _POLICIES = {"utilization": "utilization", "priority-utilization": "priority-utilization"}
 
 
@@ -57,8 +63,20 @@ def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
         value = getattr(over, name)
         if value is None or value == {}:
             continue
-        changes[name] = {**getattr(base, name), **value} if isinstance(value, dict) else value
+        changes[name] = {**getattr(base, name), **value} if name in _MERGED else value
+    if base.unreadable:
+        changes["unreadable"] = _unreadable(base, over)
     return msgspec.structs.replace(base, **changes) if changes else base
+
+
+def _unreadable(base: QueueSettings, over: QueueSettings) -> dict[str, str]:
+    """What cannot be read of `base` matters only where `over` says nothing."""
+    kept = {
+        key: message
+        for key, message in base.unreadable.items()
+        if getattr(over, key.partition(":")[2], None) in (None, {})
+    }
+    return kept | over.unreadable
 
 
 def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
@@ -89,9 +107,11 @@ def settings_of(
     for template in templates_for(settings, owner):
         result = overlay(result, template.common)
         result = overlay(result, template.leaf if leaf else template.parent)
+    result = overlay(result, own)
     if leaf and older:
-        return _of_older_leaf(overlay(result, own), settings.templates.get(owner, Template()))
-    return overlay(result, own)
+        result = _of_older_leaf(result, settings.templates.get(owner, Template()))
+    # As in Hadoop a template's weights of users have no effect (UserWeights.createByConfig).
+    return msgspec.structs.replace(result, user_weights=own.user_weights)
 
 
 def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
@@ -178,9 +198,9 @@ def maximum_allocation(
         return types.vector({**dict.fromkeys(types.names, 0), **own.maximum_allocation})
     inherited = settings.maximum_allocation if parent is None else parent.maximum_allocation
     named = types.mapping(inherited)
-    if own.maximum_allocation_mb is not None:
+    if own.maximum_allocation_mb not in (None, UNSET):
         named[MEMORY] = own.maximum_allocation_mb
-    if own.maximum_allocation_vcores is not None:
+    if own.maximum_allocation_vcores not in (None, UNSET):
         named[VCORES] = own.maximum_allocation_vcores
     return types.vector(named)
 
@@ -329,7 +349,7 @@ def _take_share(
             share.weight = weights.pop() if len(weights) == 1 else UNSET_WEIGHT
         case _:
             pass
-    if queue.dynamic and capacity is None:
+    if queue.dynamic and capacity in (None, Percentage(0.0)) and not management.is_made(queue):
         share.weight = 1.0
     share.maximum_capacity = 1.0
     if isinstance(maximum, Percentage) and maximum.percent != -1:

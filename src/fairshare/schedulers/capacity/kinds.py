@@ -22,12 +22,12 @@ def kinds_of(parent: CapacityQueue, labels: Sequence[str], live: CapacityState |
     As in Hadoop an amount hides percentages that were seen before it, so that the order matters: of
     a percentage followed by an amount only the amount is seen.
     """
-    return max((_kinds(order, labels) for order in _orders(parent, live)), key=len)
+    return max((kinds_among(order, labels) for order in _orders(parent, live)), key=len)
 
 
 def kind_of(queue: CapacityQueue, labels: Sequence[str]) -> str:
     """The kind of a queue itself: a weight on any partition takes precedence over an amount."""
-    kinds = _kinds([queue], labels)
+    kinds = kinds_among([queue], labels)
     return next((kind for kind in (WEIGHT, ABSOLUTE) if kind in kinds), PERCENTAGE)
 
 
@@ -43,7 +43,8 @@ def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[Capa
     return orders
 
 
-def _kinds(children: list[CapacityQueue], labels: Sequence[str]) -> set[str]:
+def kinds_among(children: Sequence[CapacityQueue], labels: Sequence[str]) -> set[str]:
+    """The kinds of capacity of these queues in this order."""
     kinds: set[str] = set()
     for child in children:
         for label in labels:

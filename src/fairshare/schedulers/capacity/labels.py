@@ -124,27 +124,31 @@ def resolve(
     *,
     master: bool,
 ) -> str:
-    """The partition of an ask in a leaf, unchecked: the requested one, else the application's, else
-    the queue's default.
+    """The partition of an ask in a leaf, unchecked: the requested one, else the queue's default.
+    Blanks around a name are ignored."""
+    wanted = _requested(state, submission, wanted, master=master)
+    return (leaf.default_label if wanted is None else wanted).strip()
 
-    For a master the cluster's own default takes precedence over the application's. Blanks around a
-    name are ignored.
-    """
+
+def _requested(
+    state: CapacityCluster, submission: SubmitApplication, wanted: str | None, *, master: bool
+) -> str | None:
+    """The partition that an ask names, else the application's. For a master the cluster's own
+    default takes precedence over the application's."""
     if wanted is None and master:
         wanted = submission.own_master_label or state.settings.master_default_label or None
-    if wanted is None:
-        wanted = submission.wanted_label(master=False)
-    if wanted is None:
-        wanted = leaf.default_label
-    return wanted.strip()
+    return submission.wanted_label(master=False) if wanted is None else wanted
 
 
-def check_label(state: CapacityCluster, leaf: CapacityQueue, label: str) -> None:
-    """Raise Refusal if a leaf's applications cannot ask for a partition."""
+def check_label(
+    state: CapacityCluster, leaf: CapacityQueue, label: str, *, requested: bool = True
+) -> None:
+    """Raise Refusal if a leaf's applications cannot ask for a partition. As in Hadoop, the queue's
+    default, which is not `requested`, is checked although labels are off."""
     if not label:
         return
     where = f"Invalid resource request, queue={leaf.name}"
-    if not state.settings.labels_enabled:
+    if requested and not state.settings.labels_enabled:
         raise _refuse(
             "Invalid resource request, node label not enabled but request contains label expression"
         )
@@ -164,16 +168,19 @@ def check_label(state: CapacityCluster, leaf: CapacityQueue, label: str) -> None
 
 
 def check_submission(
-    state: CapacityCluster, leaf: CapacityQueue, submission: SubmitApplication
+    state: CapacityCluster, leaf: CapacityQueue, submission: SubmitApplication, *, created: bool
 ) -> None:
     """Raise Refusal if the leaf may not use the partitions of a submission's master or tasks.
 
-    As in Hadoop other asks are checked when they become live.
+    As in Hadoop other asks are checked when they become live, and the default of a leaf that was
+    `created` for the submission is not.
     """
-    if submission.master is not None:
-        check_label(state, leaf, resolve(state, leaf, submission, master=True))
-    for group in submission.tasks:
-        check_label(state, leaf, resolve(state, leaf, submission, group.label, master=False))
+    asks = [(None, True)] if submission.master is not None else []
+    for wanted, master in [*asks, *((group.label, False) for group in submission.tasks)]:
+        requested = _requested(state, submission, wanted, master=master)
+        if requested is not None or not created:
+            label = resolve(state, leaf, submission, wanted, master=master)
+            check_label(state, leaf, label, requested=requested is not None)
 
 
 def check_move(attempt: CapacityAttempt, target: CapacityQueue) -> None:
@@ -202,8 +209,11 @@ class PartitionMethods:
         state = self._state
         leaf = state.queue_of(application.queue)
         label = resolve(state, leaf, application.submission, wanted, master=master)
+        requested = _requested(state, application.submission, wanted, master=master)
+        if master and requested is None and label not in state.labels:
+            return ""  # as in Hadoop the first master of a created leaf does not have its default
         if check:
-            check_label(state, leaf, label)
+            check_label(state, leaf, label, requested=requested is not None)
         return label
 
     def labels(self) -> dict[str, bool]:

@@ -141,7 +141,7 @@ class CapacityScheduler(labels.PartitionMethods):
         if not mapped:
             tree.check_mapped(state, name, given)
         leaf = self._leaf(step, name, given)
-        labels.check_submission(state, leaf, given)
+        labels.check_submission(state, leaf, given, created=found is None)
         if found is None:
             priority = priorities.priority_of(
                 state.settings, leaf, given.user, given.groups, given.priority

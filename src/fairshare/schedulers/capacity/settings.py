@@ -167,6 +167,9 @@ class QueueSettings(msgspec.Struct, frozen=True):
     legacy_dynamic_leaves: bool | None = None  # auto-create-child-queue.enabled
     legacy_fail_on_exceeding: bool | None = None  # ...fail-on-exceeding-parent-capacity
     legacy_maximum_leaves: int | None = None  # auto-create-child-queue.max-queues
+    # Of templates and of queues to be created: what cannot be read, by `leaf:FIELD` (it keeps
+    # leaves from being created), `parent:FIELD`, and of any queue `maker:FIELD` (children).
+    unreadable: dict[str, str] = {}
 
 
 class Template(msgspec.Struct, frozen=True):

@@ -477,7 +477,8 @@ class CapacityState(CapacityCluster):
         attempt.application.priority = attempt.application.first_priority
         attempt.runnable = False
         if attempt.managed:
-            attempt.label = labels.resolve(self, leaf, attempt.submission, master=True)
+            label = labels.resolve(self, leaf, attempt.submission, master=True)
+            attempt.label = label if label in self.labels else ""  # a created leaf's default
         self.starts += 1
         attempt.start_order = self.starts
         master = attempt.submission.master

@@ -17,7 +17,7 @@ from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import management, naming, wording
 from fairshare.schedulers.capacity.access import may_submit
-from fairshare.schedulers.capacity.checks import refusals, sizes, still_held
+from fairshare.schedulers.capacity.checks import faults_of_created, refusals, sizes, still_held
 from fairshare.schedulers.capacity.configuration import settings_of
 from fairshare.schedulers.capacity.events import QueueExpiring
 from fairshare.schedulers.capacity.plan import named_queues
@@ -112,6 +112,10 @@ def create(state: CapacityState, step: "Step", name: str) -> CapacityQueue:
     _check_children(state, parent, name, legacy=legacy)
     if legacy:
         management.check_room(state, parent, name)
+    names = [(path, path == name) for path in reversed(missing)]
+    for fault in faults_of_created(state, parent, names):
+        message = f"Cannot auto create queue {fault.queue}: {fault.message}"
+        raise Refusal("unusable-template", message)
     for path in reversed(missing):
         step.emit(QueueCreated(path, path == name, True))
     if legacy:
@@ -145,6 +149,9 @@ def _check_children(
 ) -> None:
     own = parent.settings
     most = own.legacy_maximum_leaves if legacy else own.maximum_dynamic_children
+    field = "legacy_maximum_leaves" if legacy else "maximum_dynamic_children"
+    if unreadable := own.unreadable.get(f"maker:{field}"):
+        raise Refusal("unusable-template", f"Cannot auto create queue {name}: {unreadable}")
     most = MOST_CHILDREN if most is None else most
     children = parent.children.values()
     if len(parent.children) >= most:

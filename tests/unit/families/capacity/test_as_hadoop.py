@@ -9,6 +9,7 @@ from fairshare.families.capacity.reading import read_capacity
 P = "yarn.scheduler.capacity."
 BASE = {"root.queues": "a,b", "root.a.capacity": 50, "root.b.capacity": 50}
 BELOW = {"root.a.queues": "c,d", "root.a.c.capacity": 50, "root.a.d.capacity": 50}
+MANAGED = "root.a.auto-create-child-queue.enabled"
 LABEL = "accessible-node-labels.x.capacity"
 
 TAKEN: dict[str, dict[str, object]] = {
@@ -22,6 +23,33 @@ TAKEN: dict[str, dict[str, object]] = {
     "a label that is accessible, without a capacity": {"root.a.accessible-node-labels": "x"},
     "a label of which one child has all": {f"root.a.{LABEL}": 100},
     "a largest container for all below root": {"root.maximum-allocation-mb": 2048},
+    "-1 for the largest container": {"root.a.maximum-allocation-mb": -1},
+    "a largest container that another setting hides": {
+        "root.a.maximum-allocation": "memory-mb=2048,vcores=2",
+        "root.a.maximum-allocation-mb": "much",
+    },
+    "labels below a queue that has all": {"root.a.accessible-node-labels": "x,y"},
+    "a default label of a parent that only a child below may not use": {
+        **BELOW,
+        "root.a.accessible-node-labels": "x",
+        "root.a.default-node-label-expression": "x",
+        "root.a.c.accessible-node-labels": "",
+    },
+    "a template of the older creation that is wrong in what is read later": {
+        MANAGED: True,
+        "root.a.leaf-queue-template.ordering-policy": "best",
+        "root.a.leaf-queue-template.user-settings.u.weight": "heavy",
+        "root.a.leaf-queue-template.state": "off",
+    },
+    "a weight in a template below a percentage": {
+        MANAGED: True,
+        "root.a.leaf-queue-template.capacity": "1w",
+    },
+    "a template that no queue can be made of": {
+        "root.a.auto-queue-creation-v2.enabled": True,
+        "root.a.auto-queue-creation-v2.template.capacity": "much",
+        "root.a.auto-queue-creation-v2.leaf-template.maximum-allocation-mb": 99_999,
+    },
 }
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "a weight where the least share of a user is negative": (
@@ -39,6 +67,54 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "one child that has 40 percent of a label": (
         {f"root.a.{LABEL}": 40},
         r"sum of 0\.4 for children of queue root for label=x",
+    ),
+    "more labels than the parent has": (
+        {**BELOW, "root.a.accessible-node-labels": "x", "root.a.c.accessible-node-labels": "x,y,z"},
+        r"Some labels of child queue is not a subset of parent queue, these labels=\[y,z\]",
+    ),
+    "all labels below a queue that has one": (
+        {**BELOW, "root.a.accessible-node-labels": "x", "root.a.c.accessible-node-labels": "*"},
+        r"Parent's accessible queue is not ANY\(\*\), but child's accessible queue is \*",
+    ),
+    "a default label that the leaf may not use": (
+        {
+            "root.a.accessible-node-labels": "x",
+            "root.a.default-node-label-expression": "x && y",
+        },
+        "Invalid default label expression of queue=root.a",
+    ),
+    "a default label that a leaf inherits, and may not use": (
+        {
+            **BELOW,
+            "root.a.accessible-node-labels": "x",
+            "root.default-node-label-expression": "y",
+            "root.a.default-node-label-expression": "y",
+        },
+        r"Invalid default label expression of queue=root\.a\.c",
+    ),
+    "amounts in a template below a percentage": (
+        {MANAGED: True, "root.a.leaf-queue-template.capacity": "[memory=1024,vcores=1]"},
+        "Managed Parent Queue root.a config type is different from leaf queue template",
+    ),
+    "amounts of a label in a template below a percentage": (
+        {
+            MANAGED: True,
+            "root.a.accessible-node-labels": "x",
+            f"root.a.leaf-queue-template.{LABEL}": "[memory=1024,vcores=1]",
+        },
+        "Managed Parent Queue root.a config type is different from leaf queue template",
+    ),
+    "a label of a template that its parent may not use": (
+        {
+            MANAGED: True,
+            "root.a.accessible-node-labels": "y",
+            f"root.a.leaf-queue-template.{LABEL}": 100,
+        },
+        "Invalid node label x on configured leaf template on parent queue root.a",
+    ),
+    "a class for the capacities of created leaves that there is not": (
+        {MANAGED: True, "root.a.auto-create-child-queue.management-policy": "com.example.Policy"},
+        "Could not instantiate AutoCreatedQueueManagementPolicy: com.example.Policy",
     ),
     "a label of which a child has nothing": (
         {f"root.a.{LABEL}": 0},

@@ -217,13 +217,12 @@ def test_templates_are_by_owner_and_kind() -> None:
             P + "root.a.auto-queue-creation-v2.queue-auto-removal.enable": False,
             v2 + "template.capacity": "2w",
             v2 + "leaf-template.user-limit-factor": 3,
-            v2 + "leaf-template.user-settings.j.doe.weight": 0.5,
             v2 + "parent-template.ordering-policy": "priority-utilization",
         }
     )
     template = settings.templates["root.a.*"]
     assert template.common == QueueSettings(capacity=Weight(2.0))
-    assert template.leaf == QueueSettings(user_limit_factor=3.0, user_weights={"j.doe": 0.5})
+    assert template.leaf == QueueSettings(user_limit_factor=3.0)
     assert template.parent == QueueSettings(ordering_policy="priority-utilization")
     assert template.legacy_leaf == QueueSettings()
     own = settings.queues["root.a"]
@@ -255,6 +254,36 @@ def test_a_bad_value_in_a_template_is_refused_only_if_hadoop_reads_it_at_its_sta
     assert "'much' is not a number" in trap
     (only,) = refused({P + "root.a.leaf-queue-template.capacity": "much"})
     assert "'much' is not a number" in only
+    (trap,) = reported({P + "root.a.leaf-queue-template.ordering-policy": "best"})
+    assert trap.startswith("trap: ")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "value", "kept"),
+    [
+        ("template.capacity", "much", ["leaf", "parent"]),
+        ("template.user-limit-factor", "much", ["leaf"]),
+        ("template.auto-queue-creation-v2.maximum-queue-depth", "much", ["parent"]),
+        ("template.ordering-policy", "fair", ["parent"]),
+        ("leaf-template.state", "off", ["leaf"]),
+        ("parent-template.priority", "high", ["parent"]),
+        ("template.max-parallel-apps", "-1", []),
+    ],
+)
+def test_a_template_knows_which_queues_cannot_be_made_of_it(
+    suffix: str, value: str, kept: list[str]
+) -> None:
+    v2 = P + "root.a.auto-queue-creation-v2."
+    settings, _ = read_capacity(site_of({v2 + "enabled": True, v2 + suffix: value}))
+    template = settings.templates["root.a"]
+    found = {**template.common.unreadable, **template.leaf.unreadable, **template.parent.unreadable}
+    assert [key.partition(":")[0] for key in found] == kept
+
+
+def test_weights_of_users_in_a_template_have_no_effect() -> None:
+    name = P + "root.a.auto-queue-creation-v2.leaf-template.user-settings.j.doe.weight"
+    (warning,) = reported({P + "root.a.auto-queue-creation-v2.enabled": True, name: "heavy"})
+    assert f"{name} has no effect" in warning
 
 
 @pytest.mark.parametrize(

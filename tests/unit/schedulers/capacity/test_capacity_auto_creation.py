@@ -403,3 +403,64 @@ def test_a_queue_without_a_capacity_among_weights_does_not_forbid_new_ones():
     refused = game.refusal(submit("app", "root.teams.new", asks(1)))
     assert refused is not None
     assert "only weights leave room for more" in refused
+
+
+def test_a_template_applies_to_the_first_application_of_its_queue_too():
+    """Hadoop looks for the queue before it is created, and finds no default priority."""
+    game = newer(
+        submit("a", "root.teams.red", asks(1)),
+        **{
+            "yarn.cluster.max-application-priority": "9",
+            "root.teams.auto-queue-creation-v2.template.default-application-priority": "4",
+        },
+    )
+    assert game.seen["apps"]["a"]["priority"] == 4
+
+
+def test_users_may_use_the_queue_that_a_template_lets_them_create():
+    """Hadoop refuses even the first user until the next refresh."""
+    lists = {
+        "yarn.acl.enable": "true",
+        "root.acl_submit_applications": " ",
+        "root.acl_administer_queue": " ",
+        "root.teams.auto-queue-creation-v2.template.acl_submit_applications": "bob,cy",
+    }
+    game = newer(submit("b", "root.teams.new", asks(1), user="bob"), **lists)
+    for user in ("bob", "cy"):
+        assert game.refusal(submit(user, "root.teams.new", asks(1), user=user)) is None
+
+
+UNUSABLE = {
+    "leaf-template.ordering-policy": "priority-utilization",
+    "leaf-template.maximum-allocation-mb": "99999",
+    "template.maximum-applications": "many",
+    "template.state": "off",
+    "leaf-template.default-node-label-expression": "gpu",
+    "template.capacity": "[memory=1024,vcores=1]",
+    "max-queues": "many",
+}
+
+
+@pytest.mark.parametrize("setting", UNUSABLE)
+def test_a_queue_that_its_template_does_not_fit_is_not_created_nor_its_parent(setting: str):
+    """Hadoop's ResourceManager fails and ends, or leaves an empty parent."""
+    game = newer(
+        submit("a", "root.teams.blue", asks(1)) if setting == "template.capacity" else beat("n1"),
+        **{
+            f"root.teams.auto-queue-creation-v2.{setting}": UNUSABLE[setting],
+            "root.teams.accessible-node-labels": "ssd",
+        },
+    )
+    before = set(game.seen["queues"])
+    name = "root.teams.red" if "leaf" in setting or "maximum" in setting else "root.teams.red.ann"
+    found = game.refusal(submit("b", name, asks(1)))
+    assert "Cannot auto create queue root.teams.red" in (found or "")
+    assert set(game.seen["queues"]) == before
+
+
+def test_a_reload_with_a_template_that_a_created_queue_cannot_have_is_refused():
+    game = newer(submit("a", "root.teams.red", asks(1)))
+    name = "root.teams.auto-queue-creation-v2.template."
+    for suffix, value in (("maximum-applications", "many"), ("ordering-policy", "utilization")):
+        changes = {CAPACITY + name + suffix: value}
+        assert game.refusal({"reload": {"properties": changes}}) is not None
