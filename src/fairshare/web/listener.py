@@ -124,13 +124,13 @@ def bind(host: str, port: int, preferred_port: int | None = None) -> socket.sock
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(
-                f"port {port} of {host} is in use{_by_whom(address, port)}: stop the program that"
+                f"port {port} of {host} is in use{_by_owner(address, port)}: stop the program that"
                 " listens there, choose another port with --port, or any free one with --port 0"
             ) from error
         raise FairshareError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
 
 
-def _by_whom(address: str, port: int) -> str:
+def _by_owner(address: str, port: int) -> str:
     names = []
     for account in sorted(accounts_listening(address, port)):
         try:

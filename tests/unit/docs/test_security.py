@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PAGES = [(ROOT / "docs" / name).read_text() for name in ("security.md", "security-clusters.md")]
+NAMES = ("security.md", "security-connections.md", "security-clusters.md")
+PAGES = [(ROOT / "docs" / name).read_text() for name in NAMES]
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
