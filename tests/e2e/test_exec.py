@@ -75,6 +75,15 @@ def test_a_command_runs_as_the_container_does(shell, application, server):
     assert done.stderr == "wrong\n"
 
 
+def test_a_command_inherits_no_descriptor_of_its_session(shell, application):
+    """Over its connection it could say that it ended otherwise."""
+    script = "import os; print(*os.listdir('/proc/self/fd'))"
+    words = (f"{application}/0", "--", sys.executable, "-c", script)
+    done = shell("exec", *words, stdin=subprocess.DEVNULL)
+    # Three streams, and the directory that is being listed.
+    assert sorted(map(int, done.stdout.split())) == [0, 1, 2, 3]
+
+
 def test_the_limits_of_the_container_hold_for_it(shell, application):
     groups = shell("exec", f"{application}/0", "cat", "/proc/self/cgroup").stdout
     container = shell("exec", f"{application}/0", "printenv", "FAIRSHARE_CONTAINER").stdout.strip()

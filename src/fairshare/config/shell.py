@@ -130,6 +130,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
     containers of an application may take `application_disk_mb` of the disk, those of a user
     `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
+    `no_new_privileges`: nothing in a container gains rights by a set-user-id program.
 
     `gpus` are those that are assigned to containers, each to one: all that this machine has
     (`auto`), so many of them, those with these names, or none.
@@ -148,6 +149,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     application_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
     user_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
+    no_new_privileges: bool = False
     gpus: GpuSetting = "none"
     interactive_idle_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 3600
     interactive_detached_s: Annotated[int, Meta(ge=1, le=100_000_000)] = 60

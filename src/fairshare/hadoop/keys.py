@@ -199,7 +199,7 @@ def _new_key(before: MasterKey | None) -> MasterKey:
 def _read(path: Path) -> _Rings | None:
     """The keys in a file; None: there is no file."""
     remedy = "Delete it: nodes take new keys, and masters that run now are started again"
-    rings = read_json_file(path, _Rings, remedy)
+    rings = read_json_file(path, _Rings, remedy, private=True)
     if rings is None:
         return None
     missing = [kind for kind in Kind if kind not in rings]

@@ -26,6 +26,7 @@ class ContainerLimits(msgspec.Struct, frozen=True):
     application_disk_mb: int = 0
     user_disk_mb: int = 0
     process_limit: int = 8192
+    no_new_privileges: bool = False
     image_program: str = "auto"
     image_options: tuple[str, ...] = ()
 
@@ -37,6 +38,7 @@ class ContainerLimits(msgspec.Struct, frozen=True):
             "strict_cpu": self.strict_cpu,
             "log_limit_mb": self.log_limit_mb,
             "process_limit": self.process_limit,
+            "no_new_privileges": self.no_new_privileges,
             "images": Images(self.image_program, self.image_options),
             "disk_limits": DiskLimits(self.application_disk_mb, self.user_disk_mb),
         }

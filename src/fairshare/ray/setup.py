@@ -58,6 +58,7 @@ def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
                 application_disk_mb=settings.application_disk_mb,
                 user_disk_mb=settings.user_disk_mb,
                 process_limit=settings.process_limit,
+                no_new_privileges=settings.no_new_privileges,
                 image_program=settings.image_program,
                 image_options=settings.image_options,
             ),

@@ -70,6 +70,8 @@ def _write_and_exit(writing: int, make: Callable[[], Snapshot]) -> None:
         while content:
             content = content[os.write(writing, content) :]
         status = 0
+    except BrokenPipeError:  # the server was killed, and does not need it any more
+        pass
     except BaseException:
         os.write(2, traceback.format_exc().encode())
     finally:

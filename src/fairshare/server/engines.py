@@ -32,8 +32,15 @@ def command_aside(
 ) -> CommandAside:  # fmt: skip
     """A short command on the server's machine, under the account of a user or the server's (None).
     If it is limited, it has the limits of a small container, where the engine has such limits."""
-    limits = engine.limits if limited and isinstance(engine, LocalEngine) else None
-    return Aside(arguments, environment, log=log, user=user, limits=limits)
+    local = engine if isinstance(engine, LocalEngine) else None
+    return Aside(
+        arguments,
+        environment,
+        log=log,
+        user=user,
+        limits=local.limits if local is not None and limited else None,
+        no_new_privileges=local is not None and local.no_new_privileges,
+    )
 
 
 def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path) -> Local:
@@ -58,6 +65,7 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
         partition=node_manager.partition,
         run_as=settings.run_as,
         process_limit=settings.process_limit,
+        no_new_privileges=settings.no_new_privileges,
         interactive=Interactive(
             settings.interactive_idle_s * 1000,
             settings.interactive_detached_s * 1000,

@@ -24,7 +24,7 @@ import msgspec
 
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.model.resources import ResourceTypes
-from fairshare.server.json_files import read_json_file
+from fairshare.server.json_files import read_json_file, read_private
 from fairshare.server.tokens import SECRET_BYTES
 
 PASSABLE = 0o711
@@ -73,7 +73,7 @@ class StateDirectory:
         """The secret of the drivers' tokens; created at the first call, constant afterwards."""
         path = self.path / "secret"
         try:
-            found = path.read_bytes()
+            found = read_private(path)
         except FileNotFoundError:
             found = secrets.token_bytes(SECRET_BYTES)
             write_file(path, found)

@@ -33,6 +33,14 @@ def test_a_container_runs_in_a_directory_of_its_own_and_its_output_goes_to_its_l
     assert [type(report) for report in reports.all] == [ContainerStarted, ContainerExited]
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_container_gains_rights_by_programs_unless_it_is_not_to(start, wanted):
+    local, reports = start(no_new_privileges=wanted)
+    command = f"grep -q '^NoNewPrivs:[[:space:]]*{int(wanted)}$' /proc/self/status"
+    local.launch(shell(1, command))
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 0
+
+
 def test_the_environment_is_small_and_says_what_the_container_is(engine, monkeypatch):
     local, reports = engine
     wanted = shell(

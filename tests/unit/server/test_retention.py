@@ -1,6 +1,7 @@
 """A server remembers enough, and not for ever: snapshots, short journals, old applications."""
 
 import asyncio
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -220,3 +221,25 @@ async def test_a_copy_holds_no_lock_and_no_other_file_of_its_server(server, copy
     found = await copied_snapshot.copied_snapshot(1, 1, dict)
     # Three standard streams, the pipe, and the directory that is being listed.
     assert int(found.body) <= 5
+
+
+async def test_a_copy_whose_server_was_killed_ends_without_a_word(
+    server, copying, monkeypatch, capfd
+):
+    def unread(sequence, now_ms, parts):
+        """The server's end of the pipe is closed while the snapshot is made."""
+        reading.acquire()
+        return Snapshot(sequence, now_ms, "", bytes(1_000_000))
+
+    reading = multiprocessing.Semaphore(0)
+    monkeypatch.setattr(copied_snapshot, "freeze", unread)
+    taken = asyncio.create_task(copied_snapshot.copied_snapshot(1, 1, dict))
+
+    def closed(pid, pipe):
+        os.close(pipe)
+        reading.release()
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    monkeypatch.setattr(copied_snapshot, "_written_by", closed)
+    assert await taken == 1
+    assert capfd.readouterr().err == ""

@@ -93,6 +93,7 @@ def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
     (directory / "fairshare.toml").write_text(
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
         "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\nimage_program = 'none'\n"
+        "no_new_privileges = true\n"
         "interactive_idle_s = 30\ninteractive_detached_s = 5\n"
         'interactive_idle_by_queue_s = {"root.a" = 7}\n'
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
@@ -116,6 +117,7 @@ def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
         "run_as": "server",
         "disk_limits": (50, 60),
         "process_limit": 70,
+        "no_new_privileges": True,
         "interactive": (30_000, 5_000, {"root.a": 7_000}),
     }
 

@@ -52,6 +52,31 @@ def test_the_secret_is_made_once_and_private(tmp_path):
     assert mode_of(tmp_path / "secret") == 0o600
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o640, 0o602])
+def test_a_secret_that_is_open_to_others_is_closed_with_a_warning(tmp_path, caplog, mode):
+    secret = open_state_directory(tmp_path).secret()
+    (tmp_path / "secret").chmod(mode)
+    assert open_state_directory(tmp_path).secret() == secret
+    assert mode_of(tmp_path / "secret") == 0o600
+    assert f"{tmp_path}/secret was open to others (mode {mode:o}), and is closed" in caplog.text
+    caplog.clear()
+    open_state_directory(tmp_path).secret()
+    assert caplog.text == ""
+
+
+def test_a_secret_of_another_account_or_elsewhere_is_refused(tmp_path, monkeypatch):
+    directory = open_state_directory(tmp_path)
+    directory.secret()
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)
+    if tmp_path.stat().st_uid:  # root's is accepted
+        with pytest.raises(FairshareError, match=r"file of the server's account \(4242\)"):
+            directory.secret()
+    (tmp_path / "secret").rename(tmp_path / "elsewhere")
+    (tmp_path / "secret").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FairshareError, match="cannot read"):
+        directory.secret()
+
+
 def test_a_damaged_secret_raises_an_error(tmp_path):
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(FairshareError, match="damaged"):

@@ -80,6 +80,7 @@ class LocalEngine:
       strict-resource-usage); it needs a cgroup.
     * `process_limit`: the maximum of processes and threads of a container, if a cgroup can enforce
       it; 0: no limit.
+    * `no_new_privileges`: nothing in a container gains rights by set-user-id programs.
     * `disk_limits`: the limits of the disk usage of containers' directories.
     * `compiled` False leaves the compiled supervisor alone, even where it was built.
     * `run_as`: `server`, or `user` for the account of the user who submitted the application.
@@ -96,6 +97,11 @@ class LocalEngine:
     """The program that runs launch contexts of YARN, given a file; None: they are refused."""
 
     _file_limit: tuple[int, int]  # the RLIMIT_NOFILE of containers, once it is started
+    _lock: int | None = None
+    _zygote_client: ZygoteClient | None = None
+    _reports: Reports | None = None
+    _watcher: Watcher | None = None
+    _thread: threading.Thread | None = None
 
     def __init__(
         self,
@@ -116,6 +122,7 @@ class LocalEngine:
         run_as: str = "server",
         disk_limits: DiskLimits = UNLIMITED,
         process_limit: int = 0,
+        no_new_privileges: bool = False,
         compiled: bool = True,
         gpus: ChosenGpus | None = None,
         images: Images | None = None,
@@ -153,7 +160,7 @@ class LocalEngine:
         )
         self._program = compiled and program.exists()
         self._images, self._interactive = images or Images(), interactive
-        self._as_user = run_as == "user"
+        self._as_user, self.no_new_privileges = run_as == "user", no_new_privileges
         attributes = self._attributes(partition)
         offers = machine.offers(nodes, amounts, rack, attributes)
         self._offers = tuple(map(self._gpus.described, offers))
@@ -162,11 +169,6 @@ class LocalEngine:
         self._removal = Removal(self._state)
         order = self._stop_for_size, self._removal.discard
         self._disk_usage = DiskUsage(self._state, disk_limits, self._running_now, *order)
-        self._lock: int | None = None
-        self._zygote_client: ZygoteClient | None = None
-        self._reports: Reports | None = None
-        self._watcher: Watcher | None = None
-        self._thread: threading.Thread | None = None
 
     def _attributes(self, partition: str) -> dict[str, str]:
         """What nodes say of the engine. Raises EngineError if accounts cannot be switched."""
@@ -216,6 +218,7 @@ class LocalEngine:
             self._grace_ms,
             self._log_limit_mb,
             as_user=self._as_user,
+            no_new_privileges=self.no_new_privileges,
             launcher=self.launcher,
             gpu_vendor=self._gpus.vendor,
             images=self._images,

@@ -33,6 +33,7 @@ from fairshare.engines.rights import Rights, acting_as
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
 _QUIET_S = 60.0
 _QUIET_PAUSE_S = 0.02
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -124,8 +125,7 @@ def run_quietly(launch: Launch, arguments: tuple[str, ...]) -> None:
                 os.dup2(null, target)
             for number in IGNORED_SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            if launch.account:
-                switch_account(launch, supervisor)
+            switch_account(launch, supervisor)
             os.chdir("/")
             os.execvpe(arguments[0], arguments, launch.environment)  # noqa: S606
         finally:
@@ -140,7 +140,7 @@ def run_quietly(launch: Launch, arguments: tuple[str, ...]) -> None:
 
 
 def _open_log(path: Path, launch: Launch) -> int:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o640)
     if launch.account:
         # A program can reopen its output through /dev/stderr.
         os.fchown(descriptor, launch.uid, -1)
@@ -170,9 +170,8 @@ def _become(
             groups.enter(group.path)
         if launch.niceness:
             os.nice(launch.niceness)  # added to the server's: only root can lower it
-        if launch.account:
-            stage = "account"
-            switch_account(launch, supervisor)
+        stage = "account"
+        switch_account(launch, supervisor)
         if launch.umask >= 0:
             os.umask(launch.umask)
         opened: dict[str, object] = {}
@@ -196,7 +195,13 @@ def _become(
 
 
 def switch_account(launch: Launch, supervisor: int) -> None:
-    """Switch to the user's account, with all its groups and no other rights; raises OSError."""
+    """Switch to the user's account, if it is not the server's, with all its groups and no other
+    rights, and give up new ones, if that is ordered; raises OSError."""
+    if launch.no_new_privileges and _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    if not launch.account:
+        return
     os.setgroups(launch.supplementary)
     os.setresgid(launch.gid, launch.gid, launch.gid)
     os.setresuid(launch.uid, launch.uid, launch.uid)

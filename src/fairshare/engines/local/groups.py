@@ -16,6 +16,9 @@ STATE_VARIABLE = "FAIRSHARE_STATE_DIRECTORY"
 GROUPS_VARIABLE = "FAIRSHARE_GROUPS"
 """An environment variable of the zygote, which containers do not get."""
 
+MODE = 0o755
+"""Of the directories of groups, whatever the server's umask lets others do."""
+
 ENGINE_LOCK = "engine.lock"
 ZYGOTE_LOCK = "zygote.lock"
 
@@ -90,7 +93,7 @@ def read_number(path: str, key: str = "") -> int | None:
 def create(plan: GroupPlan) -> None:
     """Create a planned group; raises OSError if it or a required setting is impossible."""
     with contextlib.suppress(FileExistsError):
-        Path(plan.path).mkdir()
+        Path(plan.path).mkdir(mode=MODE)
     for file, value, needed in plan.settings:
         try:
             write(f"{plan.path}/{file}", value)

@@ -43,7 +43,7 @@ class Hierarchy:
         """Create the base group, and delegate the same controllers as its parent. Raises
         OSError."""
         base = self.base(name)
-        base.mkdir(exist_ok=True)
+        base.mkdir(mode=groups.MODE, exist_ok=True)
         if self.version == 2:
             for controller in _words(base / "cgroup.controllers"):
                 if controller in _CONTROLLERS:
@@ -239,7 +239,7 @@ def hand_down(own: Path, notes: list[str], controllers: tuple[str, ...] = _CONTR
 def _move_below(own: Path, controller: str) -> bool:
     server = own / _SERVER
     try:
-        server.mkdir(exist_ok=True)
+        server.mkdir(mode=groups.MODE, exist_ok=True)
         groups.enter(str(server))
         groups.write(f"{own}/cgroup.subtree_control", f"+{controller}")
     except OSError:
@@ -302,7 +302,7 @@ def _can_kill(name: str, hierarchy: Hierarchy) -> bool:
     base = hierarchy.base(name)
     existed = base.is_dir()
     try:
-        base.mkdir(exist_ok=True)
+        base.mkdir(mode=groups.MODE, exist_ok=True)
         return (base / "cgroup.kill").exists()
     except OSError:
         return False

@@ -46,6 +46,7 @@ class Launch(NamedTuple):
     uid: int = -1
     gid: int = -1
     supplementary: tuple[int, ...] = ()  # all groups of the account
+    no_new_privileges: bool = False  # whether set-user-id programs have no effect in it
     node: str = ""
     resources: dict[str, int] = {}  # noqa: RUF012 - allocated to it; never mutated
     process_group: str = ""  # the cgroup that limits its processes

@@ -20,10 +20,11 @@ _INVOCATION = Path(__file__).with_name("invocation.py")
 
 class Preparation:
     """The settings that all containers of an engine share. `grace_ms` is from SIGTERM to SIGKILL,
-    `log_limit_mb` the kept size of each stream (0: no limit); with `as_user` each container runs
-    under the account of its application's user. `launcher` is the program for launch contexts.
-    `gpu_vendor` is the vendor of the GPUs, empty: unknown, None: GPUs are not assigned; `images`
-    runs commands in images; `interactive` is when terminals end."""
+    `log_limit_mb` the kept size of each stream (0: no limit); with `as_user` each container
+    runs under the account of its application's user; with `no_new_privileges` none gains
+    rights. `launcher` is the program for launch contexts. `gpu_vendor` is the vendor of the
+    GPUs, empty: unknown, None: GPUs are not assigned; `images` runs commands in images;
+    `interactive` is when terminals end."""
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Preparation:
         log_limit_mb: int = 0,
         *,
         as_user: bool = False,
+        no_new_privileges: bool = False,
         launcher: Path | None = None,
         gpu_vendor: str | None = None,
         images: Images | None = None,
@@ -43,6 +45,7 @@ class Preparation:
         self._grace_ms = grace_ms
         self._log_limit_bytes = log_limit_mb * 1024 * 1024
         self._as_user = as_user
+        self._no_new_privileges = no_new_privileges
         self._launcher = launcher
         self._gpu_vendor = gpu_vendor
         self._images = images or Images()
@@ -58,8 +61,7 @@ class Preparation:
         """
         account = find_account(order.user) if self._as_user else None
         limits = self._limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
-        vendor = self._gpu_vendor
-        command, signal = order.command, order.command.end_signal
+        vendor, command, signal = self._gpu_vendor, order.command, order.command.end_signal
         idle_ms = self._interactive.idle_in(order.environment.get(QUEUE_VARIABLE, ""))
         launch = Launch(
             container=order.container,
@@ -103,6 +105,7 @@ class Preparation:
             uid=-1 if account is None else account.uid,
             gid=-1 if account is None else account.gid,
             supplementary=() if account is None else account.groups(),
+            no_new_privileges=self._no_new_privileges,
         )
         if command.image is None:
             return launch

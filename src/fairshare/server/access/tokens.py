@@ -19,6 +19,7 @@ import msgspec
 
 from fairshare.errors import FairshareError
 from fairshare.server.access.identity import Identity
+from fairshare.server.json_files import read_private
 from fairshare.server.state_directory import write_file
 from fairshare.server.tokens import PREFIX as DRIVER_PREFIX
 
@@ -122,13 +123,15 @@ class UserTokens:
             found = self._path.stat()
             stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
             if stamp != self._stamp:
-                tokens = msgspec.json.decode(self._path.read_bytes(), type=list[UserToken])
+                tokens = msgspec.json.decode(read_private(self._path), type=list[UserToken])
                 self._known = {token.name: token for token in tokens}
                 self._stamp = stamp
         except FileNotFoundError:
             self._known, self._stamp = {}, None
         except OSError as error:
             raise TokensUnreadable(f"cannot read {self._path}: {error.strerror}") from error
+        except FairshareError as error:
+            raise TokensUnreadable(str(error)) from error
         except msgspec.DecodeError as error:
             raise TokensUnreadable(
                 f"{self._path} is damaged ({error}): delete it and make new tokens"

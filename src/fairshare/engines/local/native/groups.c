@@ -24,7 +24,7 @@ static char *path_in(const char *path, const char *file) {
 void create_groups(const struct launch *launch) {
     for (size_t at = 0; at < launch->group_count; at++) {
         const struct group_plan *group = &launch->groups[at];
-        if (mkdir(group->path, 0777) && errno != EEXIST) hand_over();
+        if (mkdir(group->path, 0755) && errno != EEXIST) hand_over();
         for (size_t of = 0; of < group->setting_count; of++) {
             char *file = path_in(group->path, group->settings[of].file);
             if (!write_text(file, group->settings[of].value) && group->settings[of].needed) hand_over();

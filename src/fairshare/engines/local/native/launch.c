@@ -146,6 +146,7 @@ static bool take_field(struct launch *launch, const char *key, const struct valu
     else if (!strcmp(key, "environment")) launch->environment = variables(value, NULL);
     else if (!strcmp(key, "groups")) launch->groups = groups(value, &launch->group_count);
     else if (!strcmp(key, "signal_first")) launch->signal_first = value->kind == JSON_TRUE;
+    else if (!strcmp(key, "no_new_privileges")) launch->no_new_privileges = value->kind == JSON_TRUE;
     else if (!strcmp(key, "limits")) launch->limits = soft_limits(value, &launch->limit_count);
     else if (!strcmp(key, "supplementary"))
         launch->supplementary = identifiers(value, &launch->supplementary_count);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static int open_log(const char *path, const struct launch *launch) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
     if (descriptor < 0) hand_over();
     /* A program can reopen its output through /dev/stderr. */
     if (*launch->account && fchown(descriptor, (uid_t)launch->uid, (gid_t)-1)) hand_over();
@@ -78,6 +78,7 @@ static bool set_up(const struct launch *launch, const int outputs[2], pid_t supe
     }
     errno = 0;
     if (launch->niceness && nice((int)launch->niceness) == -1 && errno) return false;
+    if (launch->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return false;
     if (*launch->account && !switch_account(launch, supervisor)) return false;
     if (launch->umask >= 0) umask((mode_t)launch->umask);
     if (chdir(launch->directory) || !set_limits(launch)) return false;

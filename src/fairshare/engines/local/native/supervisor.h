@@ -54,7 +54,7 @@ struct soft_limit {
 struct launch {
     long long container, memory_mb, time_limit_ms, grace_ms, watch_ms, log_limit_bytes;
     long long niceness, process_limit, uid, gid, umask, signal, signal_before_ms;
-    bool signal_first;
+    bool signal_first, no_new_privileges;
     char **arguments, **environment;
     char *directory, *memory_limit, *kill_group, *process_group, *account;
     gid_t *supplementary;

@@ -39,12 +39,14 @@ class Aside:
         log: Path,
         user: str | None = None,
         limits: Limits | None = None,
+        no_new_privileges: bool = False,
     ) -> None:
         self._arguments = arguments
         self._environment = environment
         self._log = log
         self._user = user
         self._limits = limits
+        self._no_new_privileges = no_new_privileges
         self._connection: socket.socket | None = None
         self._closed = False
 
@@ -91,6 +93,7 @@ class Aside:
             uid=-1 if account is None else account.uid,
             gid=-1 if account is None else account.gid,
             supplementary=() if account is None else account.groups(),
+            no_new_privileges=self._no_new_privileges,
         )
 
     def close(self) -> None:

@@ -132,9 +132,8 @@ def _become(
             groups.enter(group.path)
         if launch.niceness:
             os.nice(launch.niceness)
-        if launch.account:
-            stage = "account"
-            execution.switch_account(launch, parent)
+        stage = "account"
+        execution.switch_account(launch, parent)
         if launch.umask >= 0:
             os.umask(launch.umask)
         stage = "directory"
@@ -184,6 +183,8 @@ def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
     supervisor, `container` are pidfds of it and of the first process. The container's order comes
     from standard input. Without a container the command has the groups of the order to itself."""
     name_process("fs-session")
+    for descriptor in (channel_descriptor, *container):  # they are not the command's
+        os.set_inheritable(descriptor, False)
     with contextlib.suppress(OSError):
         adopt_orphans()
     launch = Launch.decode(json.load(sys.stdin))
