@@ -42,7 +42,8 @@ def test_another_scheduler_ends_each_application_that_lived_or_came(kind, other,
         application = manager.state.applications[number]
         if application.state == "FINISHED":
             left = sum(
-                len(group.running) + len(group.waiting) for group in lived_then[number].tasks.groups
+                len(group.running) + len(group.waiting) + len(group.paused)
+                for group in lived_then[number].tasks.groups
             )
             assert succeeded(found, number) == left
 

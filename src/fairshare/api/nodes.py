@@ -19,7 +19,9 @@ class NodeFields(msgspec.Struct, Generic[Held], frozen=True):
     reserved_for: str | None = None
     attributes: dict[str, str] = {}
     label: str = ""  # the partition that it belongs to
-    state: str = "RUNNING"  # or DRAINING, DRAINED (it is empty), DECOMMISSIONING
+    # or DRAINING, DRAINED (it is empty), DECOMMISSIONING, UNHEALTHY (it cannot start containers)
+    state: str = "RUNNING"
+    health_report: str = ""  # why it could not start containers lately
     leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
 
 

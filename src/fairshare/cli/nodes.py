@@ -54,7 +54,7 @@ def columns(console: Output) -> tuple[Shown[Node], ...]:
     """The columns of a list of nodes."""
     return (
         Shown("Node", of=lambda node: node.name),
-        Shown("State", of=lambda node: node.state.lower()),
+        Shown("State", of=_state),
         Shown("Rack", of=lambda node: node.rack or None),
         Shown("Use", whole=True, of=lambda node: _use(console, node)),
         Shown("Used", whole=True, of=lambda node: amounts_text(node.used)),
@@ -100,6 +100,11 @@ def gpu_memory(gpu: Gpu) -> str:
         return total or NOTHING
     used = memory_text(gpu.used_mb)
     return f"{used} of {total}" if total else used
+
+
+def _state(node: Node) -> str:
+    state = node.state.lower()
+    return f"{state}: {plain(node.health_report)}" if node.state == "UNHEALTHY" else state
 
 
 def _use(console: Output, node: Node) -> Styled:

@@ -57,7 +57,15 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
     ),
     "stopped": (
         "nothing is granted now",
-        frozenset({Cause.SAFE_MODE, Cause.NODES_DRAINED, Cause.QUEUE_GONE}),
+        frozenset(
+            {
+                Cause.SAFE_MODE,
+                Cause.DISK_FULL,
+                Cause.NODES_FAILING,
+                Cause.NODES_DRAINED,
+                Cause.QUEUE_GONE,
+            }
+        ),
     ),
     "itself": (
         "waits for itself",
@@ -68,6 +76,7 @@ KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
                 Cause.BEGINS_LATER,
                 Cause.MASTER_SILENT,
                 Cause.TASKS_AT_ONCE,
+                Cause.TASKS_PAUSED,
                 Cause.GROUPS_AHEAD,
                 Cause.SLOW_START,
             }

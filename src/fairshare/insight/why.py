@@ -46,6 +46,8 @@ class Words:
             Cause.APPLICATIONS_AHEAD: self._applications_ahead,
             Cause.BEGINS_LATER: self._begins_later,
             Cause.SAFE_MODE: self._safe_mode,
+            Cause.DISK_FULL: self._disk_full,
+            Cause.NODES_FAILING: self._nodes_failing,
             Cause.NODES_DRAINED: self._nodes_drained,
             Cause.NO_CAPACITY: self._no_capacity,
             Cause.NO_NODES: self._no_nodes,
@@ -66,6 +68,7 @@ class Words:
             Cause.NEXT_OFFER: self._next_offer,
             Cause.GANG_HOLDS: self._gang_holds,
             Cause.GANG_PAUSED: self._gang_paused,
+            Cause.TASKS_PAUSED: self._tasks_paused,
             Cause.TASKS_AT_ONCE: self._tasks_at_once,
         }
 
@@ -192,6 +195,29 @@ class Words:
     def _begins_later(self, r: Reason) -> tuple[str, str]:
         at = datetime.fromtimestamp(r.due_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return (f"It begins at {at}.", f"it is {at}")
+
+    def _tasks_paused(self, r: Reason) -> tuple[str, str]:
+        one = r.containers == 1
+        return (
+            f"{counted(r.containers, 'task')} of the group failed at once, and"
+            f" {'waits' if one else 'wait'} before {'it is' if one else 'they are'} tried again.",
+            f"{'that pause is' if one else 'the first of these pauses is'} over"
+            f"{self._until(r, ', {}')}",
+        )
+
+    def _disk_full(self, r: Reason) -> tuple[str, str]:
+        return (
+            "The disk of the server is nearly full, or has nearly no inodes left, and nothing is"
+            " launched (`fairshare status` shows which).",
+            "there is room on it",
+        )
+
+    def _nodes_failing(self, r: Reason) -> tuple[str, str]:
+        nodes = r.node if r.count == 1 else f"All {r.count:,} nodes"
+        return (
+            f"{nodes} could not start containers lately (`fairshare nodes` shows why).",
+            f"{r.node} is tried again{self._until(r, ', {}')}, and starts one",
+        )
 
     def _tasks_at_once(self, r: Reason) -> tuple[str, str]:
         return (

@@ -366,6 +366,10 @@ class Lifecycle:
             self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 
+    def ask_for_missing(self, step: Step, application: Application) -> None:
+        """Request containers for the tasks that wait again."""
+        self._enter_tasks(step, application, self._missing(application))
+
     def _missing(self, application: Application) -> list[ContainerRequest]:
         """Requests for waiting tasks that the outstanding requests do not cover."""
         missing = []

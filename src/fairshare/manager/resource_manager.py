@@ -60,6 +60,7 @@ from fairshare.model.inputs import (
     MasterRegistered,
     MoveApplication,
     NodeBeat,
+    NodeDue,
     NodeJoined,
     NodeLost,
     NodeResized,
@@ -75,6 +76,7 @@ from fairshare.model.inputs import (
     SetPriority,
     SetSafeMode,
     SubmitApplication,
+    TasksDue,
     TidyQueues,
     UndrainNode,
     UnregisterMaster,
@@ -123,6 +125,8 @@ class ResourceManager:
             NodeResized: self._node_resized,
             OvercommitOver: self._overcommit_over,
             GangDue: self._gang_due,
+            TasksDue: self._tasks_due,
+            NodeDue: partial(reports.node_due, self._state),
             DrainNode: self._drain,
             DecommissionNode: self._drain,
             UndrainNode: self._undrain,
@@ -261,7 +265,7 @@ class ResourceManager:
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         if given.node in self._state.drains:
             nodes.shrink(step, self.scheduler, given.node)
-        elif not self._state.safe_mode:
+        elif not self._state.safe_mode and not self._state.waits_for_node(given.node):
             self.scheduler.beat(step, given.node)
 
     def _update_shares(self, step: Step, given: UpdateShares) -> None:
@@ -453,6 +457,11 @@ class ResourceManager:
         application = self._state.applications.get(given.application)
         if application is not None and not application.over:
             self._starts.due(step, application)
+
+    def _tasks_due(self, step: Step, given: TasksDue) -> None:
+        application = self._state.applications.get(given.application)
+        if application is not None and reports.tasks_due(step, application):
+            self._lives.ask_for_missing(step, application)
 
     def _gang_due(self, step: Step, given: GangDue) -> None:
         application = self._state.applications.get(given.application)

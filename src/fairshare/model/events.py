@@ -279,6 +279,21 @@ class ContainerHeld(Event, frozen=True):
     due_ms: int
 
 
+class TaskPaused(Event, frozen=True):
+    """A task whose container ended at once waits before it is tried again."""
+
+    application: ApplicationId
+    group: int
+    task: int
+    until_ms: int
+
+
+class TasksResumed(Event, frozen=True):
+    """The tasks of an application whose pauses are over wait for containers again."""
+
+    application: ApplicationId
+
+
 class GangPaused(Event, frozen=True):
     """A gang did not get all its containers in time: it asks again at `until_ms`, or earlier if
     there is room for all. `most`: the empty cluster has room for so many, which are too few."""
@@ -384,6 +399,27 @@ class NodeTotalChanged(Event, frozen=True):
 
     node: str
     total: Resource
+
+
+class NodeFailing(Event, frozen=True):
+    """A node could not start a container, `failures` times in a row: it gets none for a while."""
+
+    node: str
+    failures: int
+    until_ms: int
+    reason: str
+
+
+class NodeTried(Event, frozen=True):
+    """A node that could not start containers gets some again: its pause is over."""
+
+    node: str
+
+
+class NodeRecovered(Event, frozen=True):
+    """A node that could not start containers has started one."""
+
+    node: str
 
 
 class NodeDrained(Event, frozen=True):
@@ -495,6 +531,8 @@ ClusterEvent = (
     | ContainerHeld
     | GangPaused
     | GangResumed
+    | TaskPaused
+    | TasksResumed
     | GangRestarted
     | ContainerRunning
     | LifetimeSet
@@ -507,6 +545,9 @@ ClusterEvent = (
     | PreemptedRoomChanged
     | RoomFreed
     | NodeTotalChanged
+    | NodeFailing
+    | NodeTried
+    | NodeRecovered
     | NodeDrained
     | NodeUndrained
     | NodeOvercommitted

@@ -80,6 +80,18 @@ class GangDue(msgspec.Struct, frozen=True, tag=tag_of):
     group: int
 
 
+class TasksDue(msgspec.Struct, frozen=True, tag=tag_of):
+    """The pause of a task that failed at once is over."""
+
+    application: ApplicationId
+
+
+class NodeDue(msgspec.Struct, frozen=True, tag=tag_of):
+    """The pause of a node that could not start containers is over."""
+
+    node: str
+
+
 class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     """Stop allocating containers on a node; its containers continue."""
 
@@ -448,10 +460,12 @@ class ContainerExited(ContainerEnd, frozen=True, tag=tag_of):
     """A container has ended by itself, or could not start.
 
     `cannot_start`: its command could not be started for a reason that another attempt would meet
-    too, such as a missing file.
+    too, such as a missing file. `node_failed`: it was not started for a cause of its node, such as
+    a full disk; another container would not start there either.
     """
 
     cannot_start: bool = False
+    node_failed: bool = False
 
 
 Input = (
@@ -462,6 +476,8 @@ Input = (
     | NodeResized
     | OvercommitOver
     | GangDue
+    | TasksDue
+    | NodeDue
     | DrainNode
     | DecommissionNode
     | UndrainNode

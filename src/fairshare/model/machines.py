@@ -76,6 +76,7 @@ class Machines(Operations):
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         node = self.nodes.pop(event.node)
+        self.failing.pop(event.node, None)
         for container in node.ending:
             del self.ending[container]
         rack = self.racks[node.rack]

@@ -43,7 +43,9 @@ from fairshare.model.events import (
     QueueRemoved,
     RequestRefused,
     ReservationDropped,
+    TaskPaused,
     TasksAdded,
+    TasksResumed,
 )
 from fairshare.model.identifiers import (
     APPLICATION_SHIFT,
@@ -106,6 +108,8 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             TasksAdded: self._tasks_added,
             ContainerLaunched: self._container_launched,
             GangRestarted: self._gang_restarted,
+            TaskPaused: self._task_paused,
+            TasksResumed: self._tasks_resumed,
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
             RequestRefused: self._nothing_changes,
@@ -260,6 +264,13 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             application.tasks.launched(event.container, event.group, event.task)
             if self.gangs:
                 self._held_launched(event.container, event.group)
+
+    def _task_paused(self, now_ms: int, event: TaskPaused) -> None:
+        tasks = self.applications[event.application].tasks
+        tasks.pause(event.group, event.task, event.until_ms)
+
+    def _tasks_resumed(self, now_ms: int, event: TasksResumed) -> None:
+        self.applications[event.application].tasks.resume(now_ms)
 
     def _container_running(self, now_ms: int, event: ContainerRunning) -> None:
         self.running[event.container] = event.holds_room

@@ -38,6 +38,9 @@ FEW_TASKS = 64
 NO_TASKS: Set[int] = frozenset()
 """An empty set of tasks: one object for all groups, replaced and never mutated."""
 
+NO_PAUSES: dict[int, int] = {}
+"""The same of numbers by task."""
+
 
 def _line(tasks: Sequence[int]) -> deque[int] | list[int]:
     """Tasks in a line, of which the first one leaves nearly always."""
@@ -47,7 +50,17 @@ def _line(tasks: Sequence[int]) -> deque[int] | list[int]:
 class GroupProgress:
     """The tasks of one group."""
 
-    __slots__ = ("failed", "results", "running", "spec", "started", "unstartable", "waiting")
+    __slots__ = (
+        "failed",
+        "paused",
+        "pauses",
+        "results",
+        "running",
+        "spec",
+        "started",
+        "unstartable",
+        "waiting",
+    )
 
     def __init__(self, spec: TaskGroup) -> None:
         self.spec = spec
@@ -57,6 +70,9 @@ class GroupProgress:
         self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
         self.started = False  # its containers have been asked for
         self.unstartable: Set[int] = NO_TASKS  # failed ones whose command cannot start at all
+        # Tasks that wait, but not for a container yet, and until when; the pauses of each so far.
+        self.paused = NO_PAUSES
+        self.pauses = NO_PAUSES
 
     @property
     def succeeded(self) -> int:
@@ -71,7 +87,8 @@ class GroupProgress:
     @property
     def lost(self) -> int:
         """The number of tasks that have failed permanently: they neither wait nor run."""
-        return self.spec.count - len(self.results) - len(self.running) - len(self.waiting)
+        over = len(self.results) + len(self.running)
+        return self.spec.count - over - len(self.waiting) - len(self.paused)
 
     @property
     def lost_tasks(self) -> list[int]:
@@ -80,7 +97,10 @@ class GroupProgress:
 
     @property
     def due(self) -> int:
-        """How many of the waiting tasks may run now, besides those that run."""
+        """How many of the waiting tasks may run now, besides those that run: of tasks that start
+        together none while one is paused."""
+        if self.paused and self.starts_together:
+            return 0
         if self.spec.at_once is None:
             return len(self.waiting)
         return max(0, min(len(self.waiting), self.spec.at_once - len(self.running)))
@@ -117,7 +137,8 @@ class GroupProgress:
     @property
     def broken(self) -> bool:
         """Whether some tasks of a started gang wait again while others run or have succeeded."""
-        return self.restarts_together and bool(self.waiting) and bool(self.running or self.results)
+        waits = bool(self.waiting or self.paused)
+        return self.restarts_together and waits and bool(self.running or self.results)
 
     def restart(self) -> None:
         """Let the tasks that have succeeded wait again, with the others."""
@@ -136,14 +157,14 @@ class TaskBoard:
         self._by_name: dict[str, GroupProgress] = {}
         # Whether what waits may have to wait for what runs: in a gang, or for `at_once`.
         self.depends_on_running = False
-        self._waiting = 0  # tasks
+        self._waiting = 0  # tasks, also paused ones
         self._failing: Set[int] = NO_TASKS  # the groups of which a task has failed
 
     def derive(self) -> None:
         """What follows from the groups: an application may have hundreds, and each end of a task
         asks for it."""
         self.depends_on_running = any(map(_depends_on_running, self.groups))
-        self._waiting = sum(len(progress.waiting) for progress in self.groups)
+        self._waiting = sum(len(one.waiting) + len(one.paused) for one in self.groups)
         self._failing = NO_TASKS
         for number, progress in enumerate(self.groups):
             if progress.failed:
@@ -194,6 +215,34 @@ class TaskBoard:
         progress.waiting.append(task)
         self._waiting += 1
 
+    def pause(self, group: int, task: int, until_ms: int) -> None:
+        """Let a task that has just begun to wait do so without asking for a container."""
+        progress = self.groups[group]
+        if progress.waiting[-1] == task:
+            progress.waiting.pop()
+        else:
+            progress.waiting.remove(task)
+        if progress.paused is NO_PAUSES:
+            progress.paused = {}
+        if progress.pauses is NO_PAUSES:
+            progress.pauses = {}
+        progress.paused[task] = until_ms
+        progress.pauses[task] = progress.pauses.get(task, 0) + 1
+
+    def resume(self, now_ms: int) -> None:
+        """Let the tasks whose pauses are over ask for containers, in the order of their ends."""
+        for progress in self.groups:
+            due = sorted((ms, task) for task, ms in progress.paused.items() if ms <= now_ms)
+            if due:
+                progress.waiting.extend(task for _, task in due)
+                left = {task: ms for task, ms in progress.paused.items() if ms > now_ms}
+                progress.paused = left or NO_PAUSES
+
+    @property
+    def next_resume_ms(self) -> int | None:
+        """When the first pause of a task is over; None if none is paused."""
+        return min((ms for one in self.groups for ms in one.paused.values()), default=None)
+
     def restart(self, group: int) -> None:
         """Let the tasks of a group that have succeeded wait again, with the others."""
         progress = self.groups[group]
@@ -233,7 +282,7 @@ class TaskBoard:
             return False
         return not (
             self._waiting
-            and any(progress.waiting and self.ready(progress) for progress in self.groups)
+            and any((one.waiting or one.paused) and self.ready(one) for one in self.groups)
         )
 
     @property
@@ -257,3 +306,13 @@ def _depends_on_running(progress: GroupProgress) -> bool:
 def is_own_failure(exit_code: int) -> bool:
     """Whether the container itself failed; False if it was aborted or preempted."""
     return exit_code > 0 or exit_code <= -103
+
+
+DISK_FAILED = -101
+"""Hadoop's exit code if what a container was to write to could not be written."""
+
+
+def may_fail_again(exit_code: int) -> bool:
+    """Whether a task failed itself, or for a cause that it will meet again soon: what it was to
+    write to is full. What was lost or taken away can be tried again at once."""
+    return is_own_failure(exit_code) or exit_code == DISK_FAILED

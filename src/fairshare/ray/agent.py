@@ -164,7 +164,8 @@ class NodeAgent:
                     await asyncio.to_thread(self._keep_call, decoded.command.payload.file, call)
                 except OSError as error:
                     problem = f"the Python call cannot be kept on its node: {cause(error)}"
-                    self._reported(ContainerExited(decoded.container, ExitCode.ABORTED, problem))
+                    end = ContainerExited(decoded.container, ExitCode.ABORTED, problem)
+                    self._reported(msgspec.structs.replace(end, node_failed=True))
                     continue
             named = {**decoded.environment, "FAIRSHARE_NODE": decoded.node}
             self._engine.launch(

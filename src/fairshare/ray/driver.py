@@ -260,7 +260,8 @@ class Driver:
     def _refuse(self, node: str, orders: list[tuple[bytes, bytes]], problem: str) -> None:
         _log.warning("%s: %s", node, problem)
         containers = [_order.decode(order).container for order, _ in orders]
-        ends = [ContainerExited(one, ExitCode.ABORTED, problem) for one in containers]
+        aborted = ExitCode.ABORTED
+        ends = [ContainerExited(one, aborted, problem, node_failed=True) for one in containers]
         self.send(Reported(node, tuple(ends)))
 
     async def _launched(self, node: str, reference: Any) -> None:

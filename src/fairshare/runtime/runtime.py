@@ -19,7 +19,9 @@ from fairshare.model.inputs import (
     Input,
     LifetimeOver,
     NodeBeat,
+    NodeDue,
     PreemptContainers,
+    TasksDue,
     TidyQueues,
     UpdateShares,
 )
@@ -41,7 +43,18 @@ Enough = Callable[[], bool]
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
 
-_OWN = frozenset((BeginDue, LifetimeOver, NodeBeat, PreemptContainers, TidyQueues, UpdateShares))
+_OWN = frozenset(
+    (
+        BeginDue,
+        LifetimeOver,
+        NodeBeat,
+        NodeDue,
+        PreemptContainers,
+        TasksDue,
+        TidyQueues,
+        UpdateShares,
+    )
+)
 """Inputs that the runtime feeds itself, without a request."""
 
 _PASSES = 16

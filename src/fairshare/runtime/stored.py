@@ -31,7 +31,7 @@ from fairshare.model.events import (
 from fairshare.model.gangs import Gang
 from fairshare.model.inputs import Condition, StartConditions, SubmissionDetails, SubmitApplication
 from fairshare.model.nodes import Node, Reservation
-from fairshare.model.operations import Drain
+from fairshare.model.operations import Drain, Failing
 from fairshare.model.queues import Queue
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.tasks import Assignment, GroupProgress, TaskBoard
@@ -56,6 +56,7 @@ _LATER: Final[dict[str, Any]] = {
     "ending": {},
     "_largest_node": None,
     "hosts": {},
+    "failing": {},
     "set_back_application": 0,
     "first_container": 1,
 }
@@ -93,6 +94,7 @@ _OF_QUEUES: Final = Changes(renamed={"applications": "attempts"})
 _CLUSTER: Final = (
     "drains",
     "overcommits",
+    "failing",
     "gangs",
     "deferred",
     "dependents",
@@ -149,6 +151,7 @@ add("start-conditions", StartConditions)
 add("node", Node, changes=Changes(added={"ending": {}, "host": lambda node: node.name}))
 add("reservation", Reservation)
 add("drain", Drain)
+add("failing", Failing)
 add("queue", Queue, changes=_OF_QUEUES)
 add("application", Attempt, changes=Changes(**_OF_ATTEMPTS))
 add("application-of-attempts", Application, changes=Changes(added={"began_ms": 0}))
@@ -158,7 +161,7 @@ add("gang", Gang)
 add(
     "group-progress",
     GroupProgress,
-    changes=Changes(added={"unstartable": lambda progress: set()}),
+    changes=Changes(added={"unstartable": lambda progress: set(), "paused": {}, "pauses": {}}),
 )
 add(
     "task-board",

@@ -1,5 +1,5 @@
 """Owns all that becomes due for applications, containers and nodes without a further event:
-lifetimes, begins, containers that stay unused, drains, overcommits, gangs.
+lifetimes, begins, pauses, containers that stay unused, drains, overcommits, gangs.
 
 Nearly always nothing of it exists, and `any` says so at once. Decides nothing: it makes the inputs
 that are due.
@@ -7,18 +7,19 @@ that are due.
 
 from collections.abc import Iterator, Sequence
 
-from fairshare.model.events import ApplicationDeferred, Event, LifetimeSet
+from fairshare.model.events import ApplicationDeferred, Event, LifetimeSet, TaskPaused
 from fairshare.model.inputs import BeginDue, Input, LifetimeOver
 from fairshare.runtime.begins import Begins
 from fairshare.runtime.drains import Drains
 from fairshare.runtime.gangs import Gangs
 from fairshare.runtime.lifetimes import Lifetimes
 from fairshare.runtime.overcommits import Overcommits
+from fairshare.runtime.pauses import Pauses
 from fairshare.runtime.unused import UnusedContainers
 from fairshare.schedulers.protocol import State
 
-_FIRST = frozenset((ApplicationDeferred, LifetimeSet))
-"""The events that make lifetimes and begins; all others only end them."""
+_FIRST = frozenset((ApplicationDeferred, LifetimeSet, TaskPaused))
+"""The events that make lifetimes, begins and pauses; all others only end them."""
 
 
 class Timers:
@@ -32,6 +33,7 @@ class Timers:
         self._state = state
         self._lifetimes = Lifetimes(state)
         self._begins = Begins(state)
+        self._pauses = Pauses(state)
         self._unused = UnusedContainers(state, unused_expiry_ms)
         self._expires = unused_expiry_ms is not None
         self._drains = Drains(state)
@@ -40,10 +42,11 @@ class Timers:
 
     def note(self, events: Sequence[Event]) -> None:
         """Take note of events."""
-        dated = self._lifetimes.at_ms or self._begins.at_ms
+        dated = self._lifetimes.at_ms or self._begins.at_ms or self._pauses.at_ms
         if dated or not _FIRST.isdisjoint(map(type, events)):
             self._lifetimes.note(events)
             self._begins.note(events)
+            self._pauses.note(events)
         if self._expires:
             self._unused.note(events)
         if not self.gangs.freed:
@@ -64,6 +67,8 @@ class Timers:
             or state.overcommits
             or self._lifetimes.at_ms
             or self._begins.at_ms
+            or self._pauses.at_ms
+            or state.failing
             or self._unused.granted
         )
 
@@ -73,6 +78,7 @@ class Timers:
             yield LifetimeOver(application)
         for application in self._begins.take(now_ms):
             yield BeginDue(application)
+        yield from self._pauses.take(now_ms)
         yield from self._unused.take(now_ms)
         yield from self._drains.take(now_ms)
         yield from self._drains.beats()
@@ -88,5 +94,6 @@ class Timers:
             self._overcommits.next_ms(),
             self.gangs.next_ms(),
             self._begins.next_ms(),
+            self._pauses.next_ms(),
         )
         return min((time for time in times if time is not None), default=None)

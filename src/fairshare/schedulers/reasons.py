@@ -74,6 +74,10 @@ class Cause(enum.StrEnum):
 
     # an administrator has suspended all grants
     SAFE_MODE = "safe-mode", Lasts.PASSING
+    # the server has no room to launch anything
+    DISK_FULL = "disk-full", Lasts.PASSING
+    # none of the `count` nodes, such as `node`, could start containers; one is tried at `due_ms`
+    NODES_FAILING = "nodes-failing", Lasts.PASSING
 
     # all `count` nodes that it may use are drained, as is `node`
     NODES_DRAINED = "nodes-drained", Lasts.OBSTACLE
@@ -117,6 +121,8 @@ class Cause(enum.StrEnum):
     # it gave up, and requests all `containers` again at `due_ms`
     GANG_PAUSED = "gang-paused", Lasts.PASSING
 
+    # `containers` tasks failed at once, and are tried again from `due_ms` on
+    TASKS_PAUSED = "tasks-paused", Lasts.PASSING
     # the group runs or asks for `count`, as many as it may
     TASKS_AT_ONCE = "tasks-at-once", Lasts.PASSING
     # a group of tasks waits for others of its application; last, since what the earlier groups
@@ -248,6 +254,11 @@ def _reasons(
         if state.nodes and all(name in drained for name in state.nodes):
             first, count = min(state.nodes), len(state.nodes)
             return [Reason(cause=Cause.NODES_DRAINED, node=first, count=count)]
+        failing = [name for name in state.failing if state.waits_for_node(name)]
+        if failing and all(name in drained or name in failing for name in state.nodes):
+            due_ms, first = min((state.failing[name].until_ms or 0, name) for name in failing)
+            count = len(state.nodes)
+            return [Reason(cause=Cause.NODES_FAILING, node=first, count=count, due_ms=due_ms)]
     found = _of_deferral(application, state)
     if found:
         return found
@@ -261,6 +272,7 @@ def _reasons(
         return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
     for key in application.attempt.asks.wanting:
         found.append(_of_ask(view, key))
+    found += _of_pauses(application)
     found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
         found += _of_gangs(application, state)
@@ -318,6 +330,16 @@ def _of_groups(application: Application) -> list[Reason]:
     if not application.attempt.registered:
         return []
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_pauses(application: Application) -> Iterator[Reason]:
+    """The groups of which tasks failed at once, and wait before they are tried again."""
+    for number, progress in enumerate(application.tasks.groups):
+        if progress.paused:
+            due_ms = min(progress.paused.values())
+            containers = len(progress.paused)
+            cause = Cause.TASKS_PAUSED
+            yield Reason(cause=cause, group=number, containers=containers, due_ms=due_ms)
 
 
 def _of_limited_groups(application: Application) -> Iterator[Reason]:

@@ -94,6 +94,7 @@ class NodeLines(ComparedRows[str, Node, Row]):
             item.rack,
             item.attributes,
             self._state.drains.get(item.name),
+            self._state.failing.get(item.name),
             self._state.label_of(item),
         )
 

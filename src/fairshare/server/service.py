@@ -155,14 +155,16 @@ class Service:
         """Why an application waits, the most important reason first; raises KeyError."""
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
-        return reasons(known, scheduler.limits_of(application), self.state)
+        found = reasons(known, scheduler.limits_of(application), self.state)
+        return [Reason(cause=Cause.DISK_FULL)] if found and self.admission_problem() else found
 
     def main_cause(self, application: ApplicationId, survey: Survey) -> Cause | None:
         """The cause of the first of an application's reasons, None without any; raises KeyError.
         `survey` must be of the present version."""
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
-        return main_cause(known, scheduler.limits_of(application), self.state, survey)
+        found = main_cause(known, scheduler.limits_of(application), self.state, survey)
+        return Cause.DISK_FULL if found is not None and self.admission_problem() else found
 
     @property
     def stopping(self) -> bool:

@@ -18,7 +18,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.model.nodes import Node
-from fairshare.model.operations import Drain
+from fairshare.model.operations import MANY_FAILURES, Drain
 from fairshare.model.resources import Resource, subtract
 from fairshare.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.projections.container_history import ContainerHistory, ContainerRecord
@@ -196,15 +196,29 @@ def node_view(state: State, node: Node) -> NodeView:
         reserved_for=application_name(state.epoch_ms, reserved.application) if reserved else None,
         attributes=node.attributes,
         label=state.label_of(node),
-        state=state_of(drain, node),
+        state=state_of(state, node),
+        health_report=health_report_of(state, node.name),
         leaves_ms=deadline_of(drain),
     )
 
 
-def state_of(drain: Drain | None, node: Node) -> str:
+def health_report_of(state: State, node: str) -> str:
+    """Why a node could not start containers lately; empty if it is not known to have failed."""
+    known = state.failing.get(node)
+    return "" if known is None else known.reason
+
+
+def is_unhealthy(state: State, node: str) -> bool:
+    """Whether a node could not start containers several times in a row."""
+    known = state.failing.get(node)
+    return known is not None and known.failures >= MANY_FAILURES
+
+
+def state_of(state: State, node: Node) -> str:
     """The state of a node, in one word."""
+    drain = state.drains.get(node.name)
     if drain is None:
-        return "RUNNING"
+        return "UNHEALTHY" if is_unhealthy(state, node.name) else "RUNNING"
     if drain.deadline_ms is not None:
         return "DECOMMISSIONING"
     return "DRAINING" if node.occupants else "DRAINED"

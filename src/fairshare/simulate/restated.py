@@ -87,7 +87,9 @@ def _nodes(state: State) -> Iterator[Input]:
 def _open_parts(application: Application) -> list[_Part]:
     """The groups whose tasks are not all done; of each first the tasks that run."""
     groups = enumerate(application.tasks.groups)
-    parts = [(old, [*sorted(one.running), *sorted(one.waiting)]) for old, one in groups]
+    parts = [
+        (old, [*sorted(one.running), *sorted((*one.waiting, *one.paused))]) for old, one in groups
+    ]
     return [part for part in parts if part[1]]
 
 

@@ -29,6 +29,7 @@ from fairshare.model.inputs import (
     ReleaseContainers,
     RequestContainers,
     SubmitApplication,
+    TasksDue,
     UpdateShares,
 )
 from fairshare.model.tasks import TaskBoard, TaskState
@@ -82,6 +83,9 @@ def test_a_failed_task_runs_again_in_another_container(cluster: Cluster) -> None
     cluster.feed(SubmitApplication("ann", tasks=(group(count=1),)))
     (first,) = cluster.settle()
     cluster.exit(first.container, 1)
+    assert cluster.settle() == []
+    cluster.now_ms += 1_250
+    cluster.feed(TasksDue(1))
     (again,) = cluster.settle()
     assert again.task == first.task
     assert again.container != first.container
@@ -95,6 +99,7 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
     cluster.feed(SubmitApplication("ann", tasks=(group(count=2, max_attempts=2),)))
     for _ in range(2):
         launched = cluster.settle()
+        cluster.now_ms += 60_000  # it ran for longer than any pause
         cluster.exit(launched[0].container, 3)
         if cluster.state_of() == ApplicationState.FAILED:
             break

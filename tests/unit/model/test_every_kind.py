@@ -66,11 +66,11 @@ INPUT_TAGS = words(
         FinishApplication ForgetApplications GangDue
         HoldApplication ReleaseApplication RequeueApplication
         KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
-        MasterRegistered MoveApplication NodeBeat NodeJoined NodeLost NodeResized
+        MasterRegistered MoveApplication NodeBeat NodeDue NodeJoined NodeLost NodeResized
         OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
         RequestContainers
         ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
-        UndrainNode UnregisterMaster UpdateShares
+        TasksDue UndrainNode UnregisterMaster UpdateShares
         """
 )
 EVENT_TAGS = words(
@@ -84,7 +84,8 @@ EVENT_TAGS = words(
         ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
         NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained
-        NodesLabelled NumbersContinued
+        NodesLabelled NumbersContinued NodeFailing NodeTried NodeRecovered
+        TaskPaused TasksResumed
         OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved

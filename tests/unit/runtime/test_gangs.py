@@ -179,9 +179,10 @@ def test_failures_of_all_tasks_of_a_gang_count_together(bench, gang):
     bench.join("n1")
     bench.runtime.turn(0, [gang(4, max_attempts=3)])
     for place in range(3):
+        bench.runtime.settle(10_000 * place)  # pauses are over
         running = list(bench.state.applications[1].containers)
         assert len(running) == 4
-        bench.runtime.turn(1_000 * place + 1, [ContainerExited(running[place], 7)])
+        bench.runtime.turn(10_000 * place + 1, [ContainerExited(running[place], 7)])
     application = bench.state.applications[1]
     assert application.state == ApplicationState.FAILED
     assert "tasks of the gang t failed 3 times" in application.diagnostics

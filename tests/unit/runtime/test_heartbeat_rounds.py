@@ -295,11 +295,11 @@ def test_a_reserved_node_that_is_not_asked_would_have_done_nothing(make_bench, s
     bench.join("n0", "n1", "n2", "n3")
     state, kept = bench.state, 0
     for step in range(100):
-        bench.runtime.turn(step * 100, [random_input(chance, bench) for _ in range(3)])
+        bench.runtime.turn(step * 1_000, [random_input(chance, bench) for _ in range(3)])
         for name, node in list(state.nodes.items()):
             if state.keeps_reservation(node):
                 kept += 1
-                ((_, events),) = bench.runtime.feed(step * 100, [NodeBeat(name)])
+                ((_, events),) = bench.runtime.feed(step * 1_000, [NodeBeat(name)])
                 assert events == (), f"step {step}, {name}"
     assert kept > 5
 

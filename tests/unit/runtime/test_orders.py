@@ -11,6 +11,9 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 
+AFTER_A_PAUSE_MS = 1_250
+"""When a task is tried again that was launched in the first 250 ms, and failed at once."""
+
 
 def test_a_task_is_launched_with_its_place_in_its_environment(bench, submit):
     bench.join("n1")
@@ -42,6 +45,7 @@ def test_the_attempt_counts_a_task_s_own_failures(bench, submit):
     bench.runtime.turn(0, [submit(1)])
     bench.runtime.turn(1, [ContainerExited(bench.engine.launched[0].container, -100)])
     bench.runtime.turn(2, [ContainerExited(bench.engine.launched[1].container, 3)])
+    bench.runtime.settle(AFTER_A_PAUSE_MS)
     attempts = [o.environment["FAIRSHARE_TASK_ATTEMPT"] for o in bench.engine.launched]
     assert attempts == ["1", "1", "2"]
 
@@ -131,6 +135,7 @@ def test_an_engine_that_runs_nothing_gets_the_numbers_of_tasks_alone(bench, subm
         TaskLaunch(second, 0, "map", 1, 1, 90_000),
     ]
     bench.runtime.turn(1, [ContainerExited(first, -100), ContainerExited(second, 3)])
+    bench.runtime.settle(AFTER_A_PAUSE_MS)
     assert [(one.task, one.attempt) for one in launched[2:]] == [(0, 1), (1, 2)]
     assert bench.engine.launched == []
 

@@ -15,8 +15,8 @@ from fairshare.server import journal_epochs
 from fairshare.server.journal_epochs import CONTAINERS_AT_ONCE, GivenNumbers
 
 ROOM = 16
-FOR_EVER = TaskGroup("t", ROOM, (1024, 1), Command(("false",)), max_attempts=1000)
-SUBMISSION = SubmitApplication("ann", "default", tasks=(FOR_EVER,))
+MANY = TaskGroup("t", 1_000_000, (1024, 1), Command(("true",)))
+SUBMISSION = SubmitApplication("ann", "default", tasks=(MANY,))
 
 
 class Life:
@@ -57,7 +57,7 @@ class Life:
         return max(self.managed.state.applications)
 
     def run(self, rounds: int = 1) -> list[int]:
-        """The containers that start in so many rounds, all of which fail at once."""
+        """The containers that start in so many rounds, all of which end at once."""
         started = []
         for _ in range(rounds):
             self.feed(UpdateShares())
@@ -68,7 +68,7 @@ class Life:
             ]
             assert granted
             for container in granted:
-                self.feed(ContainerExited(container, 1))
+                self.feed(ContainerExited(container, 0))
             started += granted
         return started
 

@@ -188,9 +188,8 @@ def _decoded(value: dict[str, Any]) -> ContainerExited:
     known = (*ContainerExited.__struct_fields__, "ended_at_ms")
     if not value.keys() <= set(known):
         raise ValueError(f"not only {', '.join(known)}")
-    return msgspec.convert(
-        {**value, "cannot_start": value.get("cannot_start", 0) != 0}, ContainerExited
-    )
+    flags = {name: value.get(name, 0) != 0 for name in ("cannot_start", "node_failed")}
+    return msgspec.convert({**value, **flags}, ContainerExited)
 
 
 def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:

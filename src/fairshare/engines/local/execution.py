@@ -36,6 +36,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _QUIET_S = 60.0
 _QUIET_PAUSE_S = 0.02
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
+"""What the node has no more of; a command is not to blame, and can be tried again."""
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EAGAIN))
+"""The same of what may be the account's alone: its disk, its quotas, its number of processes."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 IGNORED_SIGNALS = (
@@ -250,6 +254,12 @@ def set_limits(limits: Mapping[str, int]) -> None:
 def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
     command = repr(launch.arguments[0]) if launch.arguments else "the command"
     reason = os.strerror(number)
+    if number in _EXHAUSTED:
+        return StartFailure(ABORTED, f"cannot run {command} now: {stage}: {reason}")
+    if number in _FULL:
+        return StartFailure(
+            DISK_FAILED, f"cannot run {command} now: {stage}: {reason}", of_node=False
+        )
     if stage == "directory":
         return StartFailure(
             NOT_EXECUTABLE,

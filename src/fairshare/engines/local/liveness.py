@@ -141,8 +141,9 @@ class Liveness:
         return adoption.conclude(watched.directory, watched.container, watched.launch, reason, code)
 
     def give_up(self, watched: Watched, reason: str) -> None:
-        """Report that a container cannot be started."""
-        self._conclude(watched, self._concluded(watched, reason))
+        """Report that a container cannot be started, since nothing can be."""
+        exited = self._concluded(watched, reason)
+        self._conclude(watched, msgspec.structs.replace(exited, node_failed=True))
 
     def _conclude(self, watched: Watched, exited: ContainerExited) -> None:
         self.forget(watched)

@@ -73,7 +73,14 @@ class Ending(NamedTuple):
         return ending
 
 
-def verdict(container: int, exit_code: int, diagnostics: str, *, cannot_start: bool) -> bytes:
+def verdict(
+    container: int,
+    exit_code: int,
+    diagnostics: str,
+    *,
+    cannot_start: bool,
+    node_failed: bool = False,
+) -> bytes:
     """The content of `exit.json` for a container that did not start, or lost its supervisor."""
     return json.dumps(
         {
@@ -82,17 +89,23 @@ def verdict(container: int, exit_code: int, diagnostics: str, *, cannot_start: b
             "diagnostics": diagnostics,
             "ended_at_ms": time.time_ns() // 1_000_000,
             "cannot_start": int(cannot_start),
+            "node_failed": int(node_failed),
         }
     ).encode()
 
 
 class StartFailure(EngineError):
-    """A container could not be started; carries the exit code and the diagnostics to report."""
+    """A container could not be started; carries the exit code and the diagnostics to report.
 
-    def __init__(self, exit_code: int, diagnostics: str) -> None:
+    `of_node`: another container would not start on the node either; by default so with the codes
+    for external reasons.
+    """
+
+    def __init__(self, exit_code: int, diagnostics: str, *, of_node: bool | None = None) -> None:
         super().__init__(diagnostics)
         self.exit_code = exit_code
         self.diagnostics = diagnostics
+        self.of_node = exit_code in (ABORTED, DISK_FAILED) if of_node is None else of_node
 
     @property
     def is_final(self) -> bool:

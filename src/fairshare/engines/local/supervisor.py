@@ -125,6 +125,7 @@ class Supervisor:
                 failure.exit_code,
                 failure.diagnostics,
                 cannot_start=failure.is_final,
+                node_failed=failure.of_node,
             )
         started = time.monotonic()
         try:

@@ -8,6 +8,7 @@ container never ends the thread. Any other exception is a defect, and ends the t
 """
 
 import contextlib
+import errno
 import logging
 import os
 import select
@@ -275,13 +276,17 @@ class Watcher:
                     failure.exit_code,
                     failure.diagnostics,
                     cannot_start=failure.is_final,
+                    node_failed=failure.of_node,
                 )
             )
             return
         except OSError as error:
             self._removal.discard(directory.path)
             words = f"cannot write {directory.path}: {error.strerror}"
-            self._reports.ended(ContainerExited(order.container, DISK_FAILED, words))
+            of_node = error.errno != errno.EDQUOT  # which is the account's
+            self._reports.ended(
+                ContainerExited(order.container, DISK_FAILED, words, node_failed=of_node)
+            )
             return
         self._liveness.watch(Watched(order.container, directory, launch))
         self._order(str(directory.path))

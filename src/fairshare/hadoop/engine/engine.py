@@ -282,7 +282,9 @@ class NodeManagersEngine:
 
     def _fail(self, order: LaunchOrder, exit_code: int, problem: str) -> None:
         _log.warning("%s was not started: %s", order.container_name, problem)
-        self._report(ContainerExited(order.container, exit_code, problem))
+        # Hadoop's own masters are tried again as its ResourceManager does.
+        of_node = exit_code == ExitCode.ABORTED and not order.command.is_launch_context
+        self._report(ContainerExited(order.container, exit_code, problem, node_failed=of_node))
 
     # -- the end ----------------------------------------------------------------------------------
 

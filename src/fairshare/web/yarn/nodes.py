@@ -27,6 +27,7 @@ from fairshare.schedulers.rounding import single
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.row_cache import cut
 from fairshare.server.slices import rows_of_one_instant, sliced
+from fairshare.server.views import health_report_of, is_unhealthy
 from fairshare.web.yarn.access import check_administrator
 from fairshare.web.yarn.answering import JSON, Answer, YarnRoute, accepted_form
 from fairshare.web.yarn.bodies import LONG, first_object, lenient_integer, read_object
@@ -40,7 +41,9 @@ _UNMEASURED = Utilization()
 
 def state_of(gateway: Gateway, node: Node) -> str:
     """YARN's word for the state of a registered node."""
-    return "DECOMMISSIONING" if node.name in gateway.node_history.draining else "RUNNING"
+    if node.name in gateway.node_history.draining:
+        return "DECOMMISSIONING"
+    return "UNHEALTHY" if is_unhealthy(gateway.scheduler.state, node.name) else "RUNNING"
 
 
 class NodeCache(NodeLines[tuple[bytes, ...]]):
@@ -244,8 +247,14 @@ def node_states(gateway: Gateway) -> Counter[str]:
     counts = Counter(node.state for node in gateway.node_history.inactive.values())
     present = gateway.scheduler.state.nodes
     leaving = sum(name in present for name in gateway.node_history.draining)
+    state = gateway.scheduler.state
+    unhealthy = sum(
+        is_unhealthy(state, name) and name not in gateway.node_history.draining
+        for name in state.failing
+    )
     counts["DECOMMISSIONING"] += leaving
-    counts["RUNNING"] += len(present) - leaving
+    counts["UNHEALTHY"] += unhealthy
+    counts["RUNNING"] += len(present) - leaving - unhealthy
     return counts
 
 
@@ -267,7 +276,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         nodeHostName=node.host,
         nodeHTTPAddress=gateway.node_web_address(node.name),
         lastHealthUpdate=gateway.last_beat_ms(node.name),
-        healthReport="",
+        healthReport=health_report_of(state, node.name),
         numContainers=node.occupants,
         usedMemoryMB=used[0],
         availMemoryMB=available[0],
