@@ -80,6 +80,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("server/uploads.py", "web/ray/jobs.py", "web/ray/packages.py"),
+        "web/yarn/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
         *("server/configuration_editor.py", "server/draft_trial.py", "server/file_watch.py"),
@@ -91,6 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/memory.py"),
         *("engines/local/process_limit.py", "engines/local/processes.py"),
         *("server/access/peers.py", "server/copied_snapshot.py", "server/cron/schedule.py"),
+        "web/yarn/beans.py",
     ),
     "files of the installed package": ("engines/local/compiled.py", "web/pages/files.py"),
     "with the rights of the account, which this thread has for the moment": (

@@ -45,6 +45,8 @@ class Site:
         self._properties = dict(properties)
         self._environment = dict(environment or {})
         self._read: set[str] = set()
+        self.defaults: dict[str, str] = {}
+        """What holds of properties that were asked for and are not set."""
         self._sorted: list[tuple[str, int]] | None = None  # by name, with the place in the files
 
     @classmethod
@@ -101,7 +103,7 @@ class Site:
     def string(self, name: str, default: str, problems: Problems) -> str:
         """A text without blanks around it."""
         text = self.text(name, problems)
-        return default if text is None else literals.trim(text)
+        return self._default(name, default) if text is None else literals.trim(text)
 
     def strings(self, name: str, problems: Problems) -> tuple[str, ...]:
         """A list divided by commas or line ends: its parts without blanks, none empty, none twice
@@ -146,7 +148,7 @@ class Site:
         """True or false. Hadoop takes any other word for the default, and so does this."""
         text = self.text(name, problems)
         if not text:
-            return default
+            return self._default(name, default)
         value = literals.boolean(text)
         if value is None:
             word = "true" if default else "false"
@@ -163,13 +165,19 @@ class Site:
     def _typed(self, name: str, default: _T, problems: Problems, read: Callable[[str], _T]) -> _T:
         text = self.text(name, problems)
         if text is None:
-            return default
+            return self._default(name, default)
         try:
             return read(text)
         except ValueError as error:
             message = f"{name}: {error}"
             problems.error(self.place(name), "property-value", message, "does not start")
             return default
+
+    def _default(self, name: str, default: _T) -> _T:
+        if name not in self._properties:
+            text = str(default)
+            self.defaults[name] = text.lower() if isinstance(default, bool) else text
+        return default
 
     def _at_least(
         self, name: str, value: int, default: int, problems: Problems, minimum: int | None

@@ -30,12 +30,20 @@ from fairshare.hadoop.wire.tokens import AMRM_TOKEN
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.server.engines import made_local
-from fairshare.server.server import LiveServer
+from fairshare.server.server import LiveServer, RpcActivity
 from fairshare.server.settings import LiveSettings
 from fairshare.web.yarn.gateway import Gateway
 from fairshare.wording import cause
 
 _log = logging.getLogger("fairshare.hadoop")
+
+SERVICES = {
+    "client": "ApplicationClientProtocolService",
+    "scheduler": "ApplicationMasterProtocolService",
+    "admin": "ResourceManagerAdministrationProtocolService",
+    "tracker": "ResourceTrackerService",
+}
+"""By port the service that Hadoop's metrics name."""
 
 
 class PortSetup:
@@ -157,6 +165,7 @@ class Ports:
                 self._server.background.start("nodes", self._tracker.watch)
             self._server.background.start("masters", self._masters.watch)
             self._opened = opened.pop_all()
+        self._server.rpc_activity = self._activity
         ports = ", ".join(f"{name} {number}" for name, number in self.numbers.items())
         _log.info("Hadoop's clients are served on the ports %s", ports)
         warning = warning_of(
@@ -168,8 +177,15 @@ class Ports:
         else:
             _log.info("Hadoop's callers say who they are, and are believed")
 
+    def _activity(self) -> list[RpcActivity]:
+        return [
+            (self.numbers[name], SERVICES[name], server.metrics())
+            for name, server in self._servers.items()
+        ]
+
     async def stop(self) -> None:
         """Close the ports."""
+        self._server.rpc_activity = tuple
         await self._opened.aclose()
         if self._own_nodes is not None:
             self._own_nodes.release()

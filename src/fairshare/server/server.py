@@ -7,7 +7,7 @@ neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from fairshare.api.nodes import Gpu
@@ -74,6 +74,9 @@ from fairshare.wording import STOPPED
 
 _log = logging.getLogger("fairshare.server")
 
+RpcActivity = tuple[int, str, Mapping[str, float]]
+"""The number of a port, the name of its protocol's service, and its metrics by Hadoop's names."""
+
 
 class LiveServer:
     """One server of one state directory, which it locks until `close`.
@@ -81,6 +84,9 @@ class LiveServer:
     Made, started and closed in one event loop. Raises FairshareError with what to do when the
     directory is in use, belongs to another scheduler, or cannot be written.
     """
+
+    rpc_activity: Callable[[], Iterable[RpcActivity]] = tuple
+    """What the ports of Hadoop's RPC have done, where there are any."""
 
     def __init__(self, settings: LiveSettings, make_engine: EngineMaker = local_engine) -> None:
         self.settings = settings

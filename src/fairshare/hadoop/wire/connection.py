@@ -102,6 +102,7 @@ class Connection(asyncio.Protocol):
         if self._state is State.CLOSED:
             return
         self._heard_s = self._server.now_s()
+        self._server.activity.received += len(data)
         if self._buffer or self._paused:
             self._buffer += data
             if self._paused or len(self._buffer) < self._needed:
@@ -313,6 +314,7 @@ class Connection(asyncio.Protocol):
             protocol=context.protocol[:_LONGEST_USER],
         )
         self._state = State.OPEN
+        self._server.activity.logins += 1
         self._server.admitted(self)
 
     # -- calls ------------------------------------------------------------------------------------
@@ -323,6 +325,9 @@ class Connection(asyncio.Protocol):
             raise _Fatal(header.callId, RpcError(calls.RPC_SERVER, message), framing.INVALID_HEADER)
         named, at = framing.take_part(frame, at)
         body, _ = framing.take_part(frame, at)
+        activity = self._server.activity
+        activity.calls += 1
+        begun_s = self._server.now_s()
         try:
             route = self._server.route(named) or self._server.find_route(
                 RequestHeaderProto.FromString(named), named
@@ -330,15 +335,20 @@ class Connection(asyncio.Protocol):
             request = route.request.FromString(body)
             response = route.handler(self._context, request)
         except RpcError as error:
+            activity.failures += 1
             self._answers.append(framing.failure(header, error))
             return
         except DecodeError as problem:
+            activity.failures += 1
             unreadable = RpcError(calls.RPC_SERVER, f"the request cannot be read: {problem}")
             self._answers.append(framing.failure(header, unreadable))
             return
         except Exception as problem:
+            activity.failures += 1
             self._answers.append(framing.failure(header, self._defect(named, problem)))
             return
+        finally:
+            activity.spent_s += self._server.now_s() - begun_s
         if type(response) is route.response:
             self._answers.append(framing.success(header, response))
         else:
@@ -356,6 +366,7 @@ class Connection(asyncio.Protocol):
         finally:
             self._waiting -= 1
         if self._state is not State.CLOSED:
+            self._server.activity.sent += len(answer)
             self._transport.write(answer)
             self._heard_s = self._server.now_s()
             self._resume()
@@ -387,9 +398,13 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         if self._answers:
             answers, self._answers = self._answers, []
-            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+            data = answers[0] if len(answers) == 1 else b"".join(answers)
+            self._server.activity.sent += len(data)
+            self._transport.write(data)
 
     def _refuse(self, fatal: _Fatal) -> None:
+        if self._state is not State.OPEN:
+            self._server.activity.failed_logins += 1
         self._answers.append(framing.fatal(fatal.call_id, fatal.error, fatal.detail))
         self._end(fatal.error.message)
 

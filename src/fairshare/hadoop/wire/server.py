@@ -64,6 +64,17 @@ class TokenLogins:
         return None if key is None else tokens.password(key, identifier)
 
 
+class Activity:
+    """What one port has done so far."""
+
+    __slots__ = ("calls", "failed_logins", "failures", "logins", "received", "sent", "spent_s")
+
+    def __init__(self) -> None:
+        self.calls = self.failures = self.logins = self.failed_logins = 0
+        self.received = self.sent = 0  # bytes
+        self.spent_s = 0.0
+
+
 class RpcServer:
     """Serves handlers on one port, in the event loop of `start`.
 
@@ -82,6 +93,7 @@ class RpcServer:
         self.tokens = logins
         self.limits = limits or RpcLimits()
         self.now_s = time.monotonic
+        self.activity = Activity()
         self._handlers = handlers
         self._protocols = {protocol for protocol, _ in handlers}
         self._routes: dict[bytes, Route] = {}
@@ -109,6 +121,29 @@ class RpcServer:
         assert self._listener is not None
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
+
+    def metrics(self) -> dict[str, float]:
+        """The activity of the port by the names of Hadoop's RpcMetrics."""
+        done = self.activity
+        mean_ms = 1_000 * done.spent_s / done.calls if done.calls else 0.0
+        return {
+            "ReceivedBytes": done.received,
+            "SentBytes": done.sent,
+            "RpcAuthenticationFailures": done.failed_logins,
+            "RpcAuthenticationSuccesses": done.logins,
+            "RpcAuthorizationFailures": 0,
+            "RpcAuthorizationSuccesses": done.logins,
+            "RpcCallSuccesses": done.calls - done.failures,
+            "RpcQueueTimeNumOps": done.calls,
+            "RpcQueueTimeAvgTime": 0.0,
+            "RpcProcessingTimeNumOps": done.calls,
+            "RpcProcessingTimeAvgTime": mean_ms,
+            "RpcSlowCalls": 0,
+            "TotalRequests": done.calls,
+            "NumOpenConnections": len(self._connections),
+            "CallQueueLength": len(self._tasks),
+            "NumDroppedConnections": 0,
+        }
 
     async def stop(self) -> None:
         """Close the port; calls that wait are answered if they end soon, then all is closed."""

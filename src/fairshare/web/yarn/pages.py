@@ -1,9 +1,8 @@
 """Owns the other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
-probe, the liveness check, and the logs of containers
+probe, the lists by state, the liveness check, and the logs of containers
 (Hadoop: RMWebApp).
 """
 
-import json
 from html import escape
 from pathlib import Path
 
@@ -13,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.model.identifiers import application_of, container_name
 from fairshare.web.containers import read_part
 from fairshare.web.yarn.access import checked_caller
 from fairshare.web.yarn.answering import HEADERS
 from fairshare.web.yarn.application_documents import logs_url
 from fairshare.web.yarn.callers import Rejected, identify
-from fairshare.web.yarn.cluster import ClusterMetrics, metrics_of
 from fairshare.web.yarn.errors import Refused
 from fairshare.web.yarn.gateway import gateway_of
 from fairshare.web.yarn.names import read_container_id
@@ -67,70 +66,14 @@ async def show_robots(request: Request) -> Response:
     return PlainTextResponse("User-agent: *\nDisallow: /\n", 302, {**HEADERS, "Content-Type": TEXT})
 
 
-async def show_beans(request: Request) -> Response:
-    """GET /jmx: the metrics of the cluster as beans; `qry` names one, `get` one attribute."""
-    wanted = request.query_params.get("qry", "")
-    attribute = request.query_params.get("get", "")
-    content: dict[str, object]
-    if attribute and "::" not in attribute:
-        content = {"result": "ERROR", "message": "query format is not as expected."}
-    else:
-        name = attribute.partition("::")[0] or wanted
-        beans = _beans(await metrics_of(gateway_of(request)))
-        content = {"beans": [bean for bean in beans if _matches(name, str(bean["name"]))]}
-    headers = {
-        **HEADERS,
-        "Access-Control-Allow-Methods": "GET",
-        "Access-Control-Allow-Origin": "*",
-        "Content-Type": "application/json; charset=utf8",
-    }
-    return Response(json.dumps(content, indent=2), 200, headers)
-
-
-def _beans(metrics: ClusterMetrics) -> list[dict[str, object]]:
-    domain = "Hadoop:service=ResourceManager,name="
-    return [
-        {
-            "name": domain + "ClusterMetrics",
-            "modelerType": "ClusterMetrics",
-            "NumActiveNMs": metrics.activeNodes,
-            "NumDecommissioningNMs": metrics.decommissioningNodes,
-            "NumDecommissionedNMs": metrics.decommissionedNodes,
-            "NumLostNMs": metrics.lostNodes,
-            "NumUnhealthyNMs": metrics.unhealthyNodes,
-            "NumRebootedNMs": metrics.rebootedNodes,
-            "NumShutdownNMs": metrics.shutdownNodes,
-        },
-        {
-            "name": domain + "QueueMetrics,q0=root",
-            "modelerType": "QueueMetrics,q0=root",
-            "tag.Queue": "root",
-            "AppsSubmitted": metrics.appsSubmitted,
-            "AppsRunning": metrics.appsRunning,
-            "AppsPending": metrics.appsPending,
-            "AppsCompleted": metrics.appsCompleted,
-            "AppsKilled": metrics.appsKilled,
-            "AppsFailed": metrics.appsFailed,
-            "AllocatedMB": metrics.allocatedMB,
-            "AllocatedVCores": metrics.allocatedVirtualCores,
-            "AllocatedContainers": metrics.containersAllocated,
-            "AvailableMB": metrics.availableMB,
-            "AvailableVCores": metrics.availableVirtualCores,
-            "PendingMB": metrics.pendingMB,
-            "PendingVCores": metrics.pendingVirtualCores,
-            "PendingContainers": metrics.containersPending,
-            "ReservedMB": metrics.reservedMB,
-            "ReservedVCores": metrics.reservedVirtualCores,
-            "ReservedContainers": metrics.containersReserved,
-        },
-    ]
-
-
-def _matches(wanted: str, name: str) -> bool:
-    """`*` at the end matches any text; an empty name matches all beans."""
-    if not wanted or wanted == "*:*":
-        return True
-    return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
+async def show_state(request: Request) -> Response:
+    """GET /cluster/apps/STATE: the list of applications in one of YARN's states."""
+    state = request.path_params["state"]
+    if state not in APPLICATION_STATES:
+        raise HTTPException(404, f"{state} is not a state of applications")
+    if BROWSERS in request.headers.get("accept", ""):
+        return RedirectResponse(f"{PAGE}?state={state}", 302)
+    return await show_page(request)
 
 
 async def show_logs(request: Request) -> Response:
@@ -169,9 +112,9 @@ ROUTES = [
     Route("/cluster", show_page),
     Route("/cluster/", show_page),
     Route(PAGE, show_page),
+    Route(f"{PAGE}/{{state}}", show_state),
     Route("/cluster/app/{application}", show_page),
     Route("/isActive", show_life),
     Route("/robots.txt", show_robots),
-    Route("/jmx", show_beans),
     Route("/node/containerlogs/{container}/{user}", show_logs),
 ]

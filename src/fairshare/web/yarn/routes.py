@@ -9,12 +9,15 @@ from fairshare.web.yarn import (
     administration,
     applications,
     attempts,
+    beans,
     changes,
     cluster,
     labels,
     master_pages,
     nodes,
+    own_node,
     pages,
+    process_pages,
     refusals,
     submission,
 )
@@ -54,6 +57,9 @@ def yarn_routes() -> list[BaseRoute]:
                 found.append(route.with_slash())
     return [
         *pages.ROUTES,
+        *beans.ROUTES,
+        *process_pages.ROUTES,
+        *own_node.ROUTES,
         *master_pages.ROUTES,
         YarnRoute(BASE, get=cluster.show_info),
         Mount(BASE, routes=[*found, Route("/{rest:path}", nothing_here)]),
