@@ -43,6 +43,12 @@ NO_ORDER = "{} has the weight 0 under drf: its dominant share is not a number"
 its siblings depends on the way of sorting; ours counts the share as 0. A run ends where another
 child of that parent is served on each side. A difference within one child is compared."""
 
+NO_PARTIAL_PATH = "Could not find queue for application : "
+"""Hadoop takes the first parts of `b.c.new` for a queue that is called b, makes what is missing
+below it, although there is a root.b.c, and does not find the queue again for the master of the
+application; ours names the queues that are there, and makes none for a master. What comes after
+that step is not compared."""
+
 UNMADE = "the queue of a submission cannot be made of its template"
 """Hadoop's resource manager fails on a value of a template that it reads when it makes a queue, and
 ends; ours refuses the application. What comes after that step is not compared."""
@@ -132,7 +138,8 @@ def _up_to_failure(
     ):
         before = oracle["steps"][number - 1] if number else {}
         failure = (
-            (UNMADE if _hangs(theirs, own) else None)
+            _partial(document["steps"][number], before, theirs)
+            or (UNMADE if _hangs(theirs, own) else None)
             or _unordered(before, theirs, own)
             or _failure(theirs)
             or _made_for_nobody(theirs, own)
@@ -151,6 +158,28 @@ def _up_to_failure(
             kept = [{**one, "steps": one["steps"][:number]} for one in (oracle, ours)]
             return kept[0], kept[1]
     return oracle, ours
+
+
+def _partial(step: Document, before: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
+    """Whether Hadoop makes a queue of a partial path: for nothing, or beside one of that path."""
+    if theirs["kind"] != "submit":
+        return None
+    if NO_PARTIAL_PATH in (theirs.get("error") or ""):
+        return "a queue of a partial path is made, and then not found"
+    given = str(step["submit"].get("queue") or "")
+    parts = given.split(".")
+    queues = (before.get("state") or {}).get("queues") or {}
+    if given in queues:
+        return None
+    for end in range(len(parts) - 1, 0, -1):
+        prefix = ".".join(parts[:end]).strip()
+        found = [name for name in queues if prefix in (name, name.rpartition(".")[2])]
+        if found and "." in prefix and prefix not in queues:
+            continue
+        if found:
+            twin = f"{found[0]}.{parts[end].strip()}"
+            return f"a second queue {twin}" if twin in queues else None
+    return None
 
 
 def _hangs(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> bool:

@@ -55,7 +55,7 @@ TEMPLATE_VALUES: Final[dict[str, Any]] = {
 NAMES: Final = (
     "new", "a.new", "root.a.new", "b.new", "b.c.new", "root.b.new", "c.new", "x.new",
     "root.x.new", "a.new.er", "b.new.er", "new.er", "root.new", "root", "root.", "a.", ".new",
-    "", " ", "a..new", "a", "c", "root.a", "b", "root.b", "A", "root.A", " a", "a ", "root.a ",
+    " ", "a..new", "a", "c", "root.a", "b", "root.b", "A", "root.A", " a", "a ", "root.a ",
     "b.c", "c.d", "default", "root.default", "root.root", "root.root.a", "root a", "a.new ",
     "ann", "a.ann", "b.ann",
 )
@@ -77,16 +77,17 @@ NUMERIC_OF_ALL: Final = (
     "auto-queue-creation-v2.maximum-queue-depth", "auto-queue-creation-v2.queue-expiration-time",
 )
 
+OF_SITE: Final = ("1", "2", "512", "3000", "x", "0x200", " 1024 ")
+
 NUMERIC_OF_SITE: Final = (
     "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.maximum-allocation-mb",
     "yarn.scheduler.minimum-allocation-vcores", "yarn.scheduler.maximum-allocation-vcores",
-    "yarn.cluster.max-application-priority", "yarn.resourcemanager.am.max-attempts",
-    "yarn.resourcemanager.max-completed-applications",
+    "yarn.cluster.max-application-priority",
     "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms",
 )
 
 NUMERIC_OF_PREEMPTION: Final = (
-    "monitoring_interval", "max_wait_before_kill", "total_preemption_per_round",
+    "max_wait_before_kill", "total_preemption_per_round",
     "max_ignored_over_capacity", "natural_termination_factor",
     "intra-queue-preemption.minimum-threshold", "intra-queue-preemption.max-allowable-limit",
     "preemption-to-balance-queue-after-satisfied.max-wait-before-kill",

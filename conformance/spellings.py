@@ -48,12 +48,12 @@ class Draft:
         if value is not None and (value or name.startswith(PREFIX)):
             self.properties[name] = str(value)
 
-    def submit(self, queue: str | None, **more: Any) -> None:
-        """An application of two containers beside its master."""
+    def submit(self, queue: str | None, *, managed: float = 0.5, **more: Any) -> None:
+        """An application of a few containers, in this part of all cases with a master."""
         step: dict[str, Any] = {"app": f"a{len(self.steps)}", "user": self.pick(*values.USERS)}
         if queue is not None:
             step["queue"] = queue
-        if self.chance(0.5):
+        if self.chance(managed):
             step["am"] = dict(_SMALL)
         step["asks"] = [{"count": self.pick(1, 2, 3), "resources": dict(_SMALL)}]
         self.steps.append({"submit": {**step, **more}})
@@ -315,12 +315,13 @@ def _short_names(draft: Draft) -> None:
         draft.put(
             "yarn.scheduler.queue-placement-rules", draft.pick("app-name", "user-group", None)
         )
+    draft.work()  # so that both sides say which queues there are
     for _ in range(draft.pick(4, 6, 8)):
-        draft.submit(draft.pick(*values.NAMES, None))
+        draft.submit(draft.pick(*values.NAMES, None), managed=0.1)
         if draft.chance(0.2):
             draft.work()
     if draft.chance(0.3):
-        draft.steps.append({"move": {"app": "a0", "queue": draft.pick(*values.NAMES[:24])}})
+        draft.steps.append({"move": {"app": "a1", "queue": draft.pick(*values.NAMES[:24])}})
     draft.work()
 
 
@@ -335,9 +336,11 @@ def _sentinels(draft: Draft) -> None:
             queue = draft.pick("root.a", "root.a", "root.b", "root.b.c", "root")
             draft.put(f"{PREFIX}{queue}.{draft.pick(*values.NUMERIC)}", value)
         elif where < 0.8:
-            draft.put(PREFIX + draft.pick(*values.NUMERIC_OF_ALL), value)
+            name = draft.pick(*values.NUMERIC_OF_ALL)
+            late = name.startswith("user.")  # read when an application is submitted
+            draft.put(PREFIX + name, draft.pick("-1", "0", "1", "2") if late else value)
         elif where < 0.9:
-            draft.put(draft.pick(*values.NUMERIC_OF_SITE), value)
+            draft.put(draft.pick(*values.NUMERIC_OF_SITE), draft.pick(*values.OF_SITE))
         else:
             draft.put(MONITOR + "enable", "true")
             draft.put(PREEMPTION + draft.pick(*values.NUMERIC_OF_PREEMPTION), value)
@@ -593,7 +596,7 @@ def _fair_site(draft: Draft) -> None:
     for name in draft.rng.sample(sorted(values.FAIR_SITE), draft.pick(1, 2, 3)):
         draft.put(_FAIR + name, draft.pick(*values.FAIR_SITE[name]))
     if draft.chance(0.3):
-        draft.put(draft.pick(*values.NUMERIC_OF_SITE), draft.pick(*values.NUMBERS))
+        draft.put(draft.pick(*values.NUMERIC_OF_SITE), draft.pick(*values.OF_SITE))
     _fair_apps(draft, ["root.a", "root.b.c", "a", None, "default", "new", "root.new"])
 
 

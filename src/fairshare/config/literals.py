@@ -45,6 +45,13 @@ def long(text: str) -> int:
     return _whole(text, 64)
 
 
+def exact_integer(text: str) -> int:
+    """A whole number of 32 bits that Hadoop reads without removing blanks (Integer.valueOf)."""
+    if text != trim(text):
+        raise ValueError(f"{text!r} is not a whole number: there must be no blank around it")
+    return _whole(text, 32)
+
+
 def _whole(text: str, bits: int) -> int:
     trimmed = trim(text)
     if not _WHOLE.fullmatch(trimmed):

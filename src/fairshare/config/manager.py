@@ -100,9 +100,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
         master_max_attempts=site.integer(
             "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1
         ),
-        max_completed_applications=site.integer(
-            "yarn.resourcemanager.max-completed-applications", 1_000, problems, minimum=0
-        ),
+        max_completed_applications=_completed(site, problems),
         container_expiry_ms=site.integer(
             "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
             600_000,
@@ -110,6 +108,17 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
             minimum=1,
         ),
     )
+
+
+def _completed(site: Site, problems: Problems) -> int:
+    name, default = "yarn.resourcemanager.max-completed-applications", 1_000
+    most = site.integer(name, default, problems)
+    if most >= 0:
+        return most
+    message = f"{name} is {most}: it must be at least 0"
+    hadoop = "starts, and ends when the first application has ended"
+    problems.error(site.place(name), "property-value", message, hadoop)
+    return default
 
 
 def _administrators(site: Site, problems: Problems) -> str:

@@ -66,7 +66,8 @@ SETTINGS: Final = (
         "its part of 10000", "The maximum number of applications of the queue, including pending"
         " ones.",
         "500", "Max Applications", "leaf"),
-    Setting("max-parallel-apps", "maximum_parallel_applications", QueueValues.integer, "no limit",
+    Setting("max-parallel-apps", "maximum_parallel_applications", QueueValues.exact_integer,
+        "no limit",
         "The maximum number of running applications of the"
         " queue.", "20", "Max Parallel Applications"),
     Setting("ordering-policy", "ordering_policy", QueueValues.ordering_policy,

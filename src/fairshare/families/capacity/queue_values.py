@@ -97,6 +97,10 @@ class QueueValues:
         """A whole number of 32 bits."""
         return self._read(name, lambda text: literals.property_integer(text, 32))
 
+    def exact_integer(self, name: str) -> int | None:
+        """A whole number of 32 bits, in decimal digits and without blanks."""
+        return self._read(name, literals.exact_integer)
+
     def long(self, name: str) -> int | None:
         """A whole number of 64 bits."""
         return self._read(name, lambda text: literals.property_integer(text, 64))

@@ -5,9 +5,10 @@ default of a property is that of its field in `CapacitySettings`. To add a setti
 there and a row here. Those of monitors are in `monitor.py`, queue mappings in `mappings.py`.
 """
 
+from collections.abc import Callable
 from typing import Final
 
-from fairshare.config import node_labels
+from fairshare.config import literals, node_labels
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
@@ -43,8 +44,25 @@ def _users_parallel(
     for one in site.names(before):
         user = one.removeprefix(before).removesuffix(after)
         if one == f"{before}{user}{after}":
-            found[user] = site.integer(one, NO_LIMIT, problems)
+            found[user] = _later(site, one, NO_LIMIT, problems, literals.exact_integer)
     return found or default
+
+
+def _integer_later(site: Site, name: str, default: int, problems: Problems) -> int:
+    return _later(site, name, default, problems, lambda text: literals.property_integer(text, 32))
+
+
+def _later(
+    site: Site, name: str, default: int, problems: Problems, read: Callable[[str], int]
+) -> int:
+    """A number that Hadoop reads when an application is submitted."""
+    text = site.text(name, problems)
+    try:
+        return default if text is None else read(text)
+    except ValueError as error:
+        hadoop = "starts, and ends when the first application is submitted"
+        problems.error(site.place(name), "property-value", f"{name}: {error}", hadoop)
+        return default
 
 
 def _off_switch(site: Site, name: str, default: int, problems: Problems) -> int:
@@ -87,7 +105,7 @@ SCHEDULER: Final = (
     of_cluster(PREFIX + "max-parallel-apps", "maximum_parallel_applications", Site.integer,
         "no limit", "max-parallel-apps of queues without one."),
     of_cluster(PREFIX + "user.max-parallel-apps", "user_maximum_parallel_applications",
-        Site.integer, "no limit", "The maximum number of running applications of a user."),
+        _integer_later, "no limit", "The maximum number of running applications of a user."),
     of_cluster(PREFIX + "user.USER.max-parallel-apps", "users_maximum_parallel_applications",
         _users_parallel, "user.max-parallel-apps", "The same for one user."),
     of_cluster(PREFIX + "minimum-user-limit-percent", "minimum_user_limit_percent", Site.single,

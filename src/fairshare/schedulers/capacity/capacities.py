@@ -12,6 +12,7 @@ from fairshare.schedulers.capacity import management, orders, vectors
 from fairshare.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
 from fairshare.schedulers.capacity.cluster import CapacityCluster
 from fairshare.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
+from fairshare.schedulers.capacity.settings import UNSET, Percentage
 from fairshare.schedulers.capacity.users import NO_FACTOR
 from fairshare.schedulers.rounding import single
 
@@ -47,11 +48,15 @@ def _add_below(queue: CapacityQueue, found: list[CapacityQueue]) -> None:
 
 
 def _root(root: CapacityQueue, label: str, whole: Resource) -> None:
-    """Root has a whole partition, or nothing of a partition that no queue of the file names."""
+    """Root has a whole partition, or nothing of a partition that no queue of the file names. As in
+    Hadoop a percentage as its maximum holds for all queues below it, on nodes without a label."""
     share = root.shares[label]
-    part = 1.0 if root.has_part(label) else 0.0
-    share.absolute_capacity = share.absolute_maximum = part
-    share.capacity = share.maximum_capacity = part
+    part = most = 1.0 if root.has_part(label) else 0.0
+    written = root.settings.maximum_capacity
+    if not label and isinstance(written, Percentage) and written.percent != UNSET:
+        most = single(written.percent / 100)
+    share.capacity = share.absolute_capacity = part
+    share.maximum_capacity, share.absolute_maximum = most, max(0.0, most)
     share.effective_minimum = share.effective_maximum = truncate(whole, part)
 
 

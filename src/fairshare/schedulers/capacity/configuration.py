@@ -24,6 +24,7 @@ from fairshare.schedulers.capacity.queues import (
     Share,
 )
 from fairshare.schedulers.capacity.settings import (
+    UNSET,
     Capacity,
     CapacitySettings,
     LabelCapacity,
@@ -41,9 +42,6 @@ from fairshare.schedulers.rounding import single
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
 """The settings of a leaf created on demand, unless a template overrides them
 (Hadoop: AutoCreatedQueueTemplate)."""
-
-UNSET = -1
-"""A number that means that nothing is set (Hadoop: CapacitySchedulerConfiguration.UNDEFINED)."""
 
 _MERGED = ("user_weights", "label_capacities")
 """Settings with a property for each user or label."""

@@ -140,6 +140,12 @@ def _requested(
     return submission.wanted_label(master=False) if wanted is None else wanted
 
 
+def needs_default(state: CapacityCluster, submission: SubmitApplication) -> bool:
+    """Whether a submission has a master whose partition is that of its queue by default."""
+    master = submission.master is not None
+    return master and _requested(state, submission, None, master=True) is None
+
+
 def check_label(
     state: CapacityCluster, leaf: CapacityQueue, label: str, *, requested: bool = True
 ) -> None:

@@ -2,6 +2,7 @@
 (Hadoop: CSQueueStore)."""
 
 from fairshare.model.queues import ROOT
+from fairshare.schedulers.capacity import management
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 
@@ -18,6 +19,24 @@ def find(state: CapacityState, name: str) -> CapacityQueue | None:
         return queue
     found = carriers(state, name)
     return found[0] if len(found) == 1 else None
+
+
+def in_full(state: CapacityState, name: str) -> str:
+    """The path of a queue that is still to be created: of `b.new` it is `root.b.new` if only one
+    queue is called b, and submissions may create queues below it; else the name itself
+    (Hadoop: CapacitySchedulerQueueManager.determineMissingParents).
+
+    As in Hadoop blanks around the last part and around what precedes it do not count. Where Hadoop
+    would create a second queue of the same path, the path is that of the existing one.
+    """
+    above, _, short = name.rpartition(".")
+    parts = [*above.strip().split("."), short.strip()]
+    for end in range(len(parts) - 1, 0, -1):
+        queue = find(state, ".".join(parts[:end]))
+        if queue is not None:
+            creates = queue.dynamic_eligible or management.makes_leaves(queue)
+            return ".".join((queue.name, *parts[end:])) if creates else name
+    return name
 
 
 def ambiguous(state: CapacityState, name: str) -> bool:

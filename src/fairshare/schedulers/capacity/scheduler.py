@@ -133,6 +133,9 @@ class CapacityScheduler(labels.PartitionMethods):
             return self._leaf(step, given.queue, given).name, given.priority or 0
         name, mapped = self._placed(given)
         found = naming.find(state, name)
+        if found is None and "." in name:
+            name = self._in_full(name, given, mapped=mapped)
+            found = naming.find(state, name)
         master = given.master
         if master is not None:
             self._check_sizes((master,), state.largest_container(step.now_ms, found), name)
@@ -148,6 +151,17 @@ class CapacityScheduler(labels.PartitionMethods):
             )
         checks.check_leaf(step, leaf, given.user)
         return leaf.name, priorities.of_workflow(state, leaf, given, priority)
+
+    def _in_full(self, name: str, given: SubmitApplication, *, mapped: bool) -> str:
+        """The path of a queue that does not exist by this name. As in Hadoop the attempt of an
+        application with a master does not find its queue by a partial path
+        (Hadoop: RMAppAttemptImpl.ScheduleTransition)."""
+        state = self._state
+        path = naming.in_full(state, name)
+        if path != name and not mapped and labels.needs_default(state, given):
+            message = f"Could not find queue for application : {name}. Name all of it: {path}"
+            raise Refusal("unknown-queue", message)
+        return path
 
     def _placed(self, given: SubmitApplication) -> tuple[str, bool]:
         """The queue, and whether a mapping chose it."""

@@ -16,6 +16,7 @@ from fairshare.placement.mapping.rule import MappingAction, MappingFallback, Map
 __all__ = [
     "ALL_LABELS",
     "NO_LIMIT",
+    "UNSET",
     "Amount",
     "Capacity",
     "CapacitySettings",
@@ -35,6 +36,9 @@ __all__ = [
     "Weight",
     "WorkflowPriority",
 ]
+
+UNSET = -1
+"""A number that means that nothing is set (Hadoop: CapacitySchedulerConfiguration.UNDEFINED)."""
 
 NO_LIMIT = 2**31 - 1
 """No limit on applications (Hadoop's largest 32-bit integer)."""

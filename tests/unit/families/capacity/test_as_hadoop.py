@@ -149,3 +149,9 @@ def test_hadoop_refuses_it(case: str) -> None:
     values, reported = REFUSED[case]
     with pytest.raises(ConfigurationError, match=reported):
         read_capacity(site(values))
+
+
+@pytest.mark.parametrize("value", [" 2", "2 ", "0x2", "2.0"])
+def test_max_parallel_apps_is_read_without_removing_blanks(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a whole number"):
+        read_capacity(site({"root.a.max-parallel-apps": value}))
