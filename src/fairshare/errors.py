@@ -53,3 +53,15 @@ class EngineError(FairshareError):
 
 class InvariantViolation(AssertionError):
     """The state is inconsistent: a defect in fairshare, never in its input."""
+
+
+class AccountsUnavailable(InputError):
+    """Whether an account exists cannot be found out now: the directory service does not answer, or
+    this process has no file left to ask it with."""
+
+    def __init__(self, account: str, reason: str) -> None:
+        super().__init__(
+            "accounts-unavailable",
+            f"the account {account} cannot be looked up on the server's machine now: {reason}; try"
+            " again",
+        )

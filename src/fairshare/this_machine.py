@@ -1,16 +1,20 @@
-"""Owns the identity of this machine, by which clients recognize a server on their own machine, the
-accounts that listen at its ports, and the words for a disk of it that is full.
+"""Owns what the operating system says of this machine: its identity, by which clients recognize a
+server on their own machine, its accounts, those that listen at its ports, and which disk is full.
 
-An address does not say the former: behind 127.0.0.1 may be a tunnel, or a container with other
+An address does not say the first: behind 127.0.0.1 may be a tunnel, or a container with other
 files.
 """
 
+import errno
 import functools
 import os
+import pwd
 import socket
 import struct
 import sys
 from pathlib import Path
+
+from fairshare.errors import AccountsUnavailable
 
 
 @functools.cache
@@ -117,3 +121,46 @@ def _in_user_namespace() -> bool:
     except OSError:
         return False
     return mapped[:2] != ["0", "0"] or mapped[2:] != [str(2**32 - 1)]
+
+
+_UNKNOWN = frozenset((0, errno.ENOENT, errno.ESRCH, errno.EBADF, errno.EPERM))
+"""What getpwnam_r returns for an account that does not exist (its manual page)."""
+_BUFFER_BYTES = 65_536
+
+
+def account_named(name: str) -> pwd.struct_passwd | None:
+    """The account of a name; None if there is none. Raises AccountsUnavailable.
+
+    `pwd` says of an account that it does not know also where it could not ask.
+    """
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        _check_unknown("getpwnam_r", os.fsencode(name), repr(name))
+    except ValueError:  # a NUL character in it
+        pass
+    return None
+
+
+def account_numbered(uid: int) -> pwd.struct_passwd | None:
+    """The account of a number; None if there is none. Raises AccountsUnavailable."""
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        _check_unknown("getpwuid_r", uid, str(uid))
+    return None
+
+
+def _check_unknown(function: str, key: bytes | int, shown: str) -> None:
+    """Raise AccountsUnavailable unless the system says that there is no such account."""
+    import ctypes  # rarely needed
+
+    entry, buffer = (ctypes.create_string_buffer(size) for size in (256, _BUFFER_BYTES))
+    found = ctypes.c_void_p()
+    asked = key if isinstance(key, bytes) else ctypes.c_uint(key)
+    size = ctypes.c_size_t(_BUFFER_BYTES)
+    number = getattr(ctypes.CDLL(None), function)(asked, entry, buffer, size, ctypes.byref(found))
+    if number not in _UNKNOWN:
+        raise AccountsUnavailable(shown, os.strerror(number))
+    if found.value is not None:
+        raise AccountsUnavailable(shown, "it was not found, and then it was")

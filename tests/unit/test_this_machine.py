@@ -1,7 +1,8 @@
-"""The accounts that listen at the ports of this machine."""
+"""The accounts of this machine, and those that listen at its ports."""
 
 import os
 import socket
+import subprocess
 import sys
 from contextlib import ExitStack
 
@@ -101,3 +102,38 @@ def test_accounts_that_a_user_namespace_does_not_know_are_not_judged(monkeypatch
     assert accounts_listening("127.0.0.1", 0x1F98) == frozenset()
     monkeypatch.setattr(this_machine, "_in_user_namespace", lambda: False)
     assert accounts_listening("127.0.0.1", 0x1F98) == {65534}
+
+
+WITHOUT_FILES = """
+import os, sys
+from fairshare.errors import AccountsUnavailable
+from fairshare.this_machine import account_named, account_numbered
+import ctypes, resource
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while True:
+        held.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+for look, known in ((account_named, "an-unknown-account"), (account_numbered, 4_000_000_001)):
+    try:
+        found = look(known)
+        print("known" if found else "unknown")
+    except AccountsUnavailable as error:
+        print(error.code)
+for one in held:
+    os.close(one)
+print(account_named("an-unknown-account"), account_numbered(4_000_000_001))
+print(account_named("root").pw_uid, account_numbered(0).pw_name, account_named("a\\0b"))
+"""
+
+
+def test_an_account_is_not_unknown_while_no_file_can_be_opened_to_look_for_it():
+    command = [sys.executable, "-c", WITHOUT_FILES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == [
+        *("accounts-unavailable", "accounts-unavailable"),
+        *("None None", "0 root None", ""),
+    ]

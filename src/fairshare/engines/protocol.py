@@ -232,7 +232,7 @@ class HostEngine(Engine, Protocol):
 
     def account_problem(self, user: str) -> str:
         """Why a user's containers cannot run here; empty if they can. May block on a disk or a
-        directory service."""
+        directory service; raises AccountsUnavailable if that does not answer."""
 
     def command_problem(self, user: str, command: Command) -> str:
         """Why a command cannot run here for a user, as far as it can be seen before it starts;

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairshare.errors import AccountsUnavailable
 from fairshare.model.identifiers import (
     ApplicationId,
     application_of,
@@ -62,15 +63,18 @@ class AuthenticationMiddleware:
         if scope["type"] != "http" or not needed or is_open(path):
             await self.app(scope, receive, send)
             return
-        if not self.authentication.peers.knows(peer):
-            await run_in_threadpool(self.authentication.peers.identify, peer)
         headers = Headers(scope=scope)
         address = address_of_scope(scope)
         twice = [name for name in self.authentication.headers if len(headers.getlist(name)) > 1]
         try:
+            if not self.authentication.peers.knows(peer):
+                await run_in_threadpool(self.authentication.peers.identify, peer)
             identity = None
             if not twice:
                 identity = self.authentication.identify(headers, peer)
+        except AccountsUnavailable as error:
+            await refusal(503, error.code, str(error))(scope, receive, send)
+            return
         except TokensUnreadable as error:
             await self._answer_unreadable(error)(scope, receive, send)
             return

@@ -49,6 +49,8 @@ STATUSES = {
     "busy": 503,
     "too-long": 503,
     "no-accounts": 503,
+    "accounts-unavailable": 503,
+    "groups-unavailable": 503,
     "disk-full": 503,
     "stopping": 503,
     "safe-mode": 503,

@@ -29,7 +29,7 @@ async def test_a_failed_lookup_refuses_the_submission_and_leaves_no_trace(page):
     page.server.groups = UserGroups(Source())
     body = {"user": "eve", "queue": "a", "tasks": [{"command": "true"}]}
     answer = await page.post("/applications", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (409, "groups-unavailable")
+    assert (answer.status_code, answer.json()["code"]) == (503, "groups-unavailable")
     assert "the directory is away" in answer.json()["message"]
     assert page.server.service.state.applications == {}
 

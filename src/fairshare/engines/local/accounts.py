@@ -6,14 +6,14 @@ directories must be searchable. Used by the server only; `execution` makes the s
 """
 
 import os
-import pwd
 import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
+from fairshare.engines.local.outcome import ABORTED, NOT_EXECUTABLE, StartFailure
 from fairshare.engines.rights import check_rights
-from fairshare.errors import EngineError
+from fairshare.errors import AccountsUnavailable, EngineError
+from fairshare.this_machine import account_named
 from fairshare.wording import cause
 
 SUBMITTING_USER = "submitting-user"
@@ -38,15 +38,18 @@ class Account(NamedTuple):
 
 
 def find_account(user: str) -> Account:
-    """The account of a user; raises StartFailure if there is none, or it is root's."""
+    """The account of a user; raises StartFailure if there is none, it is root's, or it cannot be
+    looked up now, which is not final."""
     try:
-        found = pwd.getpwnam(user)
-    except (KeyError, ValueError):  # ValueError: a NUL character in it
+        found = account_named(user)
+    except AccountsUnavailable as error:
+        raise StartFailure(ABORTED, str(error)) from error
+    if found is None:
         raise StartFailure(
             NOT_EXECUTABLE,
             f"there is no account {user!r} on this machine, and containers run under that of who"
             ' submits them (run_as = "user" below [engine] in fairshare.toml)',
-        ) from None
+        )
     if found.pw_uid == 0:
         raise StartFailure(
             NOT_EXECUTABLE,

@@ -47,7 +47,7 @@ from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import ZygoteClient
 from fairshare.engines.protocol import GpuUse, Launched, LaunchOrder, NodeOffer
-from fairshare.errors import EngineError
+from fairshare.errors import AccountsUnavailable, EngineError
 from fairshare.model.identifiers import ContainerId, parse_container
 from fairshare.model.inputs import ContainerExited, Input
 from fairshare.model.resources import MEMORY, VCORES
@@ -402,12 +402,12 @@ class LocalEngine:
         return exited and msgspec.structs.replace(exited, container=container)
 
     def account_problem(self, user: str) -> str:
-        """Why a user's containers cannot run; empty if they can."""
+        """Why a user's containers cannot run; empty if they can. Raises AccountsUnavailable."""
         if self._as_user:
             try:
                 accounts.find_account(user)
             except StartFailure as failure:
-                return failure.diagnostics
+                return _final(failure)
         return ""
 
     def command_problem(self, user: str, command: Command) -> str:
@@ -420,7 +420,7 @@ class LocalEngine:
         try:
             account = accounts.find_account(user) if self._as_user else None
         except StartFailure as failure:
-            return failure.diagnostics
+            return _final(failure)
         return interpreter_problem(command.python, account)
 
     def forget_payload(self, digest: str) -> None:
@@ -472,6 +472,13 @@ class LocalEngine:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _final(failure: StartFailure) -> str:
+    """Why a command can never start; raises the cause of what is not known now."""
+    if isinstance(failure.__cause__, AccountsUnavailable):
+        raise failure.__cause__
+    return failure.diagnostics
 
 
 def _lock(descriptor: int) -> None:

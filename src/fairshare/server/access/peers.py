@@ -6,12 +6,12 @@ Knows nothing of HTTP.
 """
 
 import os
-import pwd
 import time
 from pathlib import Path
 from typing import Final
 
 from fairshare.server.access.identity import Identity
+from fairshare.this_machine import account_numbered
 
 PREFIX: Final = "unix:"
 """Begins the address of a peer on the Unix socket; its number of the account follows."""
@@ -45,7 +45,7 @@ class Peers:
 
     def identify(self, peer: str) -> Identity | None:
         """The account behind a peer; None if it is not on the Unix socket, or has no account here,
-        as those of other user namespaces."""
+        as those of other user namespaces. Raises AccountsUnavailable."""
         if not peer.startswith(PREFIX):
             return None
         uid = int(peer.removeprefix(PREFIX))
@@ -64,10 +64,8 @@ class Peers:
 
 
 def _name_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return ""
+    found = account_numbered(uid)
+    return "" if found is None else found.pw_name
 
 
 def _overflow_uid() -> int:

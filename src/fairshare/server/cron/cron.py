@@ -27,6 +27,10 @@ LOOK_S: Final = 30.0
 RETRY_S: Final = 30.0
 POSTPONED_MS: Final = 60_000
 """After a failure of its own a job is looked at again so much later."""
+NOT_NOW: Final = frozenset(
+    ("accounts-unavailable", "busy", "disk-full", "groups-unavailable", "safe-mode", "too-long")
+)
+"""Refusals of which the server, and not the job, is the cause: the run is tried again."""
 REPLACED: Final = "Killed by its cron job, which was due again and replaces it."
 
 Result = TypeVar("Result")
@@ -48,6 +52,7 @@ class Cron:
         self._jobs: dict[Key, Job] = {}
         self._followed: set[ApplicationId] = set()
         self._unsure: dict[Key, Run] = {}
+        self._again_ms = 0  # when runs that could not be submitted are tried again
         self._store: CronStore | None = None
         self._loaded = asyncio.Event()
         self._problem: CronError | None = None
@@ -154,6 +159,8 @@ class Cron:
                 except CronError as error:
                     _log.error("cron jobs are not submitted for now: %s", error)
                 now_ms = self._now_ms()
+                if self._again_ms > now_ms:
+                    wait_s = min(wait_s, (self._again_ms - now_ms) / 1_000)
                 for job in self._jobs.values():
                     if not job.paused and job.next_ms is not None:
                         wait_s = min(wait_s, (job.next_ms - now_ms) / 1_000)
@@ -205,7 +212,7 @@ class Cron:
         now_ms = self._now_ms()
         if job.next_ms is not None and job.next_ms <= now_ms:
             await self._due(job, now_ms)
-        if job.queued_run and self._live(job) is None:
+        if job.queued_run and self._live(job) is None and now_ms >= self._again_ms:
             runs = await self.runs(job)
             queued = [run for run in runs if run.number == job.queued_run]
             job.queued_run = 0
@@ -231,6 +238,10 @@ class Cron:
         job.next_ms = next_ms(job.schedule, job.time_zone, now_ms)
         run = Run(due_ms=due_ms, outcome="submitting")
         live = self._live(job)
+        if live is None and job.queued_run:
+            run.outcome, run.reason = "skipped", "an earlier run could not be submitted yet"
+            await self._stored(lambda store: store.write(job, run))
+            return
         if live is not None and job.overlap != "replace":
             name = application_name(self._state.epoch_ms, live)
             run.reason = f"{name} is not over"
@@ -259,6 +270,12 @@ class Cron:
             number = await self._submit(job)
         except InputError as error:
             if error.code == "stopping":  # the next server submits it
+                return
+            if error.code in NOT_NOW:
+                _log.warning("a run of %s of %s is tried again: %s", job.name, job.user, error)
+                run.outcome, run.reason, job.queued_run = "queued", str(error), run.number
+                self._again_ms = self._now_ms() + int(RETRY_S * 1_000)
+                await self._stored(lambda store: store.write(job, run))
                 return
             run.outcome, run.reason = "refused", str(error)
         except FairshareError as error:

@@ -11,7 +11,6 @@ import contextlib
 import grp
 import logging
 import os
-import pwd
 import signal
 import subprocess
 import threading
@@ -25,6 +24,7 @@ from fairshare.config.user_groups import read_groups
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.families.configuration import Configuration
 from fairshare.server.file_watch import Stamp, stamp_of
+from fairshare.this_machine import account_named
 from fairshare.wording import cause
 
 
@@ -148,12 +148,10 @@ class SystemGroups:
     def groups(self, user: str) -> tuple[str, ...]:
         """The primary one first, the others by number; none for a user unknown here."""
         try:
-            primary = pwd.getpwnam(user).pw_gid
-        except (KeyError, ValueError):
-            return ()
-        except OSError as error:
-            raise GroupsUnavailable(user, cause(error)) from error
-        try:
+            found = account_named(user)
+            if found is None:
+                return ()
+            primary = found.pw_gid
             numbers = os.getgrouplist(user, primary)
         except OSError as error:
             raise GroupsUnavailable(user, cause(error)) from error
