@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -25,7 +26,8 @@ from fairshare.client.exchange import (
 )
 from fairshare.client.server_account import check_account
 
-_CONNECTED = "connection.connect_tcp.complete"
+Trace = Callable[[str, dict[str, Any]], None]
+"""Gets what httpcore does, before it does the next thing."""
 
 
 class HttpxExchange:
@@ -34,7 +36,7 @@ class HttpxExchange:
     def __init__(self, url: str, token: str | None, transport: httpx.BaseTransport | None) -> None:
         self._url = url
         self._guarded = bool(token)
-        self._extensions = {"trace": checking(url)} if transport is None else {}
+        self._extensions = {"trace": closing(checking(url))} if transport is None else {}
         self._http = httpx.Client(transport=transport or unix_transport(url), **manners(url, token))
 
     def send(self, request: Request) -> Reply:
@@ -64,15 +66,14 @@ class AsyncHttpxExchange:
     ) -> None:
         self._url = url
         self._guarded = bool(token)
+        checked = checking(url)
 
         async def trace(event: str, found: dict[str, Any]) -> None:
-            if event == _CONNECTED:
-                stream = found["return_value"]
-                try:
-                    check_account(stream.get_extra_info("socket"), url)
-                except BaseException:
-                    await stream.aclose()
-                    raise
+            try:
+                checked(event, found)
+            except BaseException:
+                await found["return_value"].aclose()
+                raise
 
         self._extensions = {"trace": trace} if transport is None else {}
         if transport is None and url.startswith(UNIX):
@@ -98,18 +99,30 @@ class AsyncHttpxExchange:
         await self._http.aclose()
 
 
-def checking(url: str) -> Callable[[str, dict[str, Any]], None]:
+def checking(url: str) -> Trace:
     """Checks the account behind each new connection, before a token is sent over it: a trace of
     httpcore."""
 
+    hosts = [""]
+
+    def check(event: str, found: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.started":
+            hosts[0] = found["host"]
+        if event == "connection.connect_tcp.complete" and hosts[0] == urlsplit(url).hostname:
+            check_account(found["return_value"].get_extra_info("socket"), url)  # not a proxy
+
+    return check
+
+
+def closing(check: Trace) -> Trace:
+    """The same, and a connection that is not sent anything is closed."""
+
     def trace(event: str, found: dict[str, Any]) -> None:
-        if event == _CONNECTED:
-            stream = found["return_value"]
-            try:
-                check_account(stream.get_extra_info("socket"), url)
-            except BaseException:
-                stream.close()
-                raise
+        try:
+            check(event, found)
+        except BaseException:
+            found["return_value"].close()
+            raise
 
     return trace
 
@@ -118,7 +131,7 @@ def check_answer(response: httpx.Response, url: str) -> None:
     """Check the account that has answered, before the answer is used."""
     stream = response.extensions.get("network_stream")
     found = None if stream is None else stream.get_extra_info("socket")
-    if found is not None and found.family != socket.AF_UNIX:
+    if found is not None and found.family != socket.AF_UNIX and is_loopback(url):
         check_account(found, url)
 
 

@@ -1,8 +1,8 @@
 """Owns the question whether a program that listens at a port of this machine may be the server.
 
-Any account can listen at a free port, as soon as the server has ended. So a token is sent over
-loopback, and a result of such a server is unpickled, only if an expected account listens: root, the
-own one, the owner of the state directory that names this server, or the one that
+Any account can listen at a free port, as soon as the server has ended. So a token is sent to an
+address of this machine, and a result from there is unpickled, only if an expected account listens:
+root, the own one, the owner of the state directory that names this server, or the one that
 FAIRSHARE_SERVER_ACCOUNT names. TLS proves more, and a Unix socket is a file with an owner.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fairshare.client.discovery import is_loopback, state_directory
+from fairshare.client.discovery import state_directory
 from fairshare.client.exchange import CONNECT_TIMEOUT_S, NotConnected
 from fairshare.this_machine import accounts_behind
 from fairshare.wording import cause
@@ -25,11 +25,11 @@ class OtherAccount(NotConnected):
 
 
 def check_account(connection: socket.socket, url: str) -> None:
-    """Raise OtherAccount if the program behind a TCP connection to a server is of an account that
-    is not expected. Nothing may have been sent over it yet."""
-    if not is_loopback(url) or url.startswith("https:"):
-        return
+    """Raise OtherAccount if the program behind a TCP connection to a server of this machine is of
+    an account that is not expected. Nothing may have been sent over it yet."""
     try:
+        if url.startswith("https:") or not _is_here(connection):
+            return
         found = accounts_behind(connection)
     except OSError as error:  # it is closed already
         raise NotConnected(cause(error)) from error
@@ -47,7 +47,7 @@ def check_server(url: str) -> None:
     """The same for the program that would accept a connection now, for libraries that make their
     own. Raises NotConnected, too."""
     parts = urlsplit(url)
-    if parts.scheme != "http" or not is_loopback(url):
+    if parts.scheme != "http":
         return
     try:
         with socket.create_connection(
@@ -56,6 +56,12 @@ def check_server(url: str) -> None:
             check_account(made, url)
     except OSError as error:
         raise NotConnected(cause(error)) from error
+
+
+def _is_here(connection: socket.socket) -> bool:
+    """Whether the other end is an address of this machine."""
+    here, there = str(connection.getsockname()[0]), str(connection.getpeername()[0])
+    return here == there or there == "::1" or there.removeprefix("::ffff:").startswith("127.")
 
 
 def _expected(url: str, environment: Mapping[str, str]) -> set[int]:

@@ -7,6 +7,7 @@ neither HTTP nor the command line.
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
@@ -264,6 +265,8 @@ class LiveServer:
         """The variables about the server in a container's environment; only the driver gets a
         token, and the others the Unix socket where they need a proof of who they are."""
         environment = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
+        if os.geteuid():  # containers of Ray may run under another account
+            environment["FAIRSHARE_SERVER_ACCOUNT"] = str(os.geteuid())
         if self.settings.authentication.socket and self.settings.run_as == "user":
             environment["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:

@@ -2,8 +2,10 @@
 the next server starts over its Unix socket and takes the port when it is free."""
 
 import asyncio
+import contextlib
 import os
 import pwd
+import socket
 import subprocess
 import tempfile
 import time
@@ -30,7 +32,7 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is the
 TOKEN = "fst_" + "a" * 30
 SQUAT = r"""
 import socket, sys
-listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+listener = socket.create_server((sys.argv[2], int(sys.argv[1])))
 print("listening", flush=True)
 while True:
     connection, _ = listener.accept()
@@ -46,10 +48,10 @@ SQUATTER = USERS[0]
 class Squatter:
     """A program of another account at a port."""
 
-    def __init__(self, port):
+    def __init__(self, port, address="127.0.0.1"):
         account = pwd.getpwnam(SQUATTER)
         self.process = subprocess.Popen(
-            [system_python(), "-c", SQUAT, str(port)],
+            [system_python(), "-c", SQUAT, str(port), address],
             stdout=subprocess.PIPE,
             text=True,
             user=account.pw_uid,
@@ -58,6 +60,12 @@ class Squatter:
             cwd="/",
         )
         assert self.process.stdout.readline() == "listening\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
 
     def end(self):
         """End it; returns all that it has received."""
@@ -140,6 +148,23 @@ def test_a_verb_names_the_account_and_sends_no_token(squatter, url, words):
     assert done.returncode != 0
     assert f"the account {SQUATTER} listens at {url}" in done.stderr
     assert squatter.end() == ""
+
+
+def test_any_address_of_this_machine_is_checked(port):
+    """Also one that is not a loopback address."""
+    with Squatter(port, "0.0.0.0") as squatter:
+        for host in {"0.0.0.0", "127.0.0.2", *own_addresses()}:
+            with pytest.raises(ServerUnreachable, match=f"the account {SQUATTER} listens at"):
+                by_client(f"http://{host}:{port}")
+        assert squatter.end() == ""
+
+
+def own_addresses():
+    """The address from which this machine would call others, if it has one."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        return {probe.getsockname()[0]}
+    return set()
 
 
 def test_an_account_that_is_not_there_cannot_be_expected(squatter, url, monkeypatch):

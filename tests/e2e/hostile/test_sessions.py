@@ -3,6 +3,8 @@ behind: both are bounded, and use up only what the user's own containers have.""
 
 import contextlib
 import os
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from tests.served import until
 
 from fairshare.client.discovery import Server as Address
 from fairshare.client.errors import Refused
-from fairshare.client.sessions import open_session
+from fairshare.client.sessions import last_word, open_session
 
 PATIENCE_S = 60
 
@@ -140,3 +142,31 @@ def test_commands_of_notices_that_leave_processes_hold_no_file_and_no_thread(ser
     for _ in range(3):
         run()
     until(lambda: all(now <= then + 3 for now, then in zip(held(), before, strict=True)))
+
+
+LIAR = """
+import os, socket
+for descriptor in range(3, 64):
+    try:
+        session = socket.socket(fileno=os.dup(descriptor))
+        session.send(b"\\x81\\x0b" + b'{"exit": 0}')
+        print("sent on", descriptor)
+    except OSError:
+        pass
+os._exit(7)
+"""
+
+
+def test_a_command_cannot_say_over_its_session_how_it_ended(server, containers):
+    session = opened(server, containers[0], (sys.executable, "-c", LIAR))
+    shown, code = b"", None
+    end = time.monotonic() + PATIENCE_S
+    while code is None and not session.lost:
+        assert time.monotonic() < end
+        session.wait({}, 1.0)
+        for message in session.receive():
+            shown += message.data or b""
+            code = (last_word(message) or {}).get("exit", code)
+    session.close()
+    assert code == 7
+    assert b"sent" not in shown

@@ -35,6 +35,23 @@ from .conftest import (
 # ---- orders that come twice
 
 
+@pytest.mark.parametrize("half", ["", '{"container": 1099'], ids=["empty", "half"])
+def test_half_an_order_is_complained_of_once_and_can_be_ordered_again(start, caplog, half):
+    """A server was killed, or the machine lost its power, while it was written."""
+    local, _ = start()
+    files = local.files(APPLICATION, shell(1, "").container_name)
+    files.work.mkdir(parents=True)
+    files.launch.write_text(half)
+    local.close(stop_containers=True)
+    for _ in range(2):
+        local, reports = start()
+        local.close(stop_containers=True)
+    assert caplog.text.count("launch.json cannot be understood") == 1
+    local, reports = start()
+    local.launch(shell(1, "true"))
+    assert reports.exited(container_id(1, 1, 1)).exit_code == 0
+
+
 def test_an_order_that_comes_twice_is_done_once(engine, tmp_path):
     local, reports = engine
     wanted = shell(

@@ -15,7 +15,7 @@ from fairshare.cli.yarn.documents import Fields, decoded
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
 from fairshare.client.exchange import http_address
-from fairshare.client.httpx_exchange import checking, trust, unix_transport
+from fairshare.client.httpx_exchange import checking, closing, trust, unix_transport
 from fairshare.client.server_account import OtherAccount
 from fairshare.errors import FairshareError
 
@@ -145,7 +145,7 @@ class ResourceManager:
         if url not in self._connections:
             self._connections[url] = self._open(url, self.addresses.token)
         if self.addresses.token and self._transport is None:
-            more["extensions"] = {"trace": checking(url)}
+            more["extensions"] = {"trace": closing(checking(url))}
         try:
             return self._connections[url].request(method, http_address(url) + path, **more)
         except OtherAccount as error:
