@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "fairshare"
-ROOMS = ("engines", "server", "web", "journal")
+ROOMS = ("engines", "server", "web", "journal", "hadoop", "ray")
 
 OS = {
     *("open", "chmod", "chown", "lchown", "rename", "replace", "unlink", "remove", "rmdir"),
@@ -80,11 +80,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("server/uploads.py", "web/ray/jobs.py", "web/ray/packages.py"),
+        *("hadoop/engine/results.py", "hadoop/own/engine.py", "hadoop/own/ports.py"),
+        *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
         "web/yarn/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
         *("server/configuration_editor.py", "server/draft_trial.py", "server/file_watch.py"),
         *("server/notices/delivery.py", "server/users/groups.py", "web/unix_socket.py"),
+        "hadoop/hosts.py",
     ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
@@ -94,11 +97,21 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/access/peers.py", "server/copied_snapshot.py", "server/cron/schedule.py"),
         "web/yarn/beans.py",
     ),
-    "files of the installed package": ("engines/local/compiled.py", "web/pages/files.py"),
+    "files of the installed package": (
+        *("engines/local/compiled.py", "web/pages/files.py", "hadoop/engine/launch.py"),
+        "hadoop/wire/descriptors.py",
+    ),
+    "other objects that are opened: keys, and a connection": (
+        *("hadoop/ports.py", "hadoop/wire/client.py"),
+    ),
     "with the rights of the account, which this thread has for the moment": (
         *("engines/log_files.py", "engines/local/removal.py"),
     ),
-    "in the container, with the rights of its account": ("engines/local/invocation.py",),
+    "in the container, with the rights of its account": (
+        *("engines/local/invocation.py", "hadoop/engine/call_program.py"),
+        *("hadoop/own/launcher.py", "hadoop/own/resources.py", "ray/job.py", "ray/program.py"),
+        *("ray/warnings.py", "ray/worker.py", "server/archives.py"),
+    ),
     "in the container's first process after it has switched to the account, or with its rights": (
         "engines/local/execution.py",
     ),
@@ -106,15 +119,17 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "a log in the container's directory, which is the server's; or by engines/log_files.py": (
         "web/containers.py",
     ),
-    "the unpacking of a package, in the container": ("server/archives.py",),
 }
 """What the modules access by name, and why that is safe for a server of root."""
 
 RECURSIVE = {"os.walk", "os.fwalk", "shutil.rmtree", "shutil.copytree", "shutil.chown", ".rglob"}
 """Calls that descend into directories: a tenant can exchange one for a link in the meantime."""
 
-DESCEND = {"server/packages.py", "server/payloads.py", "web/pages/files.py"}
-"""The modules that use them, in directories of the server alone."""
+DESCEND = {
+    *("server/packages.py", "server/payloads.py", "web/pages/files.py", "hadoop/engine/results.py"),
+    *("hadoop/own/resources.py", "ray/program.py"),
+}
+"""The modules that use them: in directories of the server alone, the last two in the container."""
 
 
 def accessing() -> dict[str, list[str]]:
