@@ -127,7 +127,6 @@ OF_EITHER_FILE: Final[dict[str, Any]] = {
     "yarn.workflow-id.tag-prefix": ("wf:",),
     PREFIX + "maximum-applications": ("2", "1"),
     PREFIX + "root.a.maximum-applications": ("1", "2"),
-    PREFIX + "root.a.capacity": ("40", "50"),
     PREFIX + "root.a.user-limit-factor": ("2", "0.5"),
     PREFIX + "resource-calculator": (
         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",

@@ -492,7 +492,9 @@ def _files(draft: Draft) -> None:
     }
     draft.properties = {}
     for name in draft.rng.sample(sorted(values.OF_EITHER_FILE), draft.pick(1, 2, 4, 6)):
-        for file in draft.rng.sample(sorted(both), draft.pick(1, 1, 2)):
+        # What the oracle reads of yarn-site.xml always wins over capacity-scheduler.xml.
+        count = 1 if name.startswith(PREFIX) else draft.pick(1, 1, 2)
+        for file in draft.rng.sample(sorted(both), count):
             both[file][name] = draft.pick(*values.OF_EITHER_FILE[name])
     for file, properties in both.items():
         draft.config[file] = _configuration(properties)

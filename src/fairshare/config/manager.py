@@ -83,7 +83,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
     """Read them and check what Hadoop checks at its start (Hadoop: FairScheduler.validateConf)."""
     types = read_types(site, problems)
     limits = read_limits(site, types, problems)
-    _check_limits(site, problems)
+    check_limits(site, problems)
     report_unsupported(site, problems)
     return ManagerSettings(
         types=types,
@@ -127,7 +127,7 @@ def _administrators(site: Site, problems: Problems) -> str:
     return "*" if written is None else written
 
 
-def _check_limits(site: Site, problems: Problems) -> None:
+def check_limits(site: Site, problems: Problems) -> None:
     """What Hadoop checks of the smallest and largest container: the scheduler's properties alone
     (Hadoop: FairScheduler.validateConf, CapacitySchedulerConfigValidator)."""
     for name in (MEMORY, VCORES):

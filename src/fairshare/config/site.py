@@ -33,6 +33,7 @@ class Property(msgspec.Struct, frozen=True):
 
 class Site:
     """An ordered mapping of property names, with getters that report bad values with their place.
+    `misplaced` are properties in a file from which Hadoop does not read them.
 
     >>> site = Site.of({"yarn.scheduler.fair.preemption": True, "a": "${b} GB", "b": 4})
     >>> site.string("a", "", Problems())
@@ -40,9 +41,13 @@ class Site:
     """
 
     def __init__(
-        self, properties: Mapping[str, Property], environment: Mapping[str, str] | None = None
+        self,
+        properties: Mapping[str, Property],
+        environment: Mapping[str, str] | None = None,
+        misplaced: Mapping[str, Property] | None = None,
     ) -> None:
         self._properties = dict(properties)
+        self.misplaced = dict(misplaced or {})
         self._environment = dict(environment or {})
         self._read: set[str] = set()
         self.defaults: dict[str, str] = {}
@@ -64,7 +69,11 @@ class Site:
             else:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
                 properties[name] = Property(name, text, Place(file))
-        return Site(properties, self._environment)
+        return Site(properties, self._environment, self.misplaced)
+
+    def with_misplaced(self) -> "Site":
+        """A copy in which properties count wherever they are written."""
+        return Site({**self._properties, **self.misplaced}, self._environment)
 
     def __iter__(self) -> Iterator[Property]:
         return iter(self._properties.values())

@@ -28,12 +28,15 @@ def read_site(
     problems: Problems,
     environment: Mapping[str, str] | None = None,
     include: IncludeReader | None = None,
+    misplaced: Callable[[str, str], bool] | None = None,
 ) -> Site:
     """Merge `<configuration>` files, each a (name, text); a later one wins, unless `final`.
 
-    Without `include` a file that includes another one is refused.
+    Without `include` a file that includes another one is refused. `misplaced` says of a file and
+    a property whether Hadoop does not read it from there.
     """
     properties: dict[str, Property] = {}
+    elsewhere: dict[str, Property] = {}
     for file, document in documents:
         root = parse(document, file, problems)
         if root is None:
@@ -47,6 +50,9 @@ def read_site(
             )
             continue
         for found in _properties(root, problems, include, (file,)):
+            if misplaced is not None and misplaced(Path(file).name, found.name):
+                elsewhere[found.name] = found
+                continue
             earlier = properties.get(found.name)
             if earlier is not None and earlier.final:
                 problems.warning(
@@ -66,7 +72,7 @@ def read_site(
                     "takes the last value",
                 )
             properties[found.name] = found
-    return Site(properties, environment)
+    return Site(properties, environment, elsewhere)
 
 
 def _properties(

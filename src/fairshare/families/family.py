@@ -140,6 +140,10 @@ class SchedulerFamily(ABC, Generic[Settings]):
     own_properties: ClassVar[tuple[str, str] | None] = None
     """Its own file of properties, and the prefix of those that belong in it."""
 
+    def misplaced(self, file: str, name: str) -> bool:
+        """Whether Hadoop does not read a property from this file."""
+        return False
+
     jobs: ClassVar[Jobs | None] = None
     """The words of MapReduce jobs, if applications are such jobs, whose tasks take slots: scenarios
     and the demonstration then have jobs."""

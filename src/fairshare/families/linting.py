@@ -200,7 +200,8 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
         owners = [one for one in all_families().values() if one.owns_site(site, path.name)]
         family = owners[0] if owners else family_of(FILE_DEFAULT)
     if family is not None:
-        family.lint_site(path, site, cluster, problems)
+        own = read_site([(str(path), document)], Problems(), os.environ, misplaced=family.misplaced)
+        family.lint_site(path, own, cluster, problems)
 
 
 def _nodes_of(configuration: Configuration) -> Resource | None:

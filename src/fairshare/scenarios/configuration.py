@@ -72,7 +72,7 @@ class ConfigurationFiles:
         own = self._family.own_properties
         names = (*SITE_FILES, own[0]) if own else SITE_FILES
         documents = [(name, self._texts[name]) for name in names if name in self._texts]
-        site = read_site(documents, problems)
+        site = read_site(documents, problems, misplaced=self._family.misplaced)
         for file in (YARN_FILE, own[0]) if own else (YARN_FILE,):
             site = site.with_values(self._of_file(file), file)
         problems.raise_errors()

@@ -11,7 +11,7 @@ from fairshare.config.xml import escaped
 from fairshare.config.xml_text import Span, changed, read_spans, with_child, with_value
 from fairshare.config.xml_text import without as taken_away
 from fairshare.families.capacity.changes import apply_update
-from fairshare.families.capacity.names import PREFIX
+from fairshare.families.capacity.names import PREFIX, misplaced
 from fairshare.families.capacity.queue_settings import FORM
 from fairshare.families.configuration import Configuration
 from fairshare.families.configuration_update import QueueChange, Update
@@ -63,7 +63,8 @@ DRAFT: Final = PropertyDraft(EMPTY_PROPERTIES, FORM)
 
 def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:
     """The properties of a draft before those of all other files, unless those are final."""
-    own = read_site([(file, text)], problems, os.environ, include_reader(configuration.directory))
+    include = include_reader(configuration.directory)
+    own = read_site([(file, text)], problems, os.environ, include, misplaced)
     merged = {found.name: found for found in configuration.store.base}
     for found in own:
         earlier = merged.get(found.name)
@@ -77,7 +78,7 @@ def draft_site(text: str, file: str, configuration: Configuration, problems: Pro
             )
         else:
             merged[found.name] = found
-    return Site(merged, dict(os.environ))
+    return Site(merged, dict(os.environ), own.misplaced)
 
 
 def _properties(top: Span) -> Iterator[tuple[str, str, Span]]:

@@ -13,7 +13,7 @@ from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import FileReader, file_reader
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
+from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX, misplaced
 from fairshare.families.cluster_size import cluster_of
 from fairshare.families.configuration import STORED, Configuration, ConfigurationStore, Refreshed
 from fairshare.families.configuration_update import Update
@@ -82,6 +82,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     reloaded_files = (CAPACITY_FILE, "yarn-site.xml")
     reloads_on_command = True
     own_properties = (CAPACITY_FILE, PREFIX)
+    misplaced = staticmethod(misplaced)
     draft = part(_draft)
 
     def create(self, types: ResourceTypes) -> "CapacityScheduler":
@@ -123,7 +124,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         if stored is None:
             merged = read_capacity_site(directory, documents, problems, os.environ)
         else:
-            merged = site.with_values(stored, STORED)
+            counting = {n: v for n, v in stored.items() if not misplaced(CAPACITY_FILE, n)}
+            merged = site.with_values(counting, STORED)
         written = written_properties(directory, stored)
         return merged, read_store(merged, site, written, problems)
 

@@ -12,6 +12,20 @@ PREFIX: Final = "yarn.scheduler.capacity."
 USERS: Final = "user-settings."
 LABELS: Final = "accessible-node-labels."
 
+_READ_HERE: Final = (
+    PREFIX,
+    "yarn.scheduler.queue-placement-rules",
+    "yarn.scheduler.include-port-in-node-name",
+    "yarn.resourcemanager.monitor.capacity.",
+    "yarn.workflow-id.tag-prefix",
+)
+
+
+def misplaced(file: str, name: str) -> bool:
+    """Whether a property of YARN is in capacity-scheduler.xml, and Hadoop reads it from
+    yarn-site.xml alone (Hadoop: CapacityScheduler.serviceInit, AbstractYarnScheduler)."""
+    return file == CAPACITY_FILE and name.startswith("yarn.") and not name.startswith(_READ_HERE)
+
 
 class Scope:
     """What is written of one queue, or in one of its templates.

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from fairshare.config import literals
-from fairshare.config.manager import ManagerSettings, read_manager, warn_unsupported
+from fairshare.config.manager import ManagerSettings, check_limits, read_manager, warn_unsupported
 from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.resource_types import RESOURCE_TYPES, limit_key, scheduler_limit
 from fairshare.config.site import Site
@@ -35,7 +35,7 @@ from fairshare.families.capacity.scheduler_settings import (
 from fairshare.families.capacity.tree import HINTS, QueueReader, advice_on, read_tree
 from fairshare.families.setting import read_fields
 from fairshare.model.queues import parent_name
-from fairshare.model.resources import MEMORY, VCORES
+from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 from fairshare.schedulers.capacity.checks import Fault, refusals
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
@@ -151,7 +151,7 @@ def collect_capacity(
 ) -> CapacitySettings:
     """As `read_capacity`, but errors are only added to the problems."""
     manager = read_manager(site, problems)
-    _check_minimum(site, problems)
+    _report_misplaced(site, manager.types, problems)
     settings = _global(site, manager, problems, read_file)
     values = QueueValues(
         site,
@@ -199,6 +199,30 @@ def _check_calculator(site: Site, manager: ManagerSettings, problems: Problems) 
             f" resource types: {further}. Set {CALCULATOR} to {DOMINANT}",
             "does not start",
         )
+
+
+def _report_misplaced(site: Site, types: ResourceTypes, problems: Problems) -> None:
+    """Properties of yarn-site.xml in the scheduler's own file have no effect, but for what Hadoop
+    checks of resource types and of the sizes of containers."""
+    for found in site.misplaced.values():
+        problems.warning(
+            found.place,
+            "misplaced-property",
+            f"{found.name} has no effect in {CAPACITY_FILE}: write it into yarn-site.xml",
+            "reads it from yarn-site.xml alone",
+        )
+    everywhere = site.with_misplaced()
+    unknown = set(everywhere.strings(RESOURCE_TYPES, problems)) - set(types.names)
+    if RESOURCE_TYPES in site.misplaced and unknown:
+        problems.error(
+            everywhere.place(RESOURCE_TYPES),
+            "misplaced-property",
+            f"{RESOURCE_TYPES} in {CAPACITY_FILE} names {', '.join(sorted(unknown))}, which no file"
+            " declares that is read before: write it into resource-types.xml",
+            "does not start",
+        )
+    check_limits(everywhere, problems)
+    _check_minimum(everywhere, problems)
 
 
 def _check_minimum(site: Site, problems: Problems) -> None:

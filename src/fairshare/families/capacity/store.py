@@ -11,7 +11,7 @@ from typing import Final, Literal
 from fairshare.config.problems import Place, Problems
 from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_site
-from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX
+from fairshare.families.capacity.names import CAPACITY_FILE, PREFIX, misplaced
 from fairshare.families.capacity.reading import SHIPPED
 from fairshare.families.configuration import ConfigurationStore, Entry
 from fairshare.families.setting import of_cluster
@@ -43,7 +43,7 @@ def read_capacity_site(
         )
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
-    site = read_site(found, problems, environment, include_reader(directory))
+    site = read_site(found, problems, environment, include_reader(directory), misplaced)
     was_read = len(found) > len(documents) and not _broken(path, problems)
     if was_read or f"{PREFIX}root.queues" in site:
         return site
