@@ -209,3 +209,15 @@ def test_what_a_settled_container_needs_no_more_is_deleted(
     directory.tidy()
     directory.tidy()
     assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}
+
+
+def test_the_files_of_a_container_are_closed_to_others_whatever_the_umask_is(tmp_path):
+    directory = directories.ContainerDirectory(tmp_path / "application" / "container")
+    before = os.umask(0)
+    try:
+        directory.write_launch(b"{}", b"call", secrets={"FAIRSHARE_TOKEN": "t"})
+    finally:
+        os.umask(before)
+    made = [directory.path.parent, *directory.path.parent.rglob("*")]
+    assert len(made) == 6
+    assert [path for path in made if path.stat().st_mode & 0o077] == []

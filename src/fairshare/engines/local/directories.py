@@ -179,7 +179,10 @@ class ContainerDirectory:
         and group, unless it runs as the server: they get the ownership of the container's files,
         and no access to the others.
         """
-        self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Whatever the umask is: others must not put anything there.
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.path, self.work):
+            folder.mkdir(mode=0o700, exist_ok=True)
         if call:
             self._put_call(call)
         if owner is not None:
@@ -192,14 +195,14 @@ class ContainerDirectory:
         # Never overwritten: the file may have links in the directories of other containers.
         self.call.unlink(missing_ok=True)
         if isinstance(call, bytes):
-            self.call.write_bytes(call)
+            _write_private(self.call, call)
             return
         try:
             os.link(call, self.call)
         except OSError as error:
             if error.errno not in _NO_LINK:
                 raise
-            self.call.write_bytes(call.read_bytes())
+            _write_private(self.call, call.read_bytes())
 
     def say(self, words: str) -> None:
         """Append a line of ours to stderr, as far as possible."""
