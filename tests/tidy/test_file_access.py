@@ -72,7 +72,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/liveness.py", "engines/local/log_limit.py", "engines/local/reports.py"),
         *("engines/local/sessions/console.py", "engines/local/sessions/opening.py"),
         *("engines/local/state.py", "engines/local/supervisor.py", "engines/local/watcher.py"),
-        *("engines/local/zygote.py", "engines/local/zygote_client.py"),
+        *("engines/local/kept.py", "engines/local/zygote.py", "engines/local/zygote_client.py"),
         *("journal/lines.py", "journal/lock.py", "journal/place.py", "journal/reserve.py"),
         *("journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
         *("server/accounting/queries.py", "server/configuration_texts.py", "server/cron/cron.py"),

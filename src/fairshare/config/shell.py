@@ -129,7 +129,9 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     `resources` are the amounts of further types that one node offers. Of what a container prints,
     `log_limit_mb` are kept of each stream, its beginning and its end; 0: all. The folders of all
     containers of an application may take `application_disk_mb` of the disk, those of a user
-    `user_disk_mb`; 0: all. A container may have `process_limit` processes and threads; 0: any.
+    `user_disk_mb`; 0: all. Of ended containers of an application the latest
+    `application_kept_containers` folders are kept, and of a user `user_kept_containers`. A
+    container may have `process_limit` processes and threads; 0: any.
     `no_new_privileges`: nothing in a container gains rights by a set-user-id program.
 
     `gpus` are those that are assigned to containers, each to one: all that this machine has
@@ -148,6 +150,8 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     run_as: Literal["server", "user"] = "server"
     application_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
     user_disk_mb: Annotated[int, Meta(ge=0, le=2**40)] = 0
+    application_kept_containers: Annotated[int, Meta(ge=10, le=2**40)] = 50_000
+    user_kept_containers: Annotated[int, Meta(ge=10, le=2**40)] = 200_000
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
     no_new_privileges: bool = False
     gpus: GpuSetting = "none"

@@ -25,6 +25,8 @@ class ContainerLimits(msgspec.Struct, frozen=True):
     log_limit_mb: int = 256
     application_disk_mb: int = 0
     user_disk_mb: int = 0
+    application_kept_containers: int = 0
+    user_kept_containers: int = 0
     process_limit: int = 8192
     no_new_privileges: bool = False
     image_program: str = "auto"
@@ -40,7 +42,12 @@ class ContainerLimits(msgspec.Struct, frozen=True):
             "process_limit": self.process_limit,
             "no_new_privileges": self.no_new_privileges,
             "images": Images(self.image_program, self.image_options),
-            "disk_limits": DiskLimits(self.application_disk_mb, self.user_disk_mb),
+            "disk_limits": DiskLimits(
+                self.application_disk_mb,
+                self.user_disk_mb,
+                self.application_kept_containers,
+                self.user_kept_containers,
+            ),
         }
 
 

@@ -57,6 +57,8 @@ def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
                 log_limit_mb=settings.log_limit_mb,
                 application_disk_mb=settings.application_disk_mb,
                 user_disk_mb=settings.user_disk_mb,
+                application_kept_containers=settings.application_kept_containers,
+                user_kept_containers=settings.user_kept_containers,
                 process_limit=settings.process_limit,
                 no_new_privileges=settings.no_new_privileges,
                 image_program=settings.image_program,

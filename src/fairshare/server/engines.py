@@ -75,6 +75,11 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
             },
         ),
         images=Images(settings.image_program, settings.image_options),
-        disk_limits=DiskLimits(settings.application_disk_mb, settings.user_disk_mb),
+        disk_limits=DiskLimits(
+            settings.application_disk_mb,
+            settings.user_disk_mb,
+            settings.application_kept_containers,
+            settings.user_kept_containers,
+        ),
         **assigned,
     )

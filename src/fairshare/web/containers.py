@@ -99,6 +99,12 @@ DEFAULT_PART_BYTES = 1024 * 1024
 MAX_PART_BYTES = 16 * 1024 * 1024
 
 
+KEPT = (
+    "files any more: of an application, and of a user, those of the last ended containers are kept"
+    " (application_kept_containers, user_kept_containers in [engine])"
+)
+
+
 async def read_log(request: Request) -> Response:
     """GET /containers/ID/logs/STREAM: bytes from `offset`, at most `limit` of them; or those that
     the header Range names (206, or 416 if the log has none of them).
@@ -123,6 +129,10 @@ async def read_log(request: Request) -> Response:
     # container that was ordered to end may still run for a moment.
     over = files.ended() and server.service.is_over(container)
     path = files.stdout if stream == "stdout" else files.stderr
+    record = server.projections.history.container(container) if over else None
+    began = record is not None and record.running_ms is not None
+    if began and not await run_in_threadpool(path.parent.exists):
+        raise InputError("log-gone", f"{request.path_params['container']} has no {KEPT}")
     size = await run_in_threadpool(size_of, path)
     ranged = None
     if not parameters:
@@ -230,9 +240,11 @@ async def read_result(request: Request) -> Response:
     try:
         os.close(await run_in_threadpool(open_regular, path))
     except FileNotFoundError:
+        gone = not await run_in_threadpool(path.parent.exists)
         raise InputError(
             "no-result",
-            f"{name} has no result: only a callable that has returned leaves one",
+            f"{name} has no result: only a callable that has returned leaves one"
+            + (f"; it has no {KEPT}" if gone else ""),
         ) from None
     size = await run_in_threadpool(size_of, path)
     most_mb = server.settings.limits.result_mb

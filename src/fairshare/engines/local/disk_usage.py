@@ -37,10 +37,12 @@ _log = logging.getLogger("fairshare.engine")
 
 class DiskLimits(NamedTuple):
     """The limits for the directories of all containers of one application, and of one user; 0: no
-    limit."""
+    limit. `application_containers` and `user_containers` are the ended ones that are kept."""
 
     application_mb: int = 0
     user_mb: int = 0
+    application_containers: int = 0
+    user_containers: int = 0
 
 
 UNLIMITED = DiskLimits()
@@ -78,7 +80,7 @@ class DiskUsage:
 
     def start(self) -> None:
         """Start the thread, if there is a limit."""
-        if any(self._limits):
+        if self._limits.application_mb or self._limits.user_mb:
             self._thread = threading.Thread(target=self._watch, name="disk-usage", daemon=True)
             self._thread.start()
 

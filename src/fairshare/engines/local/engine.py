@@ -36,6 +36,7 @@ from fairshare.engines.local.hierarchies import (
     own_mounts,
 )
 from fairshare.engines.local.images import Images
+from fairshare.engines.local.kept import KeptFiles
 from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation
@@ -167,6 +168,7 @@ class LocalEngine:
         self._names = frozenset(offer.node for offer in self._offers)
         self._grace_ms, self._log_limit_mb = grace_ms, log_limit_mb
         self._removal = Removal(self._state)
+        self._kept = KeptFiles(self._state, disk_limits, self._removal.discard)
         order = self._stop_for_size, self._removal.discard
         self._disk_usage = DiskUsage(self._state, disk_limits, self._running_now, *order)
 
@@ -224,7 +226,7 @@ class LocalEngine:
             images=self._images,
             interactive=self._interactive,
         )
-        reports = Reports(report)
+        reports = Reports(report, self._kept)
         rooms = EndingRoom(self._offers, self._gpus.unassigned())
         parts = (self.limits.bases, rooms, self._removal)
         watcher = Watcher(self._state, preparation, zygote_client, reports, *parts, failed)
@@ -232,7 +234,7 @@ class LocalEngine:
             lock = zygote_client.await_silence()
             self.limits.prepare()
             zygote_client.start(lock)
-            watcher.adopt(launched)
+            watcher.adopt(launched, self._kept)
         except BaseException as error:
             zygote_client.close()
             watcher.release()
@@ -364,6 +366,8 @@ class LocalEngine:
             if begins or isinstance(found, Alive):
                 raise EngineError(f"{name} still runs; stop it before its files are deleted")
         self._removal.discard(path)
+        if self._watcher is not None:
+            self._watcher.post(partial(self._kept.forget, application_name))
 
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
         """The files of a container's logs and result; raises EngineError for an invalid name."""

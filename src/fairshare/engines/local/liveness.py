@@ -150,7 +150,7 @@ class Liveness:
         if watched.stop_reason:
             exited = msgspec.structs.replace(exited, diagnostics=watched.stop_reason)
         if not watched.muted:
-            self._reports.settle(watched.directory, exited)
+            self._reports.settle(watched.directory, exited, watched.launch)
         if watched.earlier:
             adoption.remove_empty_bases(watched.launch, self._bases)
 

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 
 from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.kept import KeptFiles
+from fairshare.engines.local.launch import Launch
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
@@ -16,8 +18,9 @@ from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 class Reports:
     """Converts observations to inputs of the resource manager."""
 
-    def __init__(self, report: Callable[[Input], None]) -> None:
+    def __init__(self, report: Callable[[Input], None], kept: KeptFiles | None = None) -> None:
         self._report = report
+        self._kept = kept
         self._lock = threading.Lock()
         self._held: set[ContainerId] = set()
 
@@ -42,9 +45,14 @@ class Reports:
         with self._lock:
             self._held.discard(exited.container)
 
-    def settle(self, directory: ContainerDirectory, exited: ContainerExited) -> None:
-        """Report how a container ended, then mark it as reported: at least once."""
+    def settle(
+        self, directory: ContainerDirectory, exited: ContainerExited, launch: Launch
+    ) -> None:
+        """Report how a container ended, then mark it as reported: at least once. Older directories
+        may go for this one."""
         directory.tidy()  # first, because the receiver of the report may delete the directory
         self.ended(exited)
         with contextlib.suppress(OSError):
             directory.settled.touch()
+            if self._kept is not None:
+                self._kept.settled(directory, launch, exited.exit_code)

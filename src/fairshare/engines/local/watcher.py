@@ -24,6 +24,7 @@ from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import EXIT_BYTES, ContainerDirectory, reserve
 from fairshare.engines.local.disk_usage import Running
 from fairshare.engines.local.ending import EndingRoom
+from fairshare.engines.local.kept import KeptFiles
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
@@ -84,8 +85,9 @@ class Watcher:
 
     # ---- before and after the thread runs
 
-    def adopt(self, launched: Launched | None = None) -> None:
-        """Adopt the containers of an earlier server: watch the running ones, report the ended ones.
+    def adopt(self, launched: Launched | None = None, kept: KeptFiles | None = None) -> None:
+        """Adopt the containers of an earlier server: watch the running ones, report the ended ones,
+        which `kept` counts.
 
         Containers unknown to `launched` are moved away. Raises OSError.
         """
@@ -94,6 +96,9 @@ class Watcher:
         for directory in self._state.all_containers():
             if directory.settled.exists():
                 directory.tidy()  # the server may have been killed before, or be an early release
+                if kept is not None:
+                    known = kept.knows(directory.path.parent.name)
+                    kept.adopt(directory, None if known else adoption.read_launch(directory))
                 continue
             launch = adoption.read_launch(directory)
             if launch is not None:
@@ -322,7 +327,7 @@ class Watcher:
                 pass
             case adoption.Orphaned(reason):
                 exited = adoption.conclude(directory, container, launch, reason)
-        self._reports.settle(directory, exited)
+        self._reports.settle(directory, exited, launch)
         adoption.remove_empty_bases(launch, self._bases)
         return True
 
