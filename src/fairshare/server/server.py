@@ -73,6 +73,9 @@ from fairshare.server.users.groups import user_groups
 from fairshare.this_machine import full_disk
 from fairshare.wording import STOPPED
 
+PRUNE_PAUSE_S, LONGEST_PRUNE_PAUSE_S = 60.0, 3600.0
+"""Before the files of an application that could not be deleted are tried again."""
+
 _log = logging.getLogger("fairshare.server")
 
 RpcActivity = tuple[int, str, Mapping[str, float]]
@@ -294,20 +297,30 @@ class LiveServer:
         for observer in self.observers:
             observer(record)
 
-    def _prune(self, application: ApplicationId) -> None:
-        """The containers of this application can no longer be looked up: delete their files too."""
+    def _prune(self, application: ApplicationId, pause_s: float | None = None) -> None:
+        """The containers of this application can no longer be looked up: delete their files too.
+        What cannot be deleted now is tried again after `pause_s`, which grows."""
         known = self.service.state.applications.get(application)
         if known is not None and not known.over:
             return
-        name = application_name(self._identity.epoch_ms, application)
+        name, loop = (
+            application_name(self._identity.epoch_ms, application),
+            asyncio.get_running_loop(),
+        )
 
         def delete() -> None:
             try:
                 self.engine.prune(name)
             except (EngineError, OSError) as error:
-                _log.warning("the files of %s stay: %s", name, error)
+                if pause_s is None:
+                    _log.warning("the files of %s stay, and are tried again later: %s", name, error)
+                next_s = min(2 * pause_s, LONGEST_PRUNE_PAUSE_S) if pause_s else PRUNE_PAUSE_S
+                with contextlib.suppress(RuntimeError):  # the server has ended
+                    loop.call_soon_threadsafe(
+                        loop.call_later, next_s, self._prune, application, next_s
+                    )
 
-        asyncio.get_running_loop().run_in_executor(None, delete)
+        loop.run_in_executor(None, delete)
 
     def gpus_of(self, node: Node) -> tuple[Gpu, ...]:
         """The GPUs of a node, how much they are used, and which containers have them."""

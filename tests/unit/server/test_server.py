@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from fairshare.errors import ConfigurationError, InputError, JournalError
+from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import (
     ContainerExited,
@@ -18,6 +18,7 @@ from fairshare.model.inputs import (
 from fairshare.model.tasks import TaskState
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.server import server as server_module
 from fairshare.server.server import LiveServer
 
 pytestmark = pytest.mark.anyio
@@ -317,7 +318,21 @@ async def test_the_log_describes_events_in_words(server, engine):
     assert any("is KILLED: Application killed by user." in line for line in lines)
 
 
-async def test_files_are_deleted_when_their_application_is_forgotten(server, engine):
+@pytest.mark.parametrize("failures", [0, 2])
+async def test_files_are_deleted_when_their_application_is_forgotten(
+    server, engine, monkeypatch, caplog, failures
+):
+    """And later, if that is not possible now."""
+    monkeypatch.setattr(server_module, "PRUNE_PAUSE_S", 0.01)
+    prune, tries = engine.prune, []
+
+    def busy(name):
+        tries.append(name)
+        if len(tries) <= failures:
+            raise EngineError("it still runs")
+        prune(name)
+
+    monkeypatch.setattr(engine, "prune", busy)
     server.projections.history.limit = 1
     for number in (1, 2):
         await server.service.ask(ONE_TASK)
@@ -328,3 +343,5 @@ async def test_files_are_deleted_when_their_application_is_forgotten(server, eng
     async with asyncio.timeout(60):
         while engine.pruned != [name]:
             await asyncio.sleep(0.01)
+    assert len(tries) == failures + 1
+    assert caplog.text.count("tried again later: it still runs") == min(1, failures)
