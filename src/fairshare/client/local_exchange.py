@@ -7,7 +7,6 @@ short command costs, that of httpx half of it (decision 16). TLS and proxies are
 import select
 import socket
 import threading
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from fairshare.client.discovery import UNIX, is_loopback
@@ -22,7 +21,7 @@ from fairshare.client.exchange import (
     http_address,
 )
 from fairshare.client.plain_http import NotHttp, PlainConnection
-from fairshare.client.server_account import check_account
+from fairshare.client.server_account import check_account, connected
 from fairshare.wording import cause
 
 HTTP_PORT = 80
@@ -98,19 +97,11 @@ class LocalExchange:
         try:
             if self._socket_path is not None:
                 return PlainConnection(_unix_socket(self._socket_path))
-            # A text would be encoded by the codec idna, whose import reads tables of Unicode.
-            host: Any = self._host.encode() if self._host.isascii() else self._host
-            connected = socket.create_connection((host, self._port), CONNECT_TIMEOUT_S)
+            made = connected(self._host, self._port, self._url, checked=self._has_token)
         except OSError as error:
             raise NotConnected(cause(error)) from error
-        if self._has_token:
-            try:
-                check_account(connected, self._url)
-            except BaseException:
-                connected.close()
-                raise
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return PlainConnection(connected)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return PlainConnection(made)
 
     def _exchanged(self, connection: PlainConnection, request: Request) -> Reply:
         headers = dict(self._headers)

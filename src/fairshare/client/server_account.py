@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fairshare.client.discovery import state_directory
@@ -41,6 +42,34 @@ def check_account(connection: socket.socket, url: str) -> None:
             f" be root's or yours. If {name} runs it, set {ACCOUNT_VARIABLE}={name}; else that is"
             " another program in its place"
         )
+
+
+def connected(host: str, port: int, url: str, *, checked: bool) -> socket.socket:
+    """A connection to a server. If it is `checked`, and the host has several addresses, it is to
+    one where an expected account listens: another one could take ::1 of `localhost`. Raises OSError
+    and OtherAccount."""
+    # A text would be encoded by the codec idna, whose import reads tables of Unicode.
+    name: Any = host.encode() if host.isascii() else host
+    failure: Exception = OSError(f"{host} has no address")
+    for _, _, _, _, address in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM):
+        try:
+            number: Any = str(address[0]).encode()
+            made = socket.create_connection((number, address[1]), CONNECT_TIMEOUT_S)
+        except OSError as error:
+            failure = failure if isinstance(failure, OtherAccount) else error
+            continue
+        try:
+            if checked:
+                check_account(made, url)
+        except OtherAccount as error:
+            made.close()
+            failure = error
+        except BaseException:
+            made.close()
+            raise
+        else:
+            return made
+    raise failure
 
 
 def check_server(url: str) -> None:

@@ -19,9 +19,9 @@ from fairshare.api.cluster import Refusal
 from fairshare.api.frames import Decoder, Malformed, Message
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
-from fairshare.client.exchange import BASE, CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_address, segment
+from fairshare.client.exchange import BASE, READ_TIMEOUT_S, http_address, segment
 from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
-from fairshare.client.server_account import OtherAccount, check_account
+from fairshare.client.server_account import OtherAccount, connected
 from fairshare.wording import cause
 
 _MOST_REFUSAL_BYTES = 64 * 1024
@@ -151,9 +151,8 @@ def _connected(server: str, url: SplitResult, opened: contextlib.ExitStack) -> s
         connection.connect(server.removeprefix(UNIX))
         return connection
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-    connection = socket.create_connection((host, port), CONNECT_TIMEOUT_S)
+    connection = connected(host, port, server, checked=True)
     opened.callback(connection.close)
-    check_account(connection, server)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if url.scheme == "https":
         connection = _trusted().wrap_socket(connection, server_hostname=host)

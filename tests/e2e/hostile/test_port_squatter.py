@@ -8,7 +8,9 @@ import pwd
 import socket
 import subprocess
 import tempfile
+import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -22,6 +24,8 @@ from fairshare.client import Client
 from fairshare.client.async_client import AsyncClient
 from fairshare.client.discovery import Server
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
+from fairshare.client.exchange import Request
+from fairshare.client.local_exchange import LocalExchange
 from fairshare.client.sessions import open_session
 from fairshare.errors import FairshareError
 
@@ -32,7 +36,8 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is the
 TOKEN = "fst_" + "a" * 30
 SQUAT = r"""
 import socket, sys
-listener = socket.create_server((sys.argv[2], int(sys.argv[1])))
+family = socket.AF_INET6 if ":" in sys.argv[2] else socket.AF_INET
+listener = socket.create_server((sys.argv[2], int(sys.argv[1])), family=family)
 print("listening", flush=True)
 while True:
     connection, _ = listener.accept()
@@ -156,6 +161,38 @@ def test_any_address_of_this_machine_is_checked(port):
         for host in {"0.0.0.0", "127.0.0.2", *own_addresses()}:
             with pytest.raises(ServerUnreachable, match=f"the account {SQUATTER} listens at"):
                 by_client(f"http://{host}:{port}")
+        assert squatter.end() == ""
+
+
+def test_localhost_is_the_address_where_the_server_listens(port, monkeypatch):
+    """The server has 127.0.0.1, and another account takes ::1."""
+    look = socket.getaddrinfo
+
+    def both(name, *rest, **named):
+        names = (b"::1", b"127.0.0.1") if name == b"localhost" else (name,)
+        return [found for one in names for found in look(one, *rest, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    try:
+        squatter = Squatter(port, "::1")
+    except AssertionError:
+        pytest.skip("this machine has no ::1")
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+    with squatter, socket.create_server(("127.0.0.1", port)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                received.append(connection.recv(10_000))
+                connection.sendall(answer)
+
+        received = []
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with closing(LocalExchange(f"http://localhost:{port}", TOKEN)) as exchange:
+            assert exchange.send(Request("GET", "/cluster")).content == b"hi"
+        thread.join()
+        assert TOKEN.encode() in received[0]
         assert squatter.end() == ""
 
 
