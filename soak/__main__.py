@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fairshare.client import Client
 from fairshare.errors import FairshareError
-from soak.faults import Helpers, SmallDisk, next_version
+from soak.faults import Helpers, SmallDisk, next_version, take_descriptors
 from soak.workload import (
     Accepted,
     containers_that_ran_twice_at_once,
@@ -58,7 +58,11 @@ class Soak:
         self.violations: list[str] = []
         self.crashes = dict.fromkeys((*PLACES, "any time"), 0)
         self.others = dict.fromkeys(
-            ("torn writes", "full disks", "backups", "restores", "deletions"), 0
+            (
+                *("torn writes", "full disks", "disks without inodes", "servers without files"),
+                *("backups", "restores", "deletions"),
+            ),
+            0,
         )
         self._number = 0
         self._lock = threading.Lock()
@@ -123,18 +127,25 @@ class Soak:
         over = threading.Event()
         seeds = [self.random.random() for _ in range(3)]
         clients = [threading.Thread(target=self._client, args=(url, s, over)) for s in seeds]
-        fills = self.disk.mounted and self.random.random() < 0.1
+        fills = self.disk.mounted and self.random.random() < 0.15
+        use_up, kind = self.random.choice(
+            ((self.disk.fill, "full disks"), (self.disk.use_up_inodes, "disks without inodes"))
+        )
         if not self.only_crashes and self.random.random() < 0.3:
             arguments = (process.pid, random.Random(self.random.random()), over)
             clients.append(threading.Thread(target=self.helpers.disturb, args=arguments))
         if not self.only_crashes and self.random.random() < 0.25:
             clients.append(threading.Thread(target=self._back_up))
+        if not self.only_crashes and self.random.random() < 0.1:
+            arguments = (process.pid, random.Random(self.random.random()), over)
+            clients.append(threading.Thread(target=take_descriptors, args=arguments))
+            self.others["servers without files"] += 1
         for client in clients:
             client.start()
         if fills:
             over.wait(seconds)
-            self.disk.fill()
-            self.others["full disks"] += 1
+            use_up()
+            self.others[kind] += 1
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -144,8 +155,7 @@ class Soak:
         for client in clients:
             client.join()
         self.disk.make_room()
-        full = fills and process.returncode == 1 and "the disk is full" in errors
-        if process.returncode != -signal.SIGKILL and not full:
+        if process.returncode != -signal.SIGKILL:
             self.violations.append(f"a server ended by itself ({process.returncode}): {errors}")
 
     def _client(self, url: str, seed: float, over: threading.Event) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import fairshare
 from fairshare.engines.local.processes import SUPERVISOR, all_pids
 
 DISK_MB = 384
+DISK_INODES = 60_000
 
 
 class Helpers:
@@ -73,13 +75,16 @@ class Helpers:
 
 
 class SmallDisk:
-    """A file system in memory for the state directory, which can be full. Only root has one."""
+    """A file system in memory for the state directory, which can be full, of bytes or of files.
+    Only root has one."""
 
     def __init__(self, folder: Path, *, mount: bool) -> None:
         self.path = folder / "disk"
         self.path.mkdir()
         self._ballast = self.path / "ballast"
-        options = ("-t", "tmpfs", "-o", f"size={DISK_MB}m", "fairshare-soak", str(self.path))
+        self._files = self.path / "files"
+        size = f"size={DISK_MB}m,nr_inodes={DISK_INODES}"
+        options = ("-t", "tmpfs", "-o", size, "fairshare-soak", str(self.path))
         self.mounted = mount and os.geteuid() == 0 and not self._run("mount", *options)
 
     def fill(self) -> None:
@@ -88,6 +93,13 @@ class SmallDisk:
             for size in (2**24, 2**16, 2**12):
                 while self._write(file.fileno(), size):
                     pass
+
+    def use_up_inodes(self) -> None:
+        """Leave no inode free."""
+        with contextlib.suppress(OSError):
+            self._files.mkdir()
+            for number in range(DISK_INODES):
+                os.close(os.open(self._files / str(number), os.O_CREAT | os.O_WRONLY))
 
     def _write(self, file: int, size: int) -> bool:
         try:
@@ -100,6 +112,7 @@ class SmallDisk:
     def make_room(self) -> None:
         """Take away what fills it."""
         self._ballast.unlink(missing_ok=True)
+        shutil.rmtree(self._files, ignore_errors=True)
 
     def unmount(self) -> None:
         """Give the memory back."""
@@ -111,6 +124,17 @@ class SmallDisk:
             return subprocess.run(command, capture_output=True).returncode
         except FileNotFoundError:
             return 1
+
+
+def take_descriptors(server: int, numbers: random.Random, over: threading.Event) -> None:
+    """Let a server open no further file for a while."""
+    over.wait(numbers.uniform(0.0, 0.3))
+    with contextlib.suppress(OSError):  # it is dead already
+        before = resource.prlimit(server, resource.RLIMIT_NOFILE)
+        count = sum(1 for _ in Path(f"/proc/{server}/fd").iterdir())
+        resource.prlimit(server, resource.RLIMIT_NOFILE, (count, before[1]))
+        over.wait(numbers.uniform(0.1, 0.5))
+        resource.prlimit(server, resource.RLIMIT_NOFILE, before)
 
 
 def next_version(folder: Path) -> Path:

@@ -39,7 +39,7 @@ NO_TASKS: Set[int] = frozenset()
 """An empty set of tasks: one object for all groups, replaced and never mutated."""
 
 NO_PAUSES: dict[int, int] = {}
-"""The same of numbers by task."""
+"""The same of numbers by task: an empty one is replaced and never mutated."""
 
 
 def _line(tasks: Sequence[int]) -> deque[int] | list[int]:
@@ -222,10 +222,9 @@ class TaskBoard:
             progress.waiting.pop()
         else:
             progress.waiting.remove(task)
-        if progress.paused is NO_PAUSES:
-            progress.paused = {}
-        if progress.pauses is NO_PAUSES:
-            progress.pauses = {}
+        # Empty ones are shared, also by groups that came from a snapshot together.
+        progress.paused = progress.paused or {}
+        progress.pauses = progress.pauses or {}
         progress.paused[task] = until_ms
         progress.pauses[task] = progress.pauses.get(task, 0) + 1
 

@@ -20,6 +20,7 @@ from fairshare.model.inputs import (
 from fairshare.model.operations import pause_ms
 from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.pauses import Pauses
+from fairshare.runtime.snapshot import freeze, thaw
 
 ONE = TaskGroup("t", 1, (1024, 1), Command(("false",)), max_attempts=100)
 FULL = "cannot write it: No space left on device"
@@ -164,6 +165,18 @@ def test_pauses_of_a_recovered_state_are_over_when_they_were_to_be(cluster):
     (paused,) = [one for one in cluster.fail(launched.container) if type(one) is TaskPaused]
     assert Pauses(cluster.state).next_ms() == paused.until_ms
     assert cluster.feed(TasksDue(1)) == ()  # too early
+
+
+def test_groups_from_a_snapshot_pause_apart(cluster):
+    """Empty dictionaries that are shared before it are one object behind it, too."""
+    for _ in range(2):
+        submit(cluster)
+    thawed = thaw(freeze(1, 0, {"manager": cluster.manager}))["manager"]
+    first, second = (thawed.state.applications[number].tasks for number in (1, 2))
+    first.pause(0, 0, 1_000)
+    assert first.next_resume_ms == 1_000
+    assert second.next_resume_ms is None
+    assert second.groups[0].pauses == {}
 
 
 def test_a_node_that_cannot_start_containers_gets_one_wave_after_each_pause():
