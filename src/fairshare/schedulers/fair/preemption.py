@@ -48,15 +48,25 @@ def serve_starved(state: FairState, step: "Step") -> None:
             _serve(state, step, attempt)
 
 
+ENDED_ATTEMPTS: ApplicationId = 0
+"""The key of the room that a node keeps for attempts that have ended, until its next heartbeat. No
+application has this number."""
+
+
 def forget_room_made_before(state: FairState, step: "Step", application: ApplicationId) -> None:
-    """At a new attempt, drop the room promised to the previous one.
+    """At a new attempt, take the room promised to the previous one from the application.
 
     Example: node n1 reserves 1024 MB for an application whose master is then lost. Its next attempt
-    competes for that room like any other.
+    competes for that room like any other, but until the next heartbeat of n1 the room does not
+    count as free where victims are chosen, as in Hadoop, which keeps it for the ended attempt
+    (FSSchedulerNode.cleanupPreemptionList).
     """
     for node in state.nodes.values():
-        if application in node.promised:
+        room = node.promised.get(application)
+        if room is not None:
+            kept = add(node.promised.get(ENDED_ATTEMPTS, state.none), room)
             step.emit(PreemptedRoomChanged(node.name, application, state.none))
+            step.emit(PreemptedRoomChanged(node.name, ENDED_ATTEMPTS, kept))
 
 
 def kill_due(state: FairState, step: "Step") -> None:
