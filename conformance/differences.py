@@ -148,6 +148,7 @@ def _up_to_failure(
             or _left_out(theirs, own)
             or _impossible(theirs, own)
             or (HALF_WAY if refused and not _same(theirs, own) else None)
+            or (HALF_WAY if _keeps_states(theirs, own) else None)
         )
         refused = refused or (own["kind"] == "reload" and bool(own.get("error")))
         if failure is None and number:
@@ -201,6 +202,19 @@ def _killed_on_recovery(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> li
         if event.get("state") == "KILLED"
         and NO_QUEUE_LEFT in apps.get(event["app"], {}).get("diagnostics", "")
     ]
+
+
+def _keeps_states(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Whether a reload that both refuse has changed states of queues in Hadoop alone."""
+    if own["kind"] != "reload" or not (theirs.get("error") and own.get("error")):
+        return False
+    before, state = own.get("state", {}).get("queues", {}), theirs.get("state", {})
+    queues = state.get("queues", {})
+    kept = {
+        name: {**one, "state": before[name]["state"]} if "state" in before.get(name, {}) else one
+        for name, one in queues.items()
+    }
+    return kept != queues and _same({**theirs, "state": {**state, "queues": kept}}, own)
 
 
 def _same(theirs: Mapping[str, Any], own: Mapping[str, Any]) -> bool:

@@ -171,6 +171,28 @@ def test_a_run_ends_where_hadoop_refuses_a_move_out_of_a_former_leaf() -> None:
     assert without_known(document, refused, refused)[2] == []
 
 
+def test_a_state_that_a_refused_reload_leaves_behind_is_known():
+    def step(state, error="refused"):
+        queues = {"root.a": {"state": state, "used": {"memory-mb": 1}}}
+        step = {
+            "step": 1,
+            "kind": "reload",
+            "state": {"time": 0, "queues": queues, "apps": {}, "nodes": {}},
+        }
+        return {**step, "error": error} if error else step
+
+    document = {"scheduler": "capacity", "steps": [{"update": 1}, {"reload": {}}]}
+    first = {**step("RUNNING", ""), "step": 0, "kind": "update"}
+
+    def found(theirs, own):
+        records = ({"steps": [first, theirs]}, {"steps": [first, own]})
+        return without_known(document, *records)[2]
+
+    assert "applied in part" in str(found(step("STOPPED"), step("RUNNING")))
+    assert "applied in part" not in str(found(step("STOPPED", ""), step("RUNNING", "")))
+    assert "applied in part" not in str(found(step("RUNNING"), step("RUNNING")))
+
+
 def test_a_run_ends_where_a_refused_reload_leaves_applications_out_in_hadoop() -> None:
     def reloaded(running: int, pending: int, error: str | None = "refused") -> dict[str, Any]:
         found = record(running, pending)
