@@ -156,6 +156,37 @@ def test_the_next_server_deletes_what_an_earlier_one_left(state):
     second.close()
 
 
+def test_a_tree_that_is_filled_as_fast_as_it_is_emptied_does_not_keep_others(
+    state, removal, monkeypatch
+):
+    delete, turns, others = module.remove_tree, [], []
+
+    def filled(path, is_over, *rest):
+        if path.parent != state.deleted or not path.name.endswith("_0001"):
+            return delete(path, is_over, *rest)
+        turns.append(path)
+        if len(turns) < 20:  # each time another tree is to be deleted, too
+            others.append(application(state, len(turns) + 1))
+            removal.discard(others[-1])
+            raise Unfinished
+        return delete(path, is_over, *rest)
+
+    left = []
+
+    def watched(name, try_one=removal._try):
+        if name.endswith("_0001"):  # no other tree waits when it gets a further turn
+            left.append(len(list(state.deleted.iterdir())))
+        try_one(name)
+
+    monkeypatch.setattr(module, "remove_tree", filled)
+    monkeypatch.setattr(removal, "_try", watched)
+    removal.discard(application(state))
+    removal.start()
+    until(lambda: not list(state.deleted.iterdir()))
+    assert left == [1] * 20
+    assert len(others) == 19
+
+
 @pytest.mark.skipif(not ROOT, reason="only root can give files to another account")
 class TestFilesOfOtherAccounts:
     """Root deletes what a tenant made with that tenant's rights, and not with its own."""

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.rights import Rights, acting_as
@@ -33,6 +34,19 @@ _PATIENCE_S = 5.0
 _log = logging.getLogger("fairshare.engine")
 
 
+class _Tried(NamedTuple):
+    """A tree that could not be deleted: how many turns it has had, when it gets the next one (a
+    monotonic time), and the pause before that. Trees with fewer turns come first, so that one that
+    a tenant fills as fast as it is emptied does not keep others."""
+
+    turns: int = 0
+    due: float = 0.0
+    pause_s: float = 0.0
+
+
+_NEW = _Tried()
+
+
 class Unfinished(Exception):
     """A deletion has not ended in its time."""
 
@@ -46,8 +60,7 @@ class Removal:
         self._closing = False
         self._thread: threading.Thread | None = None
         self._unmoved: deque[Path] = deque()
-        self._pauses: dict[str, tuple[float, float]] = {}
-        """When a tree is tried again (a monotonic time), and the pause before that, by name."""
+        self._tried: dict[str, _Tried] = {}
 
     def start(self) -> None:
         """Start the thread. It begins with what earlier servers left."""
@@ -89,7 +102,8 @@ class Removal:
             self._wake.wait(pause_s)
 
     def _round(self) -> float | None:
-        """Try each tree that is due; returns the seconds until the next one is."""
+        """Try the trees that are due and have had the fewest turns; returns the seconds until the
+        next ones are."""
         for _ in range(len(self._unmoved)):
             path = self._unmoved.popleft()
             try:
@@ -97,29 +111,36 @@ class Removal:
             except OSError:
                 self._unmoved.append(path)
         names = sorted(entry.name for entry in self._state.deleted.iterdir())
-        self._pauses = {name: self._pauses[name] for name in names if name in self._pauses}
-        for name in names:
-            if not self._closing and self._pauses.get(name, (0.0,))[0] <= time.monotonic():
-                self._try(name)
-        moments = [due for due, _ in self._pauses.values()]
+        self._tried = {name: self._tried[name] for name in names if name in self._tried}
+        now = time.monotonic()
+        due = [name for name in names if self._tried.get(name, _NEW).due <= now]
+        fewest = min((self._tried.get(name, _NEW).turns for name in due), default=0)
+        chosen = [name for name in due if self._tried.get(name, _NEW).turns == fewest]
+        for name in chosen:
+            if self._closing or time.monotonic() - now > _TURN_S:
+                return 0.0  # what came meanwhile is next
+            self._try(name)
+        if len(chosen) < len(due):
+            return 0.0
+        moments = [tried.due for tried in self._tried.values()]
         if self._unmoved:
             moments.append(time.monotonic() + _FIRST_PAUSE_S)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
 
     def _try(self, name: str) -> None:
         path, end = self._state.deleted / name, time.monotonic() + _TURN_S
-        _, pause_s = self._pauses.pop(name, (0.0, 0.0))
+        tried = self._tried.pop(name, _NEW)
         try:
             remove_tree(path, lambda: self._closing or time.monotonic() > end)
         except Unfinished:
-            self._pauses[name] = (0.0, pause_s)
+            self._tried[name] = tried._replace(turns=tried.turns + 1)
         except OSError as error:
-            if not pause_s:
+            if not tried.pause_s:
                 _log.warning(
                     "%s cannot be deleted, and is tried again later: %s", path, cause(error)
                 )
-            pause_s = min(2 * pause_s or _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-            self._pauses[name] = (time.monotonic() + pause_s, pause_s)
+            pause_s = min(2 * tried.pause_s or _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+            self._tried[name] = _Tried(tried.turns + 1, time.monotonic() + pause_s, pause_s)
 
 
 def remove_tree(
