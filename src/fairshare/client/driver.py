@@ -5,6 +5,7 @@ application alone. Decides nothing by itself: what to ask for is the program's b
 """
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +21,7 @@ from fairshare.client.discovery import (
     checked_url,
     published_url,
 )
-from fairshare.client.errors import ServerUnreachable
+from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.exchange import segment
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
 
@@ -77,11 +78,19 @@ class Driver:
         environment: Mapping[str, str] | None = None,
         time_limit_ms: int | None = None,
     ) -> None:
-        """Run a command in a container that was granted."""
+        """Run a command in a container that was granted; waits while the server's disk is full."""
         launch = Launch(
             arguments=arguments, environment=dict(environment or {}), time_limit_ms=time_limit_ms
         )
-        self.connection.post(f"/containers/{segment(container)}/launch", launch)
+        while True:
+            try:
+                self.connection.post(f"/containers/{segment(container)}/launch", launch)
+            except Refused as error:
+                if error.code != "disk-full":
+                    raise
+                time.sleep(1)
+            else:
+                return
 
     def release(self, containers: Iterable[str]) -> None:
         """Give containers back; what runs in them is ended."""

@@ -38,6 +38,8 @@ LATER = frozenset(
         "too-many-queues",
         "too-much-handed-in",
         "disk-full",
+        "accounts-unavailable",
+        "groups-unavailable",
         "busy",
         "stopping",
     )

@@ -21,13 +21,7 @@ from fairshare.errors import FairshareError, InputError, UndecidedError
 from fairshare.journal.sqlite import DiskFullError
 from fairshare.model.events import Event, RequestRefused
 from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import (
-    AddTasks,
-    Input,
-    LaunchContainer,
-    ReserveApplication,
-    SubmitApplication,
-)
+from fairshare.model.inputs import Input, LaunchContainer, ReserveApplication, SubmitApplication
 from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.clock import Clock
 from fairshare.runtime.recovery import Position
@@ -54,8 +48,9 @@ _MAX_STEPS = 16
 """After a turn the others of the loop get a step for each `_STEP_S` that it took, and at most so
 many: a call needs several until it is in the inbox."""
 
-_ADMITTED = frozenset((SubmitApplication, ReserveApplication, AddTasks, LaunchContainer))
-"""Inputs that bring new work. They are refused while the disk is nearly full."""
+_ADMITTED = frozenset((SubmitApplication, ReserveApplication, LaunchContainer))
+"""Inputs that bring new work or launch it. They are refused while the disk is nearly full; what the
+tasks of applications ask for waits."""
 
 _ROOM_S = 0.5
 """How often a full disk is tried again."""

@@ -1,9 +1,11 @@
 """A machine whose disk tenants fill with bytes or files: nothing is launched, and nothing ends."""
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -93,6 +95,38 @@ def test_used_up_inodes_are_named_and_keep_containers_from_starting(small_disk, 
     subprocess.run(["rm", "-r", str(state / "tenants")], check=True)
     until(lambda: readiness(server)["disk"] == "ok")
     assert server.finished(server.run("true"))["state"] == "FINISHED"
+
+
+def test_an_array_with_more_containers_than_inodes_ends_and_leaves_room_for_others(
+    small_disk, serve
+):
+    small_disk("size=100m,nr_inodes=2000")
+    server = serve()
+    array = server.run("echo $FAIRSHARE_TASK_INDEX", count=400)
+    assert server.finished(array)["state"] == "FINISHED"
+    assert readiness(server)["disk"] == "ok"
+    assert server.finished(server.run("true"))["state"] == "FINISHED"
+    ended = sorted(one["id"] for one in server.containers(array))
+    assert server.log(ended[-1]) == "399\n"
+    gone = server.get(f"/containers/{ended[0]}/logs/stdout")
+    assert (gone.status_code, gone.json()["code"]) == (404, "log-gone")
+    assert "application_kept_containers" in gone.json()["message"]
+
+
+def test_a_task_that_fails_at_once_is_not_started_hundreds_of_times_a_second(serve):
+    server = serve()
+    begun_s = time.monotonic()
+    name = server.run("exit 1", count=4, max_attempts=1000)
+    server.until(lambda: len(server.containers(name)) >= 12)  # three starts of each: after 3 s
+    count, elapsed_s = len(server.containers(name)), time.monotonic() - begun_s
+    assert count <= 4 * (2 + math.log2(elapsed_s + 1))
+
+    def causes() -> set[str]:
+        found = server.get(f"/applications/{name}/reasons").json()["reasons"]
+        return {one["cause"] for one in found}
+
+    until(lambda: causes() == {"tasks-paused"})
+    server.post(f"/applications/{name}/kill")
 
 
 def test_a_server_starts_on_a_disk_without_a_byte_left_by_means_of_its_reserve(small_disk, serve):
