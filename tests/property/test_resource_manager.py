@@ -22,6 +22,7 @@ from fairshare.model.inputs import (
     Condition,
     ContainerExited,
     ContainerStarted,
+    ContinueNumbers,
     DecommissionNode,
     DrainNode,
     FinishApplication,
@@ -34,6 +35,7 @@ from fairshare.model.inputs import (
     MasterRegistered,
     MoveApplication,
     NodeBeat,
+    NodeDue,
     NodeJoined,
     NodeLost,
     NodeResized,
@@ -46,6 +48,7 @@ from fairshare.model.inputs import (
     StartConditions,
     SubmissionDetails,
     SubmitApplication,
+    TasksDue,
     TidyQueues,
     UndrainNode,
     UpdateShares,
@@ -290,6 +293,35 @@ class Cluster(RuleBasedStateMachine):
     def container_starts(self, which: int) -> None:
         if self.alive:
             self.feed(ContainerStarted(list(self.alive)[which % len(self.alive)]))
+
+    @rule(which=st.integers(0, 50), code=st.sampled_from([1, -100, -101]), of_node=st.booleans())
+    def container_does_not_start(self, which: int, code: int, of_node: bool) -> None:
+        if self.alive:
+            container = list(self.alive)[which % len(self.alive)]
+            self.feed(ContainerExited(container, code, node_failed=of_node))
+
+    @rule(pause_ms=st.sampled_from([0, 1_000, 60_000]))
+    def pauses_are_over(self, pause_ms: int) -> None:
+        self.now_ms += pause_ms
+        if self.loaded:
+            for node in tuple(self.manager.state.failing):
+                self.feed(NodeDue(node))
+            for application in tuple(self.manager.state.applications):
+                self.feed(TasksDue(application))
+
+    @rule()
+    def journal_is_set_back(self) -> None:
+        """What the lost records gave away begins behind all numbers so far."""
+        if self.loaded:
+            state = self.manager.state
+            attempts = (one.attempt for one in state.applications.values())
+            first = max((one.next_container for one in attempts), default=1) + 100
+            self.feed(ContinueNumbers(state.next_application, max(first, state.first_container)))
+            assert all(
+                one.attempt.next_container >= first
+                for one in state.applications.values()
+                if one.id in state.attempts
+            )
 
     @rule(which=st.integers(0, 50), code=st.sampled_from([0, 0, 1, 137, -100]))
     def container_ends(self, which: int, code: int) -> None:
