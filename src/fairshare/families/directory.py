@@ -13,6 +13,7 @@ import msgspec
 
 from fairshare.config import shell
 from fairshare.config.certificates import check_certificate
+from fairshare.config.known_names import report_unknown
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
@@ -169,6 +170,7 @@ def collect_directory(
     located = _with_resources(located, family.node_resources(site, problems))
     web = read_web(site, problems)
     found = family.read(Source(directory, site, located), problems)
+    report_unknown(site, problems)
     return Configuration(
         scheduler=family.name,
         types=types,

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from fairshare.config.engines import runs_here
+from fairshare.config.known_names import report_not_honoured, report_unknown
 from fairshare.config.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.shell import read_shell
@@ -170,6 +171,7 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
     configuration = collect_directory(path, problems)
     if configuration is None:
         return
+    report_not_honoured(configuration.site, problems)
     family = family_of(configuration.scheduler)
     unread = any(problem.rule == TOML for problem in problems.errors)
     if family.grants_minimum and (path / SHELL_FILE).is_file() and not unread:  # nodes are known
@@ -202,6 +204,7 @@ def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems
     if family is not None:
         own = read_site([(str(path), document)], Problems(), os.environ, misplaced=family.misplaced)
         family.lint_site(path, own, cluster, problems)
+        report_unknown(own, problems)
 
 
 def _nodes_of(configuration: Configuration) -> Resource | None:

@@ -45,13 +45,16 @@ def test_errors_and_traps_of_all_files_are_reported_together(tmp_path: Path) -> 
     ]
 
 
-def test_an_unknown_property_is_reported_only_for_the_fair_scheduler(
+def test_properties_of_yarn_are_reported_that_are_unknown_or_not_honoured(
     tmp_path: Path,
 ) -> None:
     other = "<property><name>{}</name><value>1</value></property>\n"
     names = ("yarn.scheduler.fair.preempt", "yarn.nodemanager.vmem-pmem-ratio", "dfs.replication")
     write(tmp_path, "", FAIR + "\n" + "".join(other.format(name) for name in names))
-    assert found(tmp_path) == [("yarn-site.xml", 3, "unknown-property")]
+    assert found(tmp_path) == [
+        ("yarn-site.xml", 3, "unknown-property"),
+        ("yarn-site.xml", 4, "not-honoured"),
+    ]
 
 
 def test_the_size_of_the_cluster_finds_more(tmp_path: Path) -> None:

@@ -241,11 +241,9 @@ def _check_minimum(site: Site, problems: Problems) -> None:
 
 
 def _report_unknown(site: Site, problems: Problems) -> None:
-    unread = {unknown.name for unknown in site.unread(PREFIX)}
-    known = [name for name in site.names(PREFIX) if name not in unread]
     for prefix in (PREFIX, PREEMPTION, RESOURCE_TYPES + "."):
         for count, unknown in enumerate(site.unread(prefix)):
-            hint = advice_on(unknown.name, known if count < HINTS else ())
+            hint = advice_on(unknown.name, search=count < HINTS)
             problems.warning(
                 unknown.place,
                 "unknown-property",

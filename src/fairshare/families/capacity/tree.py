@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.config.known_names import nearest
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity import queue_settings
@@ -141,10 +142,11 @@ UNLIKE: Final = {
 """What looks like a property of queues, and is one of the whole cluster."""
 
 
-def advice_on(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown name: the end of a sentence, or nothing.
+def advice_on(name: str, *, search: bool = True) -> str:
+    """What to do about an unknown name: the end of a sentence, or nothing; without a `search` for
+    similar names, which takes long.
 
-    >>> advice_on("yarn.scheduler.capacity.root.a.acl_submit_jobs", [])
+    >>> advice_on("yarn.scheduler.capacity.root.a.acl_submit_jobs")
     ': since Hadoop 2 it is yarn.scheduler.capacity.root.a.acl_submit_applications'
     """
     path, _, suffix = name.rpartition(".")
@@ -153,14 +155,14 @@ def advice_on(name: str, known: Iterable[str]) -> str:
         return f": since Hadoop 2 it is {path}.{now}" if now else ": it is of Hadoop 1, and gone"
     if suffix in UNLIKE:
         return f": the smallest container is the same in all queues, {UNLIKE[suffix]}"
-    near = nearest_name(name, known)
+    near = nearest_name(name) if search else None
     return f": is {near} meant?" if near else ""
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str | None:
+def nearest_name(name: str) -> str | None:
     """What may be meant by an unknown name.
 
-    >>> nearest_name("yarn.scheduler.capacity.root.a.maximum-capactiy", [])
+    >>> nearest_name("yarn.scheduler.capacity.root.a.maximum-capactiy")
     'yarn.scheduler.capacity.root.a.maximum-capacity'
     """
     rest = name.removeprefix(PREFIX)
@@ -168,8 +170,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     if match is None:
         if _owner(f"{ROOT}.{rest}") not in (None, ROOT):
             return f"{PREFIX}{ROOT}.{rest}"
-        near = difflib.get_close_matches(name, list(known), 1, 0.85)
-        return near[0] if near else None
+        return nearest(name)
     path, dot, suffix = rest.rpartition(".")
     near = difflib.get_close_matches(suffix, SUFFIXES, 1, 0.8)
     return f"{PREFIX}{path}{dot}{near[0]}" if near else None

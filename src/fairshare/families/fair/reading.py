@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from fairshare.config.known_names import nearest
 from fairshare.config.manager import ManagerSettings, read_manager
 from fairshare.config.problems import Problem, Problems
 from fairshare.config.resource_types import (
@@ -122,9 +123,11 @@ def _report_without_effect(site: Site, problems: Problems) -> None:
             )
     for prefix in (PREFIX, RESOURCE_TYPES + "."):
         for unknown in site.unread(prefix):
+            near = nearest(unknown.name)
+            hint = f": is {near} meant?" if near else ""
             problems.warning(
                 unknown.place,
                 "unknown-property",
-                f"{unknown.name} is unknown and has no effect",
+                f"{unknown.name} is unknown and has no effect{hint}",
                 "ignores it",
             )

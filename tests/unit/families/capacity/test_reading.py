@@ -334,7 +334,8 @@ def test_a_queue_in_no_list_is_reported_once() -> None:
     [
         ("root.a.maximum-capactiy", "root.a.maximum-capacity"),
         ("a.user-limit-factor", "root.a.user-limit-factor"),
-        ("node-locality-dely", None),
+        ("node-locality-dely", "node-locality-delay"),
+        ("rack-locality-delay", "rack-locality-additional-delay"),
         ("preempt.on", None),
     ],
 )
@@ -343,12 +344,6 @@ def test_the_warning_for_an_unknown_property_suggests_a_similar_one(
 ) -> None:
     hint = f": is {P}{meant} meant?" if meant else ""
     assert reported({P + name: 1}) == [f"warning: {P}{name} is unknown and has no effect{hint}"]
-
-
-def test_an_unknown_property_is_compared_with_those_that_are_there() -> None:
-    values: dict[str, object] = {P + "node-locality-delay": 1, P + "node-locality-dely": 2}
-    (message,) = reported(values)
-    assert message.endswith(f"is {P}node-locality-delay meant?")
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,8 @@ def test_settings_survive_being_written_and_read() -> None:
 def test_unknown_properties_of_the_scheduler_are_reported_by_name() -> None:
     _, problems = read(**{"preemptoin": True, "am.preemption.root.x": False})
     assert [str(problem) for problem in problems] == [
-        f"properties: warning: {F}preemptoin is unknown and has no effect [unknown-property]"
+        f"properties: warning: {F}preemptoin is unknown and has no effect: is {F}preemption meant?"
+        " [unknown-property]"
     ]
 
 
