@@ -45,11 +45,16 @@ def test_a_server_of_ones_own_works_at_once(folder):
 
     again = shell("init", str(conf), "--run-as", "server", "--socket", "none")
     assert (again.returncode, "nothing was written" in again.stderr) == (1, True)
-    forced = shell("init", str(conf), "--users", "ann,bob", "--run-as", "server", "--force")
+    edited = (conf / "fair-scheduler.xml").read_text() + "<!-- mine -->"
+    (conf / "fair-scheduler.xml").write_text(edited)
+    options = ("--socket", "none", "--gpu", "none", "--force")
+    forced = shell("init", str(conf), "--users", "ann,bob", "--run-as", "server", *options)
     assert forced.returncode == 0, forced.stderr
+    assert f"the files before:  {conf}/fair-scheduler.xml~\n" in forced.stdout
+    assert (conf / "fair-scheduler.xml~").read_text() == edited
     assert '<queue name="bob"/>' in (conf / "fair-scheduler.xml").read_text()
     assert sorted(path.name for path in conf.iterdir()) == [
-        *("fair-scheduler.xml", "fairshare.toml", "yarn-site.xml")
+        *("fair-scheduler.xml", "fair-scheduler.xml~", "fairshare.toml", "yarn-site.xml")
     ]
 
 

@@ -26,7 +26,7 @@ from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_
 from fairshare.conversion.comparison import Comparison, QueueMetrics, compare
 from fairshare.conversion.generation import generate
 from fairshare.conversion.nodes import known_cluster, known_count, nodes_for
-from fairshare.conversion.output import write_directory
+from fairshare.conversion.output import Written, write_directory
 from fairshare.conversion.rules import Rules, read_rules
 from fairshare.conversion.sentences import sentence, verdict
 from fairshare.families.cluster_size import UnknownResourceType
@@ -75,7 +75,7 @@ COMPARISON_COLUMNS = (
     type=click.Path(file_okay=False, path_type=Path),
     help="The output directory; without it no files are written.",
 )
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--force", is_flag=True, help="Replace existing files, and keep them as FILE~.")
 @click.option(
     "--print", "prints", is_flag=True, help="Print both files to stdout, and the table to stderr."
 )
@@ -173,7 +173,7 @@ def command(
     rules.check(conversion.findings, conversion.children)
     found = tally(conversion.findings)
     refused = strict and found.lost + found.unknown > 0
-    written: list[Path] = []
+    written = Written([], [])
     if output is not None and not refused:
         written = write_directory(conversion.files, output, force=force)
     comparison = planned = None
@@ -228,7 +228,7 @@ def _report(
     source: Source,
     conversion: Conversion,
     comparison: Comparison | None,
-    written: Sequence[Path],
+    written: Written,
     prints: bool,
 ) -> None:
     """Print tables; with `prints`, only the files on stdout."""
@@ -250,8 +250,10 @@ def _report(
         parts.append(Facts(_summary(comparison, made_up=not conversion.guarantees)))
         parts.append(Listing(COMPARISON_COLUMNS, _comparison_rows(comparison)))
     print_all(console, *parts, count)
-    for path in written:
+    for path in written.files:
         console.print(Text(f"Wrote {path}"), soft_wrap=True)
+    for path in written.copies:
+        console.print(Text(f"Kept what was there as {path}"), soft_wrap=True)
     if comparison is not None:
         console.print()
         for queue in comparison.queues:
@@ -358,7 +360,7 @@ def _answer(
     source: Source,
     conversion: Conversion,
     comparison: Comparison | None,
-    written: Sequence[Path],
+    written: Written,
 ) -> dict[str, object]:
     """The whole result as JSON, for scripts."""
     answer: dict[str, object] = {
@@ -367,7 +369,8 @@ def _answer(
         **msgspec.to_builtins(tally(conversion.findings)),
         "problems": msgspec.to_builtins(conversion.problems),
         "files": {name: text.decode() for name, text in conversion.files.items()},
-        "written": [str(path) for path in written],
+        "written": [str(path) for path in written.files],
+        "copies": [str(path) for path in written.copies],
     }
     if comparison is not None:
         answer["comparison"] = [

@@ -5,9 +5,7 @@ import json
 import os
 import pwd
 import re
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +14,7 @@ import msgspec
 
 from fairshare.cli.options import GPUS, MEMORY, Whole, checked, default_directory
 from fairshare.cli.verbs import Failure
+from fairshare.conversion.output import OutputExists, write_directory
 from fairshare.documents.gpus import GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
@@ -218,7 +217,7 @@ NO_SOCKET: Final = "none"
     help="A Unix socket on which the kernel identifies callers, or none. [default:"
     f" {ROOTS_SOCKET} for root]",
 )
-@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--force", is_flag=True, help="Replace existing files, and keep them as FILE~.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -271,8 +270,10 @@ def command(
         as_users=as_users,
     )
     target = (directory or default_directory()).expanduser()
-    write(target, files_of(options), force=force)
+    copies = _write(target, files_of(options), force=force)
     _print_next_steps(target, options)
+    if copies:
+        click.echo(f"the files before:  {' '.join(map(str, copies))}")
 
 
 def _checked_gpus(wanted: GpuSetting | None) -> GpuSetting:
@@ -304,26 +305,14 @@ def _check_accounts(users: tuple[str, ...]) -> None:
             raise Failure(f"{user!r} is root, and nothing runs as root: leave it out of --users")
 
 
-def write(directory: Path, files: dict[str, str], *, force: bool) -> None:
-    """Write files that a server can be started on: all of them, or none. Raises Failure."""
-    there = [name for name in files if (directory / name).exists()]
-    if there and not force:
-        raise Failure(
-            f"{directory} has {' and '.join(there)} already, and nothing was written: name another"
-            " directory, or replace them with --force"
-        )
+def _write(directory: Path, files: dict[str, str], *, force: bool) -> list[Path]:
+    """Write files that a server can be started on: all of them, or none. Gives the copies of those
+    that were replaced; raises Failure."""
     try:
-        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".init-", dir=directory))
-        try:
-            for name, text in files.items():
-                (draft / name).write_text(text, encoding="utf-8")
-                (draft / name).chmod(0o644)
-            _check(draft)
-            for name in files:
-                (draft / name).replace(directory / name)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        encoded = {name: text.encode() for name, text in files.items()}
+        return write_directory(encoded, directory, force=force, examine=_check).copies
+    except OutputExists as error:
+        raise Failure(f"nothing was written: {error}") from error
     except OSError as error:
         raise Failure(f"cannot write to {directory}: {cause(error)}") from error
 
@@ -333,6 +322,8 @@ def _check(directory: Path) -> None:
     from fairshare.server.settings import Overrides, read_settings
     from fairshare.web.listener import check_exposure
 
+    for file in directory.iterdir():
+        file.chmod(0o644)  # the accounts of users read it, too
     try:
         check_exposure(read_settings(directory, Overrides()))
     except ConfigurationError as error:
