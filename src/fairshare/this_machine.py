@@ -5,6 +5,7 @@ An address does not say the first: behind 127.0.0.1 may be a tunnel, or a contai
 files.
 """
 
+import contextlib
 import errno
 import functools
 import os
@@ -12,7 +13,9 @@ import pwd
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fairshare.errors import AccountsUnavailable
 
@@ -133,28 +136,36 @@ def account_named(name: str) -> pwd.struct_passwd | None:
 
     `pwd` says of an account that it does not know also where it could not ask.
     """
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        _check_unknown("getpwnam_r", os.fsencode(name), repr(name))
-    except ValueError:  # a NUL character in it
-        pass
-    return None
+    return _account(pwd.getpwnam, name, "getpwnam_r", os.fsencode(name))
 
 
 def account_numbered(uid: int) -> pwd.struct_passwd | None:
     """The account of a number; None if there is none. Raises AccountsUnavailable."""
-    try:
-        return pwd.getpwuid(uid)
-    except KeyError:
-        _check_unknown("getpwuid_r", uid, str(uid))
+    return _account(pwd.getpwuid, uid, "getpwuid_r", uid)
+
+
+def _account(
+    look: Callable[[Any], pwd.struct_passwd], key: str | int, function: str, asked: bytes | int
+) -> pwd.struct_passwd | None:
+    """The account, or that it does not exist, which is certain only if what the system needs to
+    find that out can be had. It is asked twice, since files may have been short for a moment."""
+    for _ in range(2):
+        try:
+            return look(key)
+        except KeyError:
+            _check_service(function, asked, repr(key))
+            _check_files(repr(key))
+        except ValueError:  # a NUL character in it
+            break
     return None
 
 
-def _check_unknown(function: str, key: bytes | int, shown: str) -> None:
+def _check_service(function: str, key: bytes | int, shown: str) -> None:
     """Raise AccountsUnavailable unless the system says that there is no such account."""
-    import ctypes  # rarely needed
-
+    try:
+        import ctypes  # rarely needed
+    except (ImportError, OSError) as error:
+        raise AccountsUnavailable(shown, "no file can be opened") from error
     entry, buffer = (ctypes.create_string_buffer(size) for size in (256, _BUFFER_BYTES))
     found = ctypes.c_void_p()
     asked = key if isinstance(key, bytes) else ctypes.c_uint(key)
@@ -162,5 +173,14 @@ def _check_unknown(function: str, key: bytes | int, shown: str) -> None:
     number = getattr(ctypes.CDLL(None), function)(asked, entry, buffer, size, ctypes.byref(found))
     if number not in _UNKNOWN:
         raise AccountsUnavailable(shown, os.strerror(number))
-    if found.value is not None:
-        raise AccountsUnavailable(shown, "it was not found, and then it was")
+
+
+def _check_files(shown: str) -> None:
+    """Raise AccountsUnavailable if the file of accounts, or a connection to a service, cannot be
+    opened: with several services the last one that answers hides that another could not."""
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.close(os.open("/etc/passwd", os.O_RDONLY | os.O_CLOEXEC))
+        socket.socket(socket.AF_UNIX).close()
+    except OSError as error:
+        raise AccountsUnavailable(shown, os.strerror(error.errno or errno.EMFILE)) from error

@@ -1,7 +1,9 @@
 """Containers under the account of who submitted them: his rights, his groups, and nobody else's."""
 
+import itertools
 import os
 import pwd
+import resource
 import shutil
 import stat
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.served import until
 
 from fairshare.engines.local.directories import ContainerDirectory
 
@@ -174,6 +177,27 @@ def test_root_and_users_without_an_account_cannot_submit(cluster):
             answer = http.post(yarn, json={"application-id": name, "queue": "root.a"})
             assert answer.status_code == 400
             assert reported in answer.text
+
+
+def test_an_account_is_not_unknown_while_the_server_can_open_no_file(cluster):
+    pid = cluster.server.process.pid
+    body = {"queue": "a", "tasks": [{"command": "true", "resources": SMALL}]}
+    with cluster.client("daemon") as http:
+        held = http.post("/applications", json={**body, "held": True}).json()["id"]
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        opened = {int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir()}
+        lowest_free = next(number for number in itertools.count() if number not in opened)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (lowest_free, before[1]))
+        try:
+            refused = http.post("/applications", json=body)
+            released = http.post(f"/applications/{held}/hold", json={"held": False})
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        assert (refused.status_code, refused.json()["code"]) == (503, "accounts-unavailable")
+        assert released.status_code == 200
+        assert cluster.ended(http, held)["exit_code"] in (0, -100)
+        until(lambda: http.get(f"/applications/{held}").json()["state"] == "FINISHED")
+        cluster.submit(http, command="true")
 
 
 def test_nodes_say_so(cluster):
