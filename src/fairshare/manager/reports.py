@@ -23,8 +23,7 @@ from fairshare.model.operations import pause_ms
 from fairshare.model.tasks import Assignment, may_fail_again
 from fairshare.schedulers.protocol import State, Step
 
-_PAUSES_END_MS = 250
-"""Pauses of tasks end at multiples of this: of a million tasks each would be an input otherwise."""
+_PAUSES_END_MS = 250  # and at multiples of it: those of a million tasks would be as many inputs
 
 
 def started(state: State, step: Step, given: ContainerStarted) -> None:
@@ -86,8 +85,7 @@ def _pause_task(
     step: Step, application: Application, assignment: Assignment, launched_ms: int
 ) -> None:
     """Let a task wait whose container ended sooner than its next pause: so the starts of a task are
-    a second, two, four ... apart, and one that ran for longer is tried again at once. Those of many
-    tasks end together."""
+    a second, two, four ... apart, and one that ran for longer is tried again at once."""
     progress, task = application.tasks.groups[assignment.group], assignment.task
     if not progress.waiting or progress.waiting[-1] != task:
         return  # it has failed for good
