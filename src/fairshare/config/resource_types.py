@@ -1,8 +1,9 @@
 """Owns the site's resource types and the sizes of containers (Hadoop: ResourceUtils,
 FairScheduler.getNormalizedResource).
 
-The assignment of GPUs declares their type, whether resource-types.xml does it or not. Knows no
-device and no scheduler: which of the sizes it uses, and what else must hold, is the scheduler's.
+The assignment of GPUs declares their type, whether resource-types.xml does it or not, and so does
+a state that counts further types. Knows no device and no scheduler: which of the sizes it uses, and
+what else must hold, is the scheduler's.
 """
 
 import re
@@ -202,15 +203,25 @@ def gpus_of(root: Node) -> GpuSetting:
     return tuple(value) if isinstance(value, list) else value
 
 
-def with_gpu_type(
-    documents: Documents, site: Site, defaults: Mapping[str, str], file: str
+def with_types(
+    documents: Documents,
+    site: Site,
+    counted: Mapping[str, str],
+    defaults: Mapping[str, str],
+    file: str,
+    *,
+    gpus: bool,
 ) -> list[tuple[str, bytes]]:
-    """Documents of properties with the type of GPUs, and before them the scheduler's `defaults`,
-    without which it has no further types. `site` is what the documents say."""
+    """Documents of properties with the types that are counted anyway (their units by name) first,
+    with the type of `gpus` last, and before them the scheduler's `defaults`, without which it has
+    no further types. `site` is what the documents say."""
     names = site.strings(RESOURCE_TYPES, Problems())
+    order = tuple(dict.fromkeys((*counted, *names, *((GPU,) if gpus else ()))))
     found = [(file, _document(defaults)), *documents] if defaults else [*documents]
-    if GPU not in names:
-        found.append((file, _document({RESOURCE_TYPES: ",".join((*names, GPU))})))
+    if order != names:
+        units_of = {name: unit for name, unit in counted.items() if unit and name not in names}
+        added = {f"{RESOURCE_TYPES}.{name}.units": unit for name, unit in units_of.items()}
+        found.append((file, _document({RESOURCE_TYPES: ",".join(order), **added})))
     return found
 
 

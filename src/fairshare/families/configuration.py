@@ -58,7 +58,7 @@ class Configuration(msgspec.Struct, frozen=True):
     `settings` are those of `scheduler`. `allocation_path` is its file of queues, if there is one.
     `problems` are warnings and traps. `store` says how the scheduler's properties may be changed by
     document; `auto_refresh_ms` how often the server looks at the scheduler's file. `gpus` are those
-    that were chosen whatever the files say.
+    that were chosen whatever the files say, and `counted` the types of an existing state.
     """
 
     scheduler: str
@@ -80,6 +80,7 @@ class Configuration(msgspec.Struct, frozen=True):
     store: ConfigurationStore = ConfigurationStore()
     auto_refresh_ms: int | None = None
     gpus: GpuSetting | None = None
+    counted: ResourceTypes = ResourceTypes()
 
 
 class Refreshed(msgspec.Struct, frozen=True):

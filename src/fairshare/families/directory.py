@@ -17,7 +17,7 @@ from fairshare.config.known_names import report_unknown
 from fairshare.config.manager import read_manager
 from fairshare.config.node_manager import read_node_manager
 from fairshare.config.problems import Place, Problems
-from fairshare.config.resource_types import gpus_of, with_gpu_type
+from fairshare.config.resource_types import gpus_of, with_types
 from fairshare.config.shell import ShellSettings
 from fairshare.config.site import Site
 from fairshare.config.site_files import include_reader, read_file, read_site
@@ -28,7 +28,9 @@ from fairshare.documents.gpus import GpuSetting
 from fairshare.families.configuration import Configuration, ConfigurationStore
 from fairshare.families.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.families.registry import HADOOP_DEFAULT, all_families, family_of, section_types
+from fairshare.model.resources import ResourceTypes
 
+_USUAL: Final = ResourceTypes()
 _KEYS: Final = (CLASS, TASK_SCHEDULER)
 
 
@@ -104,6 +106,7 @@ def read_directory(
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
     gpus: GpuSetting | None = None,
+    counted: ResourceTypes = _USUAL,
 ) -> Configuration:
     """Read a configuration directory; raises ConfigurationError with all problems of all files.
 
@@ -111,10 +114,11 @@ def read_directory(
     far as they exist, a later one before an earlier one, and then from the scheduler's own file
     where it has properties. `scheduler` is chosen whatever the properties say; None: they choose.
     `stored` are properties that hold instead of those of the scheduler's own file. `gpus` is
-    assigned whatever fairshare.toml says.
+    assigned whatever fairshare.toml says. `counted` are the types of an existing state, which has
+    them whether they are declared or not.
     """
     problems = Problems()
-    configuration = collect_directory(Path(path), problems, scheduler, stored, gpus)
+    configuration = collect_directory(Path(path), problems, scheduler, stored, gpus, counted)
     problems.raise_errors()
     assert configuration is not None, "without one there is an error, which has been raised"
     return msgspec.structs.replace(configuration, problems=problems.all)
@@ -126,6 +130,7 @@ def collect_directory(
     scheduler: str | None = None,
     stored: Mapping[str, str] | None = None,
     gpus: GpuSetting | None = None,
+    counted: ResourceTypes = _USUAL,
 ) -> Configuration | None:
     """As `read_directory`, but errors are only added to the problems; None: no scheduler is chosen.
 
@@ -134,11 +139,8 @@ def collect_directory(
     if not directory.is_dir():
         problems.error(Place(str(directory)), "directory", "there is no such directory")
         return None
-    documents = []
-    for name in SITE_FILES:
-        document = read_file(directory / name, problems)
-        if document is not None:
-            documents.append((str(directory / name), document))
+    read = ((str(directory / name), read_file(directory / name, problems)) for name in SITE_FILES)
+    documents = [(name, document) for name, document in read if document is not None]
     site = read_site(documents, problems, os.environ, include_reader(directory))
     _look_for_files(directory, problems)
     family = family_of(scheduler) if scheduler else choose_family(site, directory, problems)
@@ -147,28 +149,28 @@ def collect_directory(
     root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
     # What cannot be read may assign GPUs: their type is not what is wrong with other files then.
     chosen = "auto" if len(problems.errors) > sound else gpus_of(root)
-    if family is not None and (chosen if gpus is None else gpus) != "none":
-        documents = with_gpu_type(documents, site, family.gpu_properties, str(toml))
-        site = read_site(documents, Problems(), os.environ, include_reader(directory))
+    assigned = (chosen if gpus is None else gpus) != "none"
     store = ConfigurationStore()
     if family is not None:
+        kept = _declared(family, counted)
+        if kept or assigned:
+            defaults = family.gpu_properties
+            documents = with_types(documents, site, kept, defaults, str(toml), gpus=assigned)
+            site = read_site(documents, Problems(), os.environ, include_reader(directory))
         site, store = family.read_properties(directory, documents, site, stored, problems)
-    shell_settings = shell.read_tree(root, problems, _web_port(site, problems), section_types())
-    shell_settings = _with_gpus(shell_settings, gpus)
+    port = _web_port(site, problems)
+    shell_settings = _with_gpus(shell.read_tree(root, problems, port, section_types()), gpus)
     manager = read_manager(site, problems)
     types = manager.types if family is None else family.resource_types(manager.types)
     shell.check_resources(shell_settings, types, root, problems)
     located = _absolute_paths(shell_settings, directory)
     check_certificate(located.server, root, problems)
-    node_manager = read_node_manager(site, problems)
     users = shell_settings.users
-    groups = read_user_groups(
-        site, problems, chosen=bool(users.groups_file or users.groups_command)
-    )
+    chosen_groups = bool(users.groups_file or users.groups_command)
+    groups = read_user_groups(site, problems, chosen=chosen_groups)
     if family is None:
         return None
     located = _with_resources(located, family.node_resources(site, problems))
-    web = read_web(site, problems)
     found = family.read(Source(directory, site, located), problems)
     report_unknown(site, problems)
     return Configuration(
@@ -184,13 +186,22 @@ def collect_directory(
         max_completed_applications=manager.max_completed_applications,
         master_max_attempts=manager.master_max_attempts,
         directory=directory,
-        node_manager=node_manager,
+        node_manager=read_node_manager(site, problems),
         groups=groups,
         acl_enabled=manager.acl_enabled,
-        web=web,
+        web=read_web(site, problems),
         store=store,
         gpus=gpus,
+        counted=counted,
     )
+
+
+def _declared(family: AnyFamily, types: ResourceTypes) -> dict[str, str]:
+    """The units of those types that a site declares: not of those that it always has."""
+    own = family.resource_types(_USUAL).names
+    return {
+        name: unit for name, unit in zip(types.names, types.units, strict=True) if name not in own
+    }
 
 
 def _look_for_files(directory: Path, problems: Problems) -> None:

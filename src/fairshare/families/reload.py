@@ -29,14 +29,15 @@ def refresh(
     `stored` holds instead of what the scheduler's own file says. Raises ConfigurationError with all
     problems.
     """
-    now = read_directory(started.directory, started.scheduler, stored, started.gpus)
+    chosen = started.gpus, started.counted
+    now = read_directory(started.directory, started.scheduler, stored, *chosen)
     problems = Problems()
     if now.types != started.types:
         problems.error(
             now.site.place(RESOURCE_TYPES),
             "resource-type",
             f"the resource types cannot change while the server runs (they are"
-            f" {', '.join(started.types.names)}): start it again, with a new state directory",
+            f" {', '.join(started.types.names)}): start it again",
             "takes them at its start alone",
         )
         raise ConfigurationError(problems.all)

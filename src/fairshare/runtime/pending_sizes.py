@@ -66,9 +66,7 @@ class PendingSizes:
             anywhere = key.anywhere
             if not key.places and (anywhere is None or anywhere.relax):
                 return not key.label and self._state.lends
-        return _is_picky(application) or (
-            self._state.lends and any(not key.label for key in application.attempt.asks.wanting)
-        )
+        return _is_picky(application) or (self._state.lends and any(not k.label for k in wanting))
 
     def passed_by(self, number: ApplicationId) -> None:
         """An application skipped a node."""

@@ -3,6 +3,7 @@
 `config` reads the files, the command line its options; this module merges both.
 """
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -23,14 +24,14 @@ from fairshare.config.shell import (
 )
 from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.hardware import physical_memory_mb
-from fairshare.errors import ConfigurationError
+from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
 from fairshare.families.registry import family_of
 from fairshare.families.reservations import with_reservations
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.clock import WallClock
-from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY
+from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
 from fairshare.server.stored_configuration import read_kept
 from fairshare.server.users.identity import own_user
 from fairshare.wording import counted
@@ -102,9 +103,9 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     Raises ConfigurationError with all problems of all files.
     """
     read_ms = WallClock().now_ms()
-    stored = _stored(directory, overrides)
+    stored, counted = _kept(directory, overrides)
     configuration = with_own_user(
-        read_directory(directory, scheduler=overrides.scheduler, stored=stored, gpus=overrides.gpus)
+        read_directory(directory, overrides.scheduler, stored, overrides.gpus, counted)
     )
     server, engine = configuration.shell.server, configuration.shell.engine
     nodes = overrides.nodes or engine.nodes
@@ -207,13 +208,23 @@ def _state_directory(configuration: Configuration, overrides: Overrides) -> Path
     return overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)
 
 
-def _stored(directory: Path, overrides: Overrides) -> dict[str, str] | None:
-    """The properties that an earlier server stored, if the configuration enables them."""
+def _kept(directory: Path, overrides: Overrides) -> tuple[dict[str, str] | None, ResourceTypes]:
+    """What an earlier server left behind: the properties that it stored, if the configuration
+    enables them, and the resource types that it counted, if its scheduler was the same."""
     found = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
-    if found is None or found.store.kind != "persistent":
-        return None
-    kept = read_kept(_state_directory(found, overrides))
-    return None if kept is None else dict(kept.properties)
+    if found is None:
+        return None, ResourceTypes()
+    path = _state_directory(found, overrides)
+    kept = read_kept(path) if found.store.kind == "persistent" else None
+    identity = None
+    with contextlib.suppress(FairshareError):  # the server reports it at its start
+        identity = StateDirectory(path.expanduser()).identity()
+    if identity is None or identity.scheduler != found.scheduler:
+        identity = None
+    return (
+        None if kept is None else dict(kept.properties),
+        ResourceTypes() if identity is None else identity.types(),
+    )
 
 
 def with_own_user(configuration: Configuration) -> Configuration:

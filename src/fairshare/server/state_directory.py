@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.model.resources import ResourceTypes
 from fairshare.server.json_files import read_json_file, read_private
@@ -104,15 +105,25 @@ class StateDirectory:
         So does one whose journal is new: numbers begin again, and must not mean what they meant.
         The tokens of drivers name them, so that they end with the old epoch.
 
-        Raises ConfigurationError if the state belongs to another scheduler or to other resource
+        Raises ConfigurationError if the journal belongs to another scheduler or to other resource
         types: its records would mean something else.
         """
         wanted = ClusterIdentity(scheduler, types.names, now_ms, types.units)
         found = self.identity()
         if found is None:
-            write_file(self.path / "cluster.json", msgspec.json.encode(wanted) + b"\n")
-            return wanted
-        advice = "choose another folder with --state, or go back to that configuration"
+            return self._write(wanted)
+        if journal_is_new:
+            (self.path / "secret").unlink(missing_ok=True)
+            epoch_ms = max(now_ms, found.epoch_ms + 1)
+            return self._write(msgspec.structs.replace(wanted, epoch_ms=epoch_ms))
+        # Tokens, accounts, notices and cron jobs know no scheduler, and types by their names.
+        advice = (
+            "go back to that configuration; or, when nothing runs any more, move"
+            f" {self.path}/journal.sqlite3* away: applications are then forgotten, and tokens,"
+            " accounts and cron jobs stay"
+        )
+        new = set(wanted.resource_types) - set(found.resource_types)
+        without_gpus = ', of which gpus = "none" takes away yarn.io/gpu' if GPU in new else ""
         problems = []
         if found.scheduler != wanted.scheduler:
             problems.append(
@@ -123,22 +134,21 @@ class StateDirectory:
             problems.append(
                 f"{self.path}: this state counts the resource types "
                 f"{', '.join(found.resource_types)}, and the configuration has "
-                f"{', '.join(wanted.resource_types)}; {advice}"
+                f"{', '.join(wanted.resource_types)}{without_gpus}; {advice}"
             )
         if problems:
             raise ConfigurationError(problems)
-        if journal_is_new:
-            (self.path / "secret").unlink(missing_ok=True)
-            return self.change_epoch(found, max(now_ms, found.epoch_ms + 1))
         return found
 
     def change_epoch(self, identity: ClusterIdentity, epoch_ms: int) -> ClusterIdentity:
         """Write down that names have this epoch; nothing if they have it, or it is 0: none yet."""
         if epoch_ms in (0, identity.epoch_ms):
             return identity
-        changed = msgspec.structs.replace(identity, epoch_ms=epoch_ms)
-        write_file(self.path / "cluster.json", msgspec.json.encode(changed) + b"\n")
-        return changed
+        return self._write(msgspec.structs.replace(identity, epoch_ms=epoch_ms))
+
+    def _write(self, identity: ClusterIdentity) -> ClusterIdentity:
+        write_file(self.path / "cluster.json", msgspec.json.encode(identity) + b"\n")
+        return identity
 
     def url(self) -> str | None:
         """The last known address of this state's server."""

@@ -7,6 +7,7 @@ from fairshare.errors import ConfigurationError
 from fairshare.families.directory import collect_directory, read_directory
 from fairshare.families.reload import refresh
 from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.state_directory import open_state_directory
 
 GPU = "yarn.io/gpu"
 
@@ -90,3 +91,32 @@ def test_other_engines_have_gpus_elsewhere_and_say_so(conf, engine):
     toml(conf, f'kind = "{engine}"\ngpus = "auto"')
     with pytest.raises(ConfigurationError, match=r"fairshare.toml: gpus in \[engine\] is about"):
         read_settings(conf, Overrides())
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo", "pools"])
+def test_a_type_that_a_state_counts_stays_when_the_configuration_has_it_no_longer(
+    conf, tmp_path, scheduler
+):
+    site(conf, "resource-types.xml", **{"yarn.resource-types": "net, disks"})
+    site(conf, "yarn-site.xml", **{"yarn.resource-types.net.units": "G"})
+    toml(conf, f'gpus = "auto"\n[server]\nstate_directory = "{tmp_path}/state"')
+    options = Overrides(scheduler=scheduler)
+    before = read_settings(conf, options)
+    open_state_directory(tmp_path / "state").claim(scheduler, before.types, 1)
+    assert before.types.names[2:5] == ("net", "disks", GPU)
+    toml(conf, f'[server]\nstate_directory = "{tmp_path}/state"')
+    for declared in ("disks, net", "disks", ""):
+        site(conf, "resource-types.xml", **{"yarn.resource-types": declared})
+        if not declared:
+            (conf / "yarn-site.xml").unlink()
+        found = read_settings(conf, options)
+        assert found.types == before.types
+        assert (found.gpus, found.resources) == ("none", before.resources)
+        assert refresh(found.configuration, found.configuration.settings).needs_restart == ()
+    other = read_settings(conf, Overrides(scheduler="fifo" if scheduler == "fair" else "fair"))
+    assert GPU not in other.types.names, "the state is another scheduler's"
+
+
+def test_a_damaged_state_is_not_a_fault_of_the_configuration(conf, tmp_path):
+    (tmp_path / "cluster.json").write_text("{")
+    assert read_settings(conf, Overrides(state_directory=tmp_path)).types.names[2:] == ()

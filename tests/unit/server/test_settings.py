@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.server import engines
@@ -115,7 +116,7 @@ def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
         "vcores_per_core": 1.0,
         "partition": "",
         "run_as": "server",
-        "disk_limits": (50, 60),
+        "disk_limits": DiskLimits(50, 60, 50_000, 200_000),
         "process_limit": 70,
         "no_new_privileges": True,
         "interactive": (30_000, 5_000, {"root.a": 7_000}),

@@ -95,6 +95,7 @@ def test_the_state_of_another_scheduler_or_of_other_types_is_refused_with_both_r
     assert len(caught.value.problems) == 2
     assert "belongs to the fair scheduler" in str(caught.value)
     assert "yarn.io/gpu" in str(caught.value)
+    assert 'gpus = "none" takes away yarn.io/gpu' in str(caught.value)
 
 
 def test_the_error_of_a_damaged_identity_has_its_path(tmp_path):
@@ -145,3 +146,15 @@ def test_a_state_whose_journal_is_new_has_names_and_a_secret_of_its_own(tmp_path
     assert directory.identity() == later
     assert directory.secret() != secret
     assert directory.change_epoch(later, 1_000) == first
+
+
+def test_a_state_without_a_journal_takes_over_the_scheduler_and_types_of_the_configuration(
+    tmp_path,
+):
+    directory = open_state_directory(tmp_path)
+    directory.claim("fair", TYPES, 17)
+    with pytest.raises(ConfigurationError, match=r"move .*/journal\.sqlite3\* away"):
+        directory.claim("fair", MORE, 18)
+    claimed = directory.claim("fifo", MORE, 18, journal_is_new=True)
+    assert (claimed.scheduler, claimed.types()) == ("fifo", MORE)
+    assert directory.claim("fifo", MORE, 19) == claimed

@@ -56,9 +56,7 @@ def long_date(instant_ms: int) -> str:
     >>> long_date(0)
     'N/A'
     """
-    if instant_ms <= 0:
-        return NOT_THERE
-    return f"{_local(instant_ms):%a %b %d %H:%M:%S %z %Y}"
+    return NOT_THERE if instant_ms <= 0 else f"{_local(instant_ms):%a %b %d %H:%M:%S %z %Y}"
 
 
 def health_date(instant_ms: int) -> str:
