@@ -209,6 +209,34 @@ class Applications(msgspec.Struct, frozen=True):
     applications: tuple[ApplicationRow, ...]
 
 
+class Excess(msgspec.Struct, frozen=True, kw_only=True):
+    """A leaf queue that has more than its share, by `amount`."""
+
+    queue: str
+    amount: Amounts
+
+
+class Preemption(msgspec.Struct, frozen=True, kw_only=True):
+    """What preemption owes to an application in `queue`, and the `obstacle` that keeps it away.
+
+    The application uses `used` of its fair share `share`; `guaranteed`: the queue, of its
+    guaranteed capacity. `above` has the queues that are the farthest above theirs, of
+    `above_count`; `percent` and `threshold_percent` are the obstacle's numbers; the application
+    counts as starved from `due_ms` on.
+    """
+
+    obstacle: str
+    guaranteed: bool = False
+    queue: str
+    used: Amounts
+    share: Amounts
+    above: tuple[Excess, ...] = ()
+    above_count: int = 0
+    percent: float = 0.0
+    threshold_percent: float = 0.0
+    due_ms: int = 0
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """Why something waits: a cause with its numbers, a sentence, and what would end the wait.
 
@@ -216,7 +244,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     request, which `priority` and `request` identify; `containers` is how many wait for this.
     `ahead` are the first of those served before it, `also` the causes that must be lifted besides.
     `drained` is a drained node with room; `preempting` containers of others are to be killed, the
-    first at `kill_at_ms`; `weight` is the user's; at `due_ms` a gang gives up, or tries again.
+    first at `kill_at_ms`, otherwise `preemption` says what keeps preemption away; `weight` is the
+    user's; at `due_ms` a gang gives up, or tries again.
     """
 
     cause: str
@@ -240,6 +269,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     kill_at_ms: int = 0
     weight: float = 1.0
     due_ms: int = 0
+    preemption: Preemption | None = None
     sentence: str
     remedy: str
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from fairshare.insight.owed_words import owed
 from fairshare.model.identifiers import application_name
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes, fits
 from fairshare.schedulers.reasons import Cause, Reason
@@ -83,6 +84,8 @@ class Words:
         "It starts when one of ann's ends."
         """
         sentence, condition = self._sentences[reason.cause](reason)
+        if reason.preemption is not None:
+            sentence += owed(reason.preemption, self.amount, self._left)
         if reason.drained:
             sentence += f" {reason.drained} has room, and is being drained."
         if not condition:
@@ -428,6 +431,12 @@ class Words:
         if self._now_ms is None:
             return ""
         return form.format(f"in {max(r.due_ms - self._now_ms, 0) / 1_000:,.0f} s")
+
+    def _left(self, due_ms: int) -> str:
+        """The time until an instant that is still to come; empty if the present is not known."""
+        if self._now_ms is None or due_ms <= self._now_ms:
+            return ""
+        return f"in {max(due_ms - self._now_ms, 1_000) / 1_000:,.0f} s"
 
     def _behind(self, r: Reason) -> str:
         if not r.count:

@@ -27,10 +27,22 @@ NOTHING: Final = "nothing"
 CAUSES: Final = frozenset({NOTHING, *(str(cause) for cause in Cause)})
 
 KEYS: Final = frozenset(
-    {"cause", "queue", "user", "node", "label", "ahead", "also", "preempting", "drained"}
+    {
+        "cause",
+        "queue",
+        "user",
+        "node",
+        "label",
+        "ahead",
+        "also",
+        "preempting",
+        "preemption",
+        "drained",
+    }
 )
 """What can be checked of the weightiest reason. `ahead` names the applications that come first,
-`also` what else must be lifted, each as its cause and its queue; `preempting` counts containers."""
+`also` what else must be lifted, each as its cause and its queue; `preempting` counts containers,
+`preemption` is what keeps preemption away."""
 
 
 def describe_reason(
@@ -51,6 +63,7 @@ def describe_reason(
         "ahead": [names[one] for one in first.ahead if one in names],
         "also": sorted(_short(one) for one in first.also),
         "preempting": first.preempting,
+        "preemption": "" if first.preemption is None else str(first.preemption.obstacle),
         "drained": first.drained,
     }
     return {key: value for key, value in described.items() if value or key == "also"}

@@ -36,6 +36,7 @@ from fairshare.model.resources import (
 from fairshare.model.state import ClusterState
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.access_lists import allows
+from fairshare.schedulers.entitlement import Preemption
 from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
 from fairshare.schedulers.protocol import Refusal, Step
@@ -127,6 +128,10 @@ class BaseLimits:
     def preempting(self) -> Sequence[int]:
         """As `Limits.preempting`."""
         return ()
+
+    def preemption(self, label: str) -> Preemption | None:
+        """As `Limits.preemption`."""
+        return None
 
 
 class BaseScheduler:

@@ -18,6 +18,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.operations import Drain
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS
+from fairshare.schedulers.entitlement import Preemption
 from fairshare.schedulers.offers import Offers, Survey
 
 if TYPE_CHECKING:
@@ -139,8 +140,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `also` are the other obstacles for the same containers: removing only this one does not help.
     `drained` is a drained node that has room for one container. `preempting` is the number of
-    containers of other applications to be killed for it, the first at `kill_at_ms`. `weight` is the
-    user's. `due_ms` is when a gang gives up, or tries again.
+    containers of other applications to be killed for it, the first at `kill_at_ms`; without any,
+    `preemption` says what the application is owed and what keeps preemption away, if it is below
+    its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries again.
     """
 
     cause: Cause
@@ -164,6 +166,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kill_at_ms: int = 0
     weight: float = 1.0
     due_ms: int = 0
+    preemption: Preemption | None = None
 
 
 MOST_AHEAD = 5
@@ -188,6 +191,10 @@ class Limits(Protocol):
 
     def preempting(self) -> Sequence[int]:
         """When each container that is being preempted in its favour will be killed (ms)."""
+
+    def preemption(self, label: str) -> Preemption | None:
+        """What preemption owes to it in the partition; None: it has its share, or the scheduler
+        does not preempt."""
 
 
 class NotInQueue:
@@ -215,6 +222,10 @@ class NotInQueue:
     def preempting(self) -> Sequence[int]:
         """None."""
         return ()
+
+    def preemption(self, label: str) -> Preemption | None:
+        """None."""
+        return None
 
 
 def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
@@ -264,14 +275,14 @@ def _reasons(
         return found
     if not application.attempt.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
-    view = _View(application, limits, drained, survey, ahead)
+    view = _View(application, limits, drained, survey, ahead, {})
     found = list(limits.of_application())
     if found:
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
         return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
     for key in application.attempt.asks.wanting:
-        found.append(_of_ask(view, key))
+        found.append(_with_preemption(view, _of_ask(view, key)))
     found += _of_pauses(application)
     found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
@@ -294,6 +305,7 @@ class _View(NamedTuple):
     drained: Mapping[str, Drain]
     survey: Survey
     ahead: bool
+    preemptions: dict[str, Preemption | None]  # by label; of all asks together
 
 
 def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
@@ -412,6 +424,21 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
     if room.cause.lasts is not Lasts.PASSING:
         obstacles.append(room)
     return _together(obstacles)[0]
+
+
+_FOR_OTHERS_TO_END = frozenset(
+    {Cause.NO_ROOM, Cause.QUEUE_MAXIMUM, Cause.RESERVED_HERE, Cause.RESERVED_FOR_OTHERS}
+)
+"""The causes that preemption could remove."""
+
+
+def _with_preemption(view: _View, reason: Reason) -> Reason:
+    """The reason with what preemption owes, unless it takes containers already."""
+    if not view.ahead or reason.preempting or reason.cause not in _FOR_OTHERS_TO_END:
+        return reason
+    if reason.label not in view.preemptions:
+        view.preemptions[reason.label] = view.limits.preemption(reason.label)
+    return msgspec.structs.replace(reason, preemption=view.preemptions[reason.label])
 
 
 def _about(about: Reason, reason: Reason) -> Reason:

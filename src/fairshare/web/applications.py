@@ -27,6 +27,8 @@ from fairshare.api.applications import (
     Submitted,
     Tasks,
 )
+from fairshare.api.applications import Excess as NamedExcess
+from fairshare.api.applications import Preemption as NamedPreemption
 from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS
 from fairshare.api.work import Submission
@@ -37,6 +39,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority, SubmitApplication
+from fairshare.model.resources import ResourceTypes
 from fairshare.model.resubmission import again
 from fairshare.schedulers.reasons import Reason
 from fairshare.server.accounting.rows import command_of, command_text
@@ -309,12 +312,22 @@ async def list_reasons(request: Request) -> Response:
                 ahead=tuple(application_name(state.epoch_ms, number) for number in reason.ahead),
                 also=tuple(other.cause for other in reason.also),
                 group=_group(application, reason),
+                preemption=_preemption(reason, state.types),
                 sentence=explanation.sentence,
                 remedy=explanation.remedy,
             )
         )
     name = application_name(state.epoch_ms, application.id)
     return answer(Reasons(id=name, state=application.shown_state, reasons=tuple(rows)))
+
+
+def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:
+    """What preemption owes, with named amounts."""
+    owed = reason.preemption
+    if owed is None:
+        return None
+    above = tuple(filled(NamedExcess, one, types) for one in owed.above)
+    return filled(NamedPreemption, owed, types, above=above)
 
 
 def _group(application: Application, reason: Reason) -> str | None:

@@ -4,6 +4,7 @@ import pytest
 
 from fairshare.insight.why import Words
 from fairshare.model.resources import ResourceTypes
+from fairshare.schedulers.entitlement import Excess, Obstacle, Preemption
 from fairshare.schedulers.reasons import Cause, Reason
 
 WORDS = Words(
@@ -56,3 +57,44 @@ def test_the_only_node_that_is_kept_free_names_the_setting():
     reason = Reason(cause=Cause.RESERVED_FOR_OTHERS, count=1, node="n1")
     assert 'reservations = "off"' in WORDS.explain(reason).remedy
     assert "yarn.scheduler.fair.reservable-nodes" in WORDS.explain(reason).remedy
+
+
+def of_preemption(obstacle, **more):
+    """The sentence of an application that waits for room and is owed a part of its fair share."""
+    preemption = Preemption(
+        obstacle=obstacle,
+        queue="root.ml",
+        used=(1024, 1, 0),
+        share=(4096, 4, 0),
+        above=(Excess("root.etl", (2048, 2, 0)), Excess("root.adhoc", (1024, 1, 0))),
+        above_count=5,
+        percent=49.7,
+        threshold_percent=80.0,
+        **more,
+    )
+    words = Words(ResourceTypes(("memory-mb", "vcores", "yarn.io/gpu"), ("Mi", "", "")), 0, 5_000)
+    reason = Reason(cause=Cause.NO_ROOM, **EVERYTHING, preemption=preemption)
+    return words.explain(reason).sentence
+
+
+@pytest.mark.parametrize("guaranteed", [False, True])
+@pytest.mark.parametrize("obstacle", Obstacle)
+def test_queues_above_and_what_keeps_preemption_away_are_said(obstacle, guaranteed):
+    sentence = of_preemption(obstacle, guaranteed=guaranteed, due_ms=65_000)
+    share = "guaranteed capacity" if guaranteed else "fair share"
+    assert f"has 1,024 MB, 1 vcore of its {share} of 4,096 MB, 4 vcores" in sentence
+    above = "root.etl by 2,048 MB, 2 vcores, root.adhoc by 1,024 MB, 1 vcore and 3 other queues"
+    assert above in sentence
+    works = obstacle in (Obstacle.NONE, Obstacle.NOT_YET)
+    assert ("Nothing is preempted for it" in sentence) is not works
+
+
+def test_the_utilization_is_said_with_its_threshold_and_setting():
+    sentence = of_preemption(Obstacle.UTILIZATION)
+    assert "50 % of the cluster is used, and preemption begins above 80 %" in sentence
+    assert "yarn.scheduler.fair.preemption.cluster-utilization-threshold" in sentence
+
+
+def test_a_timeout_that_is_not_over_says_how_long_it_takes():
+    assert "Preemption for it begins in 60 s." in of_preemption(Obstacle.NOT_YET, due_ms=65_000)
+    assert "Preemption is on" in of_preemption(Obstacle.NOT_YET, due_ms=4_000)

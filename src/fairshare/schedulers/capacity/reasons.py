@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, add
+from fairshare.model.resources import Resource, add, positive, subtract
 from fairshare.schedulers.capacity import limits, orders
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
+from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.entitlement import Obstacle, Preemption, largest_excesses
 from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
 
 
@@ -163,6 +165,53 @@ class CapacityLimits:
         applications."""
         wait_ms = self._state.settings.monitor.wait_before_kill_ms
         return [since_ms + wait_ms for since_ms in self._state.selected_ms.values()]
+
+    def preemption(self, label: str) -> Preemption | None:
+        """What its leaf lacks of its guaranteed capacity, and what keeps the monitor away
+        (Hadoop: ProportionalCapacityPreemptionPolicy)."""
+        state, leaf = self._state, self._attempt.leaf
+        share = leaf.shares.get(label)
+        if share is None or leaf.parent is None:
+            return None
+        c, whole = state.calculator, state.total_of(label)
+        used, guarantee = share.used, share.effective_minimum
+        if c.compare(whole, used, guarantee) >= 0:
+            return None
+        monitor = state.settings.monitor
+        tolerated = 1.0 + monitor.max_ignored_over_capacity
+        above: dict[str, Resource] = {}
+        obstacles: set[Obstacle] = set()
+        for queue in state.queues.values():
+            other = queue.shares.get(label)
+            if not queue.leaf or queue is leaf or other is None:
+                continue
+            if c.compare(whole, other.used, other.effective_minimum) <= 0:
+                continue
+            above[queue.name] = positive(subtract(other.used, other.effective_minimum))
+            zone = truncate(other.effective_minimum, tolerated)
+            if not queue.preemptable:
+                obstacles.add(Obstacle.PROTECTED)
+            elif c.compare(whole, other.used, zone) <= 0:
+                obstacles.add(Obstacle.SMALL_EXCESS)
+            else:
+                obstacles.add(Obstacle.NONE)
+        if not monitor.enabled:
+            obstacle = Obstacle.OFF
+        elif monitor.observe_only:
+            obstacle = Obstacle.OBSERVE_ONLY
+        else:
+            order = (Obstacle.NONE, Obstacle.SMALL_EXCESS, Obstacle.PROTECTED)
+            obstacle = next((one for one in order if one in obstacles), Obstacle.NO_QUEUE_ABOVE)
+        return Preemption(
+            obstacle=obstacle,
+            guaranteed=True,
+            queue=leaf.name,
+            used=used,
+            share=guarantee,
+            above=largest_excesses(above.items()),
+            above_count=len(above),
+            threshold_percent=100 * monitor.max_ignored_over_capacity,
+        )
 
 
 def _has_parents_maximum(queue: CapacityQueue, label: str) -> bool:

@@ -1,16 +1,21 @@
 """Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, add, fits, subtract
+from fairshare.model.resources import Resource, add, fits, smallest, subtract
+from fairshare.schedulers.calculators import take_from
+from fairshare.schedulers.entitlement import Obstacle, Preemption, largest_excesses
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.schedulers.fair.settings import NEVER_MS
+from fairshare.schedulers.fair.starvation import utilization
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
+from fairshare.schedulers.rounding import single
 
 
 class FairLimits:
@@ -100,6 +105,61 @@ class FairLimits:
             for container in node.containers
             if container in state.kills
         ]
+
+    def preemption(self, label: str) -> Preemption | None:
+        """What it lacks of its fair share, and the first condition of preemption that is not met
+        (Hadoop: FSLeafQueue.updateStarvedApps, FSPreemptionThread)."""
+        state, attempt = self._state, self._attempt
+        leaf = attempt.leaf
+        compare = leaf.policy.calculator
+        share, used = attempt.fair_share, attempt.used
+        if compare(state.total, used, smallest(share, attempt.demand), True) >= 0:
+            return None
+        above: dict[str, Resource] = {}
+        for other in state.attempts.values():
+            at, own = other.leaf, other.fair_share
+            if other is attempt or at.policy.calculator(state.total, other.used, own, True) <= 0:
+                continue
+            above[at.name] = add(above.get(at.name, state.none), take_from(other.used, own))
+        obstacle, numbers = self._obstacle(above)
+        return Preemption(
+            obstacle=obstacle,
+            queue=leaf.name,
+            used=used,
+            share=share,
+            above=largest_excesses(above.items()),
+            above_count=len(above),
+            **numbers,
+        )
+
+    def _obstacle(self, above: Mapping[str, Resource]) -> tuple[Obstacle, dict[str, Any]]:
+        """The first condition that is not met, with its numbers."""
+        state, attempt = self._state, self._attempt
+        leaf, settings = attempt.leaf, state.settings
+        if not settings.preemption:
+            return Obstacle.OFF, {}
+        used, threshold = utilization(state), settings.preemption_utilization_threshold
+        if used <= single(threshold):
+            return Obstacle.UTILIZATION, {
+                "percent": 100 * used,
+                "threshold_percent": round(100 * threshold, 2),
+            }
+        lacks_minimum = any(take_from(smallest(leaf.min_share, leaf.demand), leaf.used))
+        least_ms = leaf.min_share_timeout_ms if lacks_minimum else NEVER_MS
+        if leaf.fair_share_timeout_ms == least_ms == NEVER_MS:
+            return Obstacle.NO_TIMEOUT, {}
+        due_ms = leaf.last_at_min_share_ms + least_ms
+        starved_below = tuple(int(part * leaf.fair_share_threshold) for part in attempt.fair_share)
+        wanted = smallest(starved_below, attempt.demand)
+        if leaf.policy.calculator(state.total, attempt.used, wanted, True) < 0:
+            due_ms = min(due_ms, attempt.last_at_fair_share_ms + leaf.fair_share_timeout_ms)
+        elif least_ms == NEVER_MS:
+            return Obstacle.ABOVE_THRESHOLD, {"threshold_percent": 100 * leaf.fair_share_threshold}
+        if not above:
+            return Obstacle.NO_QUEUE_ABOVE, {}
+        if not any(state.queues[name].allow_preemption for name in above):
+            return Obstacle.PROTECTED, {}
+        return Obstacle.NOT_YET, {"due_ms": due_ms}
 
 
 def run_limit(state: FairState, attempt: FairAttempt) -> Reason | None:

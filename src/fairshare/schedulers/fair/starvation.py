@@ -17,13 +17,16 @@ def check_due(state: FairCluster) -> bool:
     """Whether preemption is on and the cluster is full enough for it
     (Hadoop: FairScheduler.shouldAttemptPreemption)."""
     settings = state.settings
-    if not settings.preemption:
-        return False
-    parts = [
+    threshold = single(settings.preemption_utilization_threshold)
+    return settings.preemption and utilization(state) > threshold
+
+
+def utilization(state: FairCluster) -> float:
+    """The part of memory or vcores that is used, whichever is larger (32 bits)."""
+    return max(
         single(used / single(total)) if total else 0.0
         for used, total in zip(state.used[:2], state.total[:2], strict=True)
-    ]
-    return max(parts) > single(settings.preemption_utilization_threshold)
+    )
 
 
 def check(state: FairCluster, now_ms: int) -> None:

@@ -6,6 +6,7 @@ from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
+from fairshare.schedulers.entitlement import Preemption
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import first_come, pool_limit
 from fairshare.schedulers.pools.settings import MAP, REDUCE
@@ -79,3 +80,7 @@ class PoolsLimits:
     def preempting(self) -> Sequence[int]:
         """None: preempted tasks are killed at once."""
         return ()
+
+    def preemption(self, label: str) -> Preemption | None:
+        """None: shares are of pools and in slots of one kind, which `/scheduler` shows."""
+        return None

@@ -1,0 +1,71 @@
+"""Owns what preemption owes to an application that waits below its share: who is above theirs, and
+what keeps preemption from taking it from them.
+
+A scheduler fills it in for one application (`Limits.preemption`); `insight` turns it into words.
+"""
+
+import enum
+from collections.abc import Iterable
+
+import msgspec
+
+from fairshare.model.resources import Resource
+
+
+class Obstacle(enum.StrEnum):
+    """What keeps preemption from serving an application now. The first that applies is reported."""
+
+    NONE = "none"
+    """Preemption works for it: it selects containers at its next rounds, as far as its rules
+    allow."""
+    OFF = "off"
+    OBSERVE_ONLY = "observe-only"
+    """The monitor selects containers, and kills none."""
+    UTILIZATION = "utilization-below-threshold"
+    """The cluster is used by `percent`, and preemption begins above `threshold_percent`."""
+    NO_TIMEOUT = "no-timeout"
+    """No timeout of its queue or the queues above ends, so that it never counts as starved."""
+    ABOVE_THRESHOLD = "above-starvation-threshold"
+    """It counts as starved below `threshold_percent` of its share."""
+    NO_QUEUE_ABOVE = "no-queue-above"
+    """No other has more than its share."""
+    PROTECTED = "protected"
+    """All queues above their share are exempt from preemption."""
+    SMALL_EXCESS = "small-excess"
+    """All queues above their share are so by at most `threshold_percent`, which is tolerated."""
+    NOT_YET = "timeout-not-over"
+    """It counts as starved from `due_ms` on."""
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """A leaf queue that has more than its share, by `amount`."""
+
+    queue: str
+    amount: Resource
+
+
+class Preemption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What preemption owes to an application in `queue`: it uses `used` of its fair share `share`;
+    `guaranteed`: the queue uses `used` of its guaranteed capacity `share`. `above` has the leaf
+    queues that are the farthest above theirs, of `above_count`."""
+
+    obstacle: Obstacle
+    guaranteed: bool = False
+    queue: str
+    used: Resource
+    share: Resource
+    above: tuple[Excess, ...] = ()
+    above_count: int = 0
+    percent: float = 0.0
+    threshold_percent: float = 0.0
+    due_ms: int = 0
+
+
+MOST_ABOVE = 3
+"""The maximum number of queues that `above` names."""
+
+
+def largest_excesses(excesses: Iterable[tuple[str, Resource]]) -> tuple[Excess, ...]:
+    """The queues that are the farthest above their share, by the first type that differs."""
+    ordered = sorted(excesses, key=lambda one: (tuple(-part for part in one[1]), one[0]))
+    return tuple(Excess(queue, amount) for queue, amount in ordered[:MOST_ABOVE])
