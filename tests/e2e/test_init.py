@@ -34,6 +34,8 @@ def test_a_server_of_ones_own_works_at_once(folder):
     done = shell("init", str(conf), "--run-as", "server", "--socket", "none", "--gpu", "none")
     assert done.returncode == 0, done.stderr
     assert f"fairshare serve --conf {conf}" in done.stdout
+    assert "GPUs:              none are assigned\n" in done.stdout
+    assert f"{conf}: a configuration for a server whose containers run under its own" in done.stdout
     assert "0 errors, 0 warnings, 0 traps" in shell("lint", str(conf)).stdout
     server = Server(conf, state, "--port", "0")
     named = {"FAIRSHARE_URL": server.url, "FAIRSHARE_USER": "ann.lee"}

@@ -15,7 +15,7 @@ import msgspec
 from fairshare.cli.options import GPUS, MEMORY, Whole, checked, default_directory
 from fairshare.cli.verbs import Failure
 from fairshare.conversion.output import OutputExists, write_directory
-from fairshare.documents.gpus import GpuSetting
+from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.machine import default_memory_mb, processors
@@ -257,9 +257,10 @@ def command(
         raise click.UsageError("--run-as user: callers have to be known, so that it needs --socket")
     if as_users:
         _check_accounts(users or ())
+    setting, named_gpus = _checked_gpus(gpus)
     options = InitOptions(
         users=users or (),
-        gpus=_checked_gpus(gpus),
+        gpus=setting,
         memory_mb=memory or default_memory_mb(None),
         vcores=vcores or processors(),
         memory_given=memory is not None,
@@ -271,21 +272,31 @@ def command(
     )
     target = (directory or default_directory()).expanduser()
     copies = _write(target, files_of(options), force=force)
-    _print_next_steps(target, options)
+    whose = counted(len(options.users), "user") if options.users else "every user"
+    what = f"a configuration for {whose} of this machine"
+    if not as_users:
+        what = "a configuration for a server whose containers run under its own account"
+    click.echo(f"{target}: {what}")
     if copies:
         click.echo(f"the files before:  {' '.join(map(str, copies))}")
+    click.echo(f"GPUs:              {named_gpus}")
+    _print_next_steps(target, options)
 
 
-def _checked_gpus(wanted: GpuSetting | None) -> GpuSetting:
-    """What is written of GPUs; raises Failure for GPUs that are not there."""
+def _checked_gpus(wanted: GpuSetting | None) -> tuple[GpuSetting, str]:
+    """What is written of GPUs, and what is said of it; raises Failure for GPUs that are not
+    there."""
     try:
         found = find_gpus()
-        choose(wanted or "auto", found, (), os.environ)
+        chosen = choose(wanted or "auto", found, (GPU,), os.environ)
     except FairshareError as error:
         raise Failure(str(error)) from error
-    if wanted is None:
-        return "auto" if found else "none"
-    return wanted
+    if chosen is None:
+        return "none", "none are assigned"
+    if not chosen.all:
+        return wanted or "none", "none found; gpus in fairshare.toml can name them"
+    models = ", ".join(dict.fromkeys(gpu.model for gpu in chosen.all if gpu.model))
+    return wanted or "auto", f"{len(chosen.all)}{f' ({models})' if models else ''}"
 
 
 def _check_accounts(users: tuple[str, ...]) -> None:
@@ -331,8 +342,6 @@ def _check(directory: Path) -> None:
 
 
 def _print_next_steps(directory: Path, options: InitOptions) -> None:
-    users = counted(len(options.users), "user") if options.users else "every user"
-    click.echo(f"{directory}: a configuration for {users} of this machine")
     click.echo(f"start the server:  fairshare serve --conf {directory}")
     if options.as_users:
         click.echo("as a service:      examples/deploy has a systemd unit")

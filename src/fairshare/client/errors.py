@@ -20,6 +20,7 @@ interfaces and in `fairshare yarn`, where programs and users of YARN look for th
 import re
 from typing import Final
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import FairshareError, InputError
 
 # Not compiled here, which every command would wait for: `re` keeps what it has compiled.
@@ -31,6 +32,7 @@ _TOO_LARGE = (
 _AMOUNT = r"([^\s,:]+):\s*(\d+)"
 _TYPE = r"\bname: ([^,\s]+), units:"
 _NAMES: Final = {"memory-mb": "memory", "vcores": "vCores"}
+_NO_GPUS: Final = ". For GPUs of the server's machine set gpus in [engine] of fairshare.toml"
 _PROPERTIES: Final = {
     "memory-mb": "yarn.scheduler.maximum-allocation-mb",
     "vcores": "yarn.scheduler.maximum-allocation-vcores",
@@ -48,9 +50,15 @@ def in_plain_words(message: str) -> str:
         name = large[1]
         wanted, most = _amount(large[2], name), _amount(large[3], name)
         raised = _PROPERTIES.get(name, f"yarn.resource-types.{name}.maximum-allocation")
+        if not most:
+            return (
+                f"no container can have {name}: no node offers any (`fairshare nodes`), or {raised}"
+                " is 0" + (_NO_GPUS if name == GPU else "")
+            )
         return (
-            f"a container with {wanted} is larger than any may be: the most is {most}. Request"
-            f" smaller containers, or have {raised} and the nodes enlarged"
+            f"a container with {_text(wanted, name, most)} is larger than any may be: the most is"
+            f" {_text(most, name, wanted)}. Request smaller containers, or have an administrator"
+            f" raise {raised} or enlarge the nodes"
         )
     found = re.search(_NOTHING, message)
     if found is None:
@@ -62,17 +70,18 @@ def in_plain_words(message: str) -> str:
     )
 
 
-def _amount(amounts: str, name: str) -> str:
-    """The amount of a type in Hadoop's list: `memory:102400, vCores:1`."""
-    found = dict(re.findall(_AMOUNT, amounts)).get(_NAMES.get(name, name), "?")
-    if name != "memory-mb" or not found.isdigit():
-        return f"{found} {'vcores' if name == 'vcores' else name}"
-    mb = int(found)
-    return (
-        f"{mb} MB of memory"
-        if mb < 10_240
-        else f"{mb / 1024:,.1f}".removesuffix(".0") + " GB of memory"
-    )
+def _amount(amounts: str, name: str) -> int:
+    """The amount of a type in Hadoop's list, which leaves out 0 of further types: `memory:102400,
+    vCores:1`."""
+    return int(dict(re.findall(_AMOUNT, amounts)).get(_NAMES.get(name, name), 0))
+
+
+def _text(amount: int, name: str, other: int) -> str:
+    """An amount in words, in a unit in which the other one is whole, too."""
+    if name != "memory-mb":
+        return f"{amount:,} {name.removesuffix('s') if amount == 1 and name == 'vcores' else name}"
+    whole = amount % 1024 == other % 1024 == 0 and max(amount, other) >= 10_240
+    return f"{amount // 1024:,} GB of memory" if whole else f"{amount:,} MB of memory"
 
 
 START_ONE = "start one with `fairshare serve --conf DIR`"

@@ -4,7 +4,7 @@ A rule is a function of its settings, the submission, the queue of its nested ru
 about queues (`rule.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fairshare.model.queues import full_name
 from fairshare.placement.rule import (
@@ -108,6 +108,14 @@ def place(rules: Sequence[RuleSettings], request: Request, queues: QueueLookup) 
 def _apply(rule: RuleSettings, request: Request, queues: QueueLookup) -> str | None:
     parent = _apply(rule.parent, request, queues) if rule.parent is not None else None
     return RULES[rule.name](rule, request, parent, queues)
+
+
+def use_names(rules: Iterable[RuleSettings]) -> bool:
+    """Whether some rule, or one nested in it, looks at the queue that a submission names."""
+    return any(
+        rule.name == "specified" or (rule.parent is not None and use_names((rule.parent,)))
+        for rule in rules
+    )
 
 
 def derived_rules(*, user_as_default: bool, allow_undeclared: bool) -> tuple[RuleSettings, ...]:

@@ -1,5 +1,7 @@
 """Refusals in Hadoop's words, in plain ones."""
 
+import pytest
+
 from fairshare.client.errors import Refused, in_plain_words
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ResourceRequest
@@ -17,18 +19,49 @@ def test_a_refusal_by_a_queue_without_resources_is_in_plain_words():
     assert "raised" in reported
 
 
+def too_large(name: str, wanted: str, most: str) -> str:
+    return str(
+        Refused(
+            409,
+            "too-large",
+            "Invalid resource request! Cannot allocate containers as requested resource is greater"
+            f" than maximum allowed allocation. Requested resource type=[{name}], Requested"
+            f" resource=<{wanted}>, maximum allowed allocation=<{most}>, please note that ...",
+        )
+    )
+
+
 def test_a_refusal_of_a_container_that_is_too_large_is_in_plain_words():
-    text = (
-        "Invalid resource request! Cannot allocate containers as requested resource is greater than"
-        " maximum allowed allocation. Requested resource type=[memory-mb], Requested"
-        " resource=<memory:102400, vCores:1>, maximum allowed allocation=<memory:1024, vCores:4>,"
-        " please note that ..."
+    assert too_large("memory-mb", "memory:102400, vCores:1", "memory:1024, vCores:4") == (
+        "a container with 100 GB of memory is larger than any may be: the most is 1 GB of memory."
+        " Request smaller containers, or have an administrator raise"
+        " yarn.scheduler.maximum-allocation-mb or enlarge the nodes"
     )
-    assert str(Refused(409, "too-large", text)) == (
-        "a container with 100 GB of memory is larger than any may be: the most is 1024 MB of"
-        " memory. Request smaller containers, or have yarn.scheduler.maximum-allocation-mb and the"
-        " nodes enlarged"
-    )
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "most", "words"),
+    [
+        ("memory-mb", "memory:1048576, vCores:1", "memory:8192, vCores:4", ("1,024 GB", "8 GB")),
+        ("memory-mb", "memory:20480, vCores:1", "memory:19284, vCores:4", ("20,480 MB", "19,284")),
+        ("memory-mb", "memory:4096, vCores:1", "memory:2048, vCores:4", ("4,096 MB", "2,048 MB")),
+        ("vcores", "memory:1, vCores:8", "memory:1024, vCores:1", ("8 vcores", "is 1 vcore.")),
+        ("disks", "memory:1, disks: 8", "memory:1, disks: 2", ("8 disks", "is 2 disks.")),
+    ],
+)
+def test_both_amounts_of_it_are_in_one_unit(name, wanted, most, words):
+    told = too_large(name, wanted, most)
+    assert [word for word in words if word not in told] == []
+    assert ("GB" in told) != ("MB" in told) or name != "memory-mb"
+
+
+def test_a_resource_of_which_no_node_has_any_is_named():
+    """Hadoop's list of the maximum leaves it out."""
+    told = too_large("yarn.io/gpu", "memory:1, vCores:1, yarn.io/gpu: 1", "memory:1, vCores:1")
+    assert told.startswith("no container can have yarn.io/gpu: no node offers any")
+    assert "set gpus in [engine]" in told
+    told = too_large("disks", "memory:1, vCores:1, disks: 1", "memory:1, vCores:1")
+    assert told.endswith("or yarn.resource-types.disks.maximum-allocation is 0")
 
 
 def test_any_other_refusal_is_left_alone():

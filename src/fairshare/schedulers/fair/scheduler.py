@@ -20,8 +20,8 @@ from fairshare.model.nodes import Node
 from fairshare.model.queues import full_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, fits, smallest
 from fairshare.model.work import ResourceRequest
-from fairshare.placement.policy import derived_rules, place
-from fairshare.placement.rule import Misplaced, Request
+from fairshare.placement.policy import derived_rules, place, use_names
+from fairshare.placement.rule import Misplaced, Request, RuleSettings, clean
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.fair import (
     containers,
@@ -119,7 +119,7 @@ class FairScheduler:
             name = place(rules, request, self)
         except Misplaced as refusal:
             raise Refusal(
-                "rejected-by-placement", f"{refusal}. {self._queues_to_name(submission.queue)}"
+                "rejected-by-placement", f"{refusal}. {self._advice(rules, request)}"
             ) from refusal
         user, groups = submission.user, submission.groups
         if settings.acl_enabled and not may_submit(settings.allocations, name, user, groups):
@@ -141,13 +141,18 @@ class FairScheduler:
             self._check_zero(leaf, self.normalise(step, name, master))
         return name, 0
 
-    def _queues_to_name(self, named: str) -> str:
-        """Advice for a rejected submission: the queues of the file."""
+    def _advice(self, rules: Sequence[RuleSettings], request: Request) -> str:
+        """Advice for a rejected submission: the queues of the file, if a rule looks at the name."""
+        if not use_names(rules):
+            by_user = any(rule.name == "user" and rule.parent is None for rule in rules)
+            queue = f"the queue root.{clean(request.user)}" if by_user else "one that they choose"
+            return f"They use no queue that a submission names: an administrator has to add {queue}"
         queues = self._state.queues.values()
         names = [queue.name for queue in queues if queue.leaf and not queue.dynamic]
         if not names:
             return "The allocation file names no queue"
-        hint = f"There is no queue {named!r}" if named not in ("", "default") else "Name a queue"
+        named = request.queue
+        hint = "Name a queue" if named == "default" else f"There is no queue {named!r}"
         return f"{hint}; the allocation file has {listed(names)}"
 
     def _place_recovering(self, step: Step, name: str) -> str:
