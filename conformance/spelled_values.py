@@ -142,7 +142,7 @@ OF_EITHER_FILE: Final[dict[str, Any]] = {
 }
 
 ELEMENTS: Final[dict[str, Any]] = {
-    "weight": ("1", "2.0", "0", " 3 ", "1e1", "0x1p1", "1f", "1d", "heavy", "1,5", "NaN"),
+    "weight": ("1", "2.0", "0", " 3 ", "1e1", "0x1p1", "1f", "1d", "heavy", "1,5"),
     "maxRunningApps": ("1", "0", "-1", "-2", " 2 ", "2.0", "+1", "x"),
     "maxAMShare": ("0.5", "-1", "-1.0", "-0.5", "0", "1.5", "2", "x", "-2"),
     "minSharePreemptionTimeout": ("5", "-1", "0", "x"),

@@ -546,8 +546,9 @@ def _fair_access(draft: Draft) -> None:
 
 
 def _fair_elements(draft: Draft) -> None:
-    def elements(count: int) -> str:
-        chosen = draft.rng.sample(sorted(values.ELEMENTS), count)
+    def elements(count: int, *, leaf: bool = False) -> str:
+        known = [name for name in sorted(values.ELEMENTS) if leaf or name != "maxAMShare"]
+        chosen = draft.rng.sample(known, count)
         return "".join(f"<{name}>{draft.pick(*values.ELEMENTS[name])}</{name}>" for name in chosen)
 
     more = ""
@@ -555,12 +556,11 @@ def _fair_elements(draft: Draft) -> None:
         name, like = draft.pick(*values.DEFAULTS.items())
         more = f"<{name}>{draft.pick(*values.ELEMENTS[like])}</{name}>"
     kind = draft.pick("", "", " type='parent'", " type='leaf'", " type='PARENT'", " type=''")
-    queues = f"<queue name='a'{kind}>{elements(draft.pick(0, 1, 2))}</queue>"
+    queues = f"<queue name='a'{kind}>{elements(draft.pick(0, 1, 2), leaf=not kind)}</queue>"
     inner = f"<queue name='c'>{elements(draft.pick(0, 1))}</queue>"
     queues += f"<queue name='b'>{elements(draft.pick(0, 1))}{inner}</queue>"
     if draft.chance(0.15):
         queues += draft.pick(
-            "<queue name='a'/>",
             "<queue name=' d '/>",
             "<queue/>",
             "<queue name='e.f'/>",

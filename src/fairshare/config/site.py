@@ -18,6 +18,7 @@ from fairshare.schedulers.access_lists import parts_of
 
 _VARIABLE = re.compile(r"\$\{([^{}$ ]+)\}")
 _MAX_EXPANSIONS = 20
+_OF_JAVA = ("user.", "java.", "os.", "file.", "path.", "line.")
 
 _T = TypeVar("_T")
 
@@ -198,30 +199,32 @@ class Site:
         return default
 
     def _expand(self, written: Property, problems: Problems) -> str:
-        """Replace `${name}` and `${env.NAME:-default}`, innermost and leftmost first.
+        """Replace `${name}` and `${env.NAME:-default}`, innermost and leftmost first
+        (Hadoop: Configuration.substituteVars).
 
-        What is not set stays as it is written, as in Hadoop.
+        As in Hadoop the first one that is not set ends it, and a value that refers to itself stays
+        as it is written.
         """
-        text = written.value
-        start = 0
+        text, start = written.value, 0
         for _ in range(_MAX_EXPANSIONS):
             match = _VARIABLE.search(text, start)
-            if match is None:
+            value = None if match is None else self._variable(match.group(1))
+            if match is not None and value is None and match.group(1).startswith(_OF_JAVA):
+                start = match.end()  # a property of Hadoop's process: it has one, and goes on
+                continue
+            if match is None or value is None:
                 return text
-            value = self._variable(match.group(1))
-            if value is None:
-                start = match.end()
-            else:
-                text = text[: match.start()] + value + text[match.end() :]
-                start = 0
-        if _VARIABLE.search(text, start) is None:
-            return text
+            if match.group() in value:
+                message = f"{written.name}: {match.group()} needs itself, so nothing is replaced"
+                problems.trap(written.place, "variable", message, "keeps the text as it is written")
+                return written.value
+            text = text[: match.start()] + value + text[match.end() :]
         problems.error(
             written.place,
             "variable",
-            f"{written.name}: more than {_MAX_EXPANSIONS} variables in {written.value!r},"
-            " or one that needs itself",
-            "does not start",
+            f"{written.name}: {_MAX_EXPANSIONS} variables or more in {written.value!r}, or some"
+            " that need each other",
+            "fails when it reads the value",
         )
         return written.value
 

@@ -149,7 +149,7 @@ def build(document: str | bytes, builder: Builder) -> Element | None:
         )
         return None
     try:
-        builder.parser.Parse(document, True)
+        builder.parser.Parse(_decoded(document), True)
     except _Refused:
         return None
     except expat.ExpatError as error:
@@ -166,6 +166,30 @@ def build(document: str | bytes, builder: Builder) -> Element | None:
         problems.error(Place(file, 1, 1), RULE, message)
         return None
     return builder.root
+
+
+_DECLARED: Final = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_MULTI_BYTE: Final = {
+    "big5": "big5",
+    "big5-hkscs": "big5hkscs",
+    "cp949": "cp949",
+    "euc-jp": "euc_jp",
+    "euc-kr": "euc_kr",
+    "gb18030": "gb18030",
+    "gb2312": "gb2312",
+    "gbk": "gbk",
+    "ms949": "cp949",
+    "shift_jis": "shift_jis",
+    "windows-31j": "cp932",
+}
+"""Charsets with characters of several bytes, which Java reads and the parser does not."""
+
+
+def _decoded(document: str | bytes) -> str | bytes:
+    """A document in one of these charsets as text; any other as it is. Raises ValueError."""
+    declared = _DECLARED.match(document) if isinstance(document, bytes) else None
+    codec = _MULTI_BYTE.get(declared.group(1).decode().lower()) if declared else None
+    return document if codec is None else bytes(document).decode(codec)  # type: ignore[arg-type]
 
 
 def plain(element: Element, *, strip: bool = False) -> Any:

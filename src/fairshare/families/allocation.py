@@ -187,9 +187,13 @@ def find_allocation_file(
     if document is not None:
         return found, document
     if path.is_absolute():
-        problems.error(
-            place, "allocation-file", f"there is no allocation file {path}", "does not start"
-        )
+        message = f"there is no allocation file {path}"
+        if (directory / path.name).is_file():
+            message += (
+                f" on this machine. {path.name} is in this directory: to read that one, set"
+                f" the property to {path.name}"
+            )
+        problems.error(place, "allocation-file", message, "does not start without it")
     else:
         problems.warning(
             Place(str(found)),

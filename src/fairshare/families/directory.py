@@ -119,6 +119,8 @@ def read_directory(
     """
     problems = Problems()
     configuration = collect_directory(Path(path), problems, scheduler, stored, gpus, counted)
+    if configuration is not None:
+        report_unknown(configuration.site, problems)
     problems.raise_errors()
     assert configuration is not None, "without one there is an error, which has been raised"
     return msgspec.structs.replace(configuration, problems=problems.all)
@@ -172,7 +174,6 @@ def collect_directory(
         return None
     located = _with_resources(located, family.node_resources(site, problems))
     found = family.read(Source(directory, site, located), problems)
-    report_unknown(site, problems)
     return Configuration(
         scheduler=family.name,
         types=types,

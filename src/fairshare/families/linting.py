@@ -171,6 +171,7 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
     configuration = collect_directory(path, problems)
     if configuration is None:
         return
+    report_unknown(configuration.site, problems)
     report_not_honoured(configuration.site, problems)
     family = family_of(configuration.scheduler)
     unread = any(problem.rule == TOML for problem in problems.errors)

@@ -112,6 +112,18 @@ def test_an_undefined_variable_stays_as_it_is_written() -> None:
     assert site.string("x", "", Problems()) == "${user.name}/7"
 
 
+def test_the_first_undefined_variable_ends_the_replacement() -> None:
+    site = Site.of({"x": "${y}/${gone}/${y}", "y": 7})
+    assert site.string("x", "", Problems()) == "7/${gone}/${y}"
+
+
+def test_a_value_that_refers_to_itself_stays_as_it_is_written() -> None:
+    problems = Problems()
+    site = Site.of({"x": "${y}/${x}", "y": 7})
+    assert site.string("x", "", problems) == "${y}/${x}"
+    assert [(p.rule, p.severity) for p in problems.all] == [("variable", "trap")]
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -129,3 +129,16 @@ def test_characters_that_cannot_be_decoded_are_reported(document: str | bytes) -
     assert root is None
     assert len(problems) == 1
     assert problems[0].startswith("f.xml:1:")
+
+
+@pytest.mark.parametrize("charset", ["GBK", "gb2312", "Big5", "Shift_JIS", "EUC-KR", "GB18030"])
+def test_charsets_of_several_bytes_are_read(charset: str) -> None:
+    text = {"EUC-KR": "\ud55c", "Shift_JIS": "\u8a9e"}.get(charset, "\u4e2d")
+    document = f'<?xml version="1.0" encoding="{charset}"?><a>{text}</a>'
+    assert read(document.encode(charset.lower())).text == text
+
+
+def test_bytes_that_are_not_of_their_charset_are_refused() -> None:
+    root, problems = parse(b'<?xml version="1.0" encoding="GBK"?><a>\xff</a>')
+    assert root is None
+    assert "cannot be decoded" in problems[0]

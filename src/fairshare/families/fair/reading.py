@@ -50,6 +50,7 @@ def collect_fair(
 ) -> FairSettings:
     """As `read_fair`, but errors are only added to the problems."""
     manager = read_manager(site, problems)
+    site.integer("yarn.cluster.max-application-priority", 0, problems)  # Hadoop parses it, too
     increment = read_increments(site, manager.types, problems)
     _check_increment(site, increment, problems)
     settings = _settings(site, manager, increment, problems)

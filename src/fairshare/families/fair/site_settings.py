@@ -4,7 +4,8 @@
 a property is that of its field in `FairSettings`.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
@@ -25,6 +26,16 @@ def _interval_ms(site: Site, name: str, default: int, problems: Problems) -> int
     return default
 
 
+def _if_preempting(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Hadoop reads these only with preemption."""
+
+    def read_then(site: Site, name: str, default: Any, problems: Problems) -> Any:
+        preempts = site.boolean(PREFIX + "preemption", False, Problems())
+        return read(site, name, default, problems if preempts else Problems())
+
+    return read_then
+
+
 SETTINGS: Final = (
     of_cluster(PREFIX + "user-as-default-queue", "user_as_default_queue", Site.boolean, "true",
         "An application without a queue goes to root.USER, else to root.default."),
@@ -34,16 +45,18 @@ SETTINGS: Final = (
         "Whether containers are preempted for starved applications."),
     of_cluster(PREFIX + "preemption.cluster-utilization-threshold",
         "preemption_utilization_threshold",
-        Site.single, "0.8", "The used fraction of the cluster above which containers are"
+        _if_preempting(Site.single), "0.8", "The used fraction of the cluster above which"
+        " containers are"
         " preempted."),
     of_cluster(PREFIX + "am.preemption", "master_preemption", Site.boolean, "true",
         "Whether ApplicationMasters may be preempted; `am.preemption.QUEUE` for one queue."),
-    of_cluster(PREFIX + "waitTimeBeforeKill", "wait_before_kill_ms", Site.integer, "15000",
+    of_cluster(PREFIX + "waitTimeBeforeKill", "wait_before_kill_ms",
+        _if_preempting(Site.integer), "15000",
         "Milliseconds from the announcement of a preemption to the kill."),
     of_cluster(PREFIX + "waitTimeBeforeNextStarvationCheck",
         "wait_before_next_starvation_check_ms",
-        Site.integer, "10000", "Milliseconds after which a starved application may be served"
-        " again."),
+        _if_preempting(Site.integer), "10000", "Milliseconds after which a starved application may"
+        " be served again."),
     of_cluster(PREFIX + "sizebasedweight", "size_based_weight", Site.boolean, "false",
         "Whether an application's weight grows with its demand."),
     of_cluster(PREFIX + "assignmultiple", "assign_multiple", Site.boolean, "false",
