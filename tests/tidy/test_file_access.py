@@ -97,9 +97,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/access/peers.py", "server/copied_snapshot.py", "server/cron/schedule.py"),
         "web/yarn/beans.py",
     ),
-    "files of the installed package": (
+    "files of the installed package and its interpreter": (
         *("engines/local/compiled.py", "web/pages/files.py", "hadoop/engine/launch.py"),
-        "hadoop/wire/descriptors.py",
+        *("hadoop/wire/descriptors.py", "engines/rights.py"),
     ),
     "other objects that are opened: keys, and a connection": (
         *("hadoop/ports.py", "hadoop/wire/client.py"),

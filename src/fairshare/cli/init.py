@@ -19,6 +19,7 @@ from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.machine import default_memory_mb, processors
+from fairshare.engines.rights import closed_program
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.wording import cause, counted
 
@@ -344,6 +345,8 @@ def _check(directory: Path) -> None:
 def _print_next_steps(directory: Path, options: InitOptions) -> None:
     click.echo(f"start the server:  fairshare serve --conf {directory}")
     if options.as_users:
+        if closed := closed_program():
+            click.echo(f"Warning: {closed}", err=True)
         click.echo("as a service:      examples/deploy has a systemd unit")
     click.echo(
         f"then{', as a user:' if options.as_users else ':':14} fairshare submit --wait -- hostname"

@@ -12,10 +12,13 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _UNCHANGED = 0xFFFFFFFF  # an id that is never set, so that only the present one is returned
+_UNRELATED = 65534  # the account that owns nothing
 _PR_GET_SECUREBITS = 27
 _KEEPS_CAPABILITIES = 1 << 2  # SECBIT_NO_SETUID_FIXUP
 _SETGROUPS = {
@@ -73,6 +76,36 @@ def check_rights() -> None:
         raise PermissionError(errno.EPERM, "secure bits of this process keep its capabilities")
     with acting_as(Rights(1, 1)):
         pass
+
+
+def closed_program(files: Sequence[str] = (sys.executable, os.__file__, __file__)) -> str:
+    """Why other accounts cannot run this program, by the first folder or file that is closed to
+    them; empty if they can, or if this process is not root's and cannot act as they."""
+    for file in files:
+        if closed := _closed(os.path.realpath(file)) or _closed(file):
+            return (
+                f"{closed} is closed to other accounts: users of this machine can run neither"
+                f" `fairshare` nor Python calls, which need {file}. Install fairshare with an"
+                " interpreter that all users can execute: /usr/bin/python3 -m venv /opt/fairshare"
+            )
+    return ""
+
+
+def _closed(file: str) -> str:
+    """The first part of a path that an account without rights cannot pass or open, or empty."""
+    path = Path(file)
+    way = [*reversed(path.parents), path]
+    with contextlib.suppress(OSError), acting_as(Rights(_UNRELATED, _UNRELATED)):
+        for above, part in pairwise(way):
+            try:
+                part.stat()
+            except PermissionError:
+                return str(above)
+        try:
+            os.close(os.open(file, os.O_RDONLY | os.O_CLOEXEC))
+        except PermissionError:
+            return file
+    return ""
 
 
 def _swap(call: str, number: int = _UNCHANGED) -> int:

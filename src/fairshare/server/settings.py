@@ -24,6 +24,7 @@ from fairshare.config.shell import (
 )
 from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.hardware import physical_memory_mb
+from fairshare.engines.rights import closed_program
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.families.configuration import Configuration
 from fairshare.families.directory import collect_directory, read_directory
@@ -128,7 +129,11 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         memory_mb=memory_mb,
         vcores=overrides.vcores or engine.vcores,
         stop_containers=overrides.stop_containers,
-        warnings=(*configuration.problems, *_beyond_machine(place, nodes, memory_mb or 0)),
+        warnings=(
+            *configuration.problems,
+            *_beyond_machine(place, nodes, memory_mb or 0),
+            *_closed_program(place, engine.run_as),
+        ),
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
         authentication=configuration.shell.authentication,
@@ -190,6 +195,14 @@ def _beyond_machine(place: Place, nodes: int, memory_mb: int) -> tuple[Problem, 
         f" of them. {most_mb // nodes} MB for each is the most",
         "believes what a node says of itself",
     )
+    return problems.all
+
+
+def _closed_program(place: Place, run_as: str) -> tuple[Problem, ...]:
+    """A warning if the accounts of users cannot run fairshare."""
+    problems = Problems()
+    if run_as == "user" and (closed := closed_program()):
+        problems.warning(place, "closed-interpreter", closed)
     return problems.all
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 import threading
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.outcome import tail
 from fairshare.engines.log_files import describe, place_of, read_part, write_outputs
-from fairshare.engines.rights import Rights, acting_as, check_rights
+from fairshare.engines.rights import Rights, acting_as, check_rights, closed_program
 
 NOBODY = Rights(65534, 65534, (4242,))
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another account")
@@ -38,6 +39,26 @@ def test_a_thread_has_the_rights_of_the_account_and_then_its_own_again(tmp_path)
         assert identity() == ("65534", "65534", ["4242"])
     assert identity() == before
     assert private.read_bytes() == b""
+
+
+@needs_root
+def test_a_program_in_a_closed_directory_is_found_also_behind_a_link():
+    with tempfile.TemporaryDirectory() as made:
+        place = Path(made)
+        place.chmod(0o755)
+        program = place / "home" / "bin" / "python"
+        program.parent.mkdir(parents=True)
+        program.touch(mode=0o755)
+        (place / "link").symlink_to(program)
+        linked = str(place / "link")
+        assert closed_program((str(program), linked, str(place / "missing"))) == ""
+        program.chmod(0o750)
+        assert closed_program((linked,)).startswith(f"{program} is closed to other accounts")
+        program.chmod(0o755)
+        (place / "home").chmod(0o700)
+        for file in (str(program), linked):
+            assert closed_program((file,)).startswith(f"{place}/home is closed to other accounts")
+            assert f"which need {file}. Install" in closed_program((file,))
 
 
 @needs_root

@@ -163,3 +163,17 @@ def test_only_one_node_of_this_machine_is_never_kept_free(tmp_path, engine, rese
         read_settings(directory, Overrides()).scheduler_settings, type=FairSettings
     )
     assert (fair.reservable_nodes > 0) == reserves
+
+
+def test_an_interpreter_that_users_cannot_execute_is_a_warning_where_containers_are_theirs(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(settings_module, "closed_program", lambda: "/root is closed")
+    directory = directory_of(tmp_path, "fair.FairScheduler")
+    toml = '[engine]\nrun_as = "{}"\n[server]\nsocket = "/tmp/s"\n[authentication]\nsocket = true\n'
+    reported = {}
+    for account in ("server", "user"):
+        (directory / "fairshare.toml").write_text(toml.format(account))
+        problems = read_settings(directory, Overrides()).warnings
+        reported[account] = [str(p.message) for p in problems if p.rule == "closed-interpreter"]
+    assert reported == {"server": [], "user": ["/root is closed"]}
