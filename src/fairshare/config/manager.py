@@ -62,6 +62,22 @@ def warn_unsupported(site: Site, problems: Problems, name: str, why: str) -> Non
 
 
 ADMINISTRATORS: Final = "yarn.admin.acl"
+_BY_TAG: Final = f"{_RM}application-tag-based-placement."
+TAG_USERS: Final = f"{_BY_TAG}username.whitelist"
+
+
+def read_tag_users(
+    site: Site, name: str, default: tuple[str, ...], problems: Problems
+) -> tuple[str, ...]:
+    """The users whose applications are placed by a tag; none unless that is switched on. As in
+    Hadoop blanks belong to a name."""
+    on = site.boolean(f"{_BY_TAG}enable", False, problems)
+    users = tuple(user for user in (site.text(name, problems) or "").split(",") if user)
+    for user in users:
+        if user != user.strip():
+            message = f"{name}: the blank belongs to {user!r}, so that no user is called so"
+            problems.trap(site.place(name), "property-value", message, "compares names as they are")
+    return users if on else default
 
 
 class ManagerSettings(msgspec.Struct, frozen=True):

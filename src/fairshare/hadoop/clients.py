@@ -44,7 +44,7 @@ from fairshare.hadoop.wire.messages import (
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationNumberTaken
 from fairshare.model.inputs import ReserveApplication
-from fairshare.web.actors import check_account
+from fairshare.web.actors import check_account, with_tagged_groups
 from fairshare.web.limits import submission_slot
 from fairshare.web.yarn.access import may_view
 from fairshare.web.yarn.callers import Caller
@@ -193,6 +193,7 @@ class Clients:
         submission = submission_of(context, caller, gateway)
         try:
             await check_account(server, submission.user)
+            submission = await with_tagged_groups(server, submission)
             async with (
                 submission_slot(server, submission),
                 server.payloads.of_submission(submission) as stored,

@@ -247,6 +247,7 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
     prepared: bool = True  # False: without a master, its requests wait for MasterRegistered
     start: StartConditions = NO_CONDITIONS
     deadline_ms: int = 0  # the instant at which it is killed if it is not over; 0: none
+    tagged_groups: tuple[str, ...] = ()  # of the user that a tag names: see `placement.tags`
 
     def wanted_label(self, *, master: bool) -> str | None:
         """The partition requested for the master, or for asks without a partition of their own."""

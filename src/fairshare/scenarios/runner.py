@@ -11,6 +11,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, RequestRefused
 from fairshare.model.identifiers import ContainerId
 from fairshare.model.invariants import check
+from fairshare.placement.tags import tagged_user
 from fairshare.scenarios import steps
 from fairshare.scenarios.cluster import Applications, Cluster
 from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
@@ -104,6 +105,7 @@ class Runner:
             recovering=step.recovering,
             label=step.label,
             master_label=step.master_label,
+            tagged_groups=self._groups.get(tagged_user(step.tags) or "", ()),
         )
         events = self._cluster.feed(submission)
         for event in events:

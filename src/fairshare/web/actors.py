@@ -7,13 +7,16 @@ trusts the claimed name, as Hadoop does without Kerberos; it looks up the groups
 
 from collections.abc import Iterable
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
+from fairshare.model.inputs import SubmitApplication
 from fairshare.model.work import Command
+from fairshare.placement.tags import placed_as
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.lists import may_change, may_look
 from fairshare.server.server import LiveServer
@@ -29,6 +32,18 @@ async def groups_of(server: LiveServer, user: str) -> tuple[str, ...]:
     """A user's groups; a directory service may take its time to answer."""
     known = server.groups.remembered(user)
     return await run_in_threadpool(server.groups.of, user) if known is None else known
+
+
+async def with_tagged_groups(
+    server: LiveServer, submission: SubmitApplication
+) -> SubmitApplication:
+    """A submission with the groups of the user as whom it is placed, where a tag names one and the
+    scheduler has such tags (`placement.tags`)."""
+    settings = getattr(server.service.state, "settings", None)
+    tagged = placed_as(getattr(settings, "tag_users", ()), submission.user, submission.tags)
+    if tagged is None:
+        return submission
+    return msgspec.structs.replace(submission, tagged_groups=await groups_of(server, tagged))
 
 
 def identity_of(request: Request) -> Identity | None:

@@ -57,6 +57,7 @@ from fairshare.web.actors import (
     identity_of,
     mover_of,
     sees_all_of,
+    with_tagged_groups,
 )
 from fairshare.web.answers import answer, encoded, filled, refusal
 from fairshare.web.application_rows import (
@@ -207,6 +208,7 @@ async def admit(
     """Submit an application: its number, and the refusal if the scheduler refuses it. Raises
     InputError."""
     await check_admission(server, submission)
+    submission = await with_tagged_groups(server, submission)
     async with (
         submission_slot(server, submission),
         server.payloads.of_submission(submission) as wanted,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from fairshare.config import literals, node_labels
+from fairshare.config.manager import TAG_USERS, read_tag_users
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
@@ -165,6 +166,9 @@ SITE: Final = (
         "none", "The node label of ApplicationMasters whose application names none."),
     of_cluster(node_labels.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
         "Whether ApplicationMasters may use nodes of a non-exclusive label that they do not name."),
+    of_cluster(TAG_USERS, "tag_users", read_tag_users, "none",
+        "Users whose applications are placed as if the user of their tag `userid=USER` had"
+        " submitted them; with `application-tag-based-placement.enable`."),
 )  # fmt: skip
 """The properties of yarn-site.xml; those that all schedulers share are in `config/manager.py`."""
 

@@ -7,6 +7,7 @@ a property is that of its field in `FairSettings`.
 from collections.abc import Callable
 from typing import Any, Final
 
+from fairshare.config.manager import TAG_USERS, read_tag_users
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
 from fairshare.families.fair.names import PREFIX
@@ -88,5 +89,8 @@ SETTINGS: Final = (
         "reservation_threshold_multiple",
         Site.single, "2", "Multiple of the increment from which on nodes are reserved for a"
         " container."),
+    of_cluster(TAG_USERS, "tag_users", read_tag_users, "none",
+        "Users whose applications are placed as if the user of their tag `userid=USER` had"
+        " submitted them; with `application-tag-based-placement.enable`."),
 )  # fmt: skip
 """The properties in the order of the reference page."""

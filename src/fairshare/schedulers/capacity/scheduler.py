@@ -24,6 +24,7 @@ from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.placement.mapping.placing import MappingRequest, place
 from fairshare.placement.rule import Misplaced
+from fairshare.placement.tags import placed_as
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.capacity import (
     activation,
@@ -166,13 +167,24 @@ class CapacityScheduler(labels.PartitionMethods):
     def _placed(self, given: SubmitApplication) -> tuple[str, bool]:
         """The queue, and whether a mapping chose it."""
         state = self._state
-        request = MappingRequest(given.user, given.groups, given.queue or "default", given.name)
+        tagged = placed_as(state.settings.tag_users, given.user, given.tags)
+        if tagged is not None:
+            name = self._mapped(given, tagged, given.tagged_groups)
+            found = None if name is None else naming.find(state, name)
+            if found is not None and may_submit(found, given.user, given.groups):
+                return found.name, True
+        name = self._mapped(given, given.user, given.groups)
+        return name or given.queue or "default", name is not None
+
+    def _mapped(self, given: SubmitApplication, user: str, groups: Sequence[str]) -> str | None:
+        """The queue that a mapping chooses for a user."""
+        state = self._state
+        request = MappingRequest(user, tuple(groups), given.queue or "default", given.name)
         override = state.settings.mappings_override
         try:
-            name = place(state.settings.mappings, request, QueueIndex(state), override=override)
+            return place(state.settings.mappings, request, QueueIndex(state), override=override)
         except Misplaced as refusal:
             raise Refusal("rejected-by-placement", str(refusal)) from refusal
-        return name or given.queue or "default", name is not None
 
     def _check_rights(
         self, found: CapacityQueue | None, name: str, given: SubmitApplication

@@ -295,3 +295,4 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     master_may_borrow: bool = False  # ...node-labels.am.allow-non-exclusive-allocation
     # New fields come last: the oldest snapshots identify values by position.
     reservations: bool = True  # reserve nodes for asks that do not fit yet: docs/decisions/0007
+    tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags

@@ -22,6 +22,7 @@ from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes, add, f
 from fairshare.model.work import ResourceRequest
 from fairshare.placement.policy import derived_rules, place, use_names
 from fairshare.placement.rule import Misplaced, Request, RuleSettings, clean
+from fairshare.placement.tags import placed_as
 from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.fair import (
     containers,
@@ -116,7 +117,7 @@ class FairScheduler:
         )
         request = Request(submission.user, submission.groups, submission.queue or "default")
         try:
-            name = place(rules, request, self)
+            name = self._place_by_tag(rules, submission) or place(rules, request, self)
         except Misplaced as refusal:
             raise Refusal(
                 "rejected-by-placement", f"{refusal}. {self._advice(rules, request)}"
@@ -154,6 +155,21 @@ class FairScheduler:
         named = request.queue
         hint = "Name a queue" if named == "default" else f"There is no queue {named!r}"
         return f"{hint}; the allocation file has {listed(names)}"
+
+    def _place_by_tag(
+        self, rules: Sequence[RuleSettings], submission: SubmitApplication
+    ) -> str | None:
+        """The queue of the user that a tag names, if it exists and the submitting user may use it
+        (Hadoop: RMAppManager.getUserNameForPlacement)."""
+        settings = self._state.settings
+        tagged = placed_as(settings.tag_users, submission.user, submission.tags)
+        if tagged is None:
+            return None
+        request = Request(tagged, submission.tagged_groups, submission.queue or "default")
+        name = place(rules, request, self)
+        user, groups = submission.user, submission.groups
+        usable = name in self._state.queues
+        return name if usable and may_submit(settings.allocations, name, user, groups) else None
 
     def _place_recovering(self, step: Step, name: str) -> str:
         leaf = tree.get_or_create(self._state, step, name, leaf=True)

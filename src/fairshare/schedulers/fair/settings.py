@@ -115,3 +115,4 @@ class FairSettings(msgspec.Struct, frozen=True):
     heartbeat_interval_ms: int = 1_000
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
     allocations: AllocationSettings = AllocationSettings()
+    tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags

@@ -25,7 +25,7 @@ from fairshare.model.queues import LONGEST_NAME
 from fairshare.model.resources import Resource
 from fairshare.model.work import Command
 from fairshare.schedulers.resource_text import resource_text
-from fairshare.web.actors import check_account
+from fairshare.web.actors import check_account, with_tagged_groups
 from fairshare.web.audit import note
 from fairshare.web.limits import submission_slot, too_large
 from fairshare.web.yarn.answering import Answer, YarnRoute
@@ -188,7 +188,7 @@ async def submit(request: Request, caller: Caller) -> Answer:
     await check_account(server, submission.user)
     try:
         async with submission_slot(server, submission):
-            await gateway.ask(submission)
+            await gateway.ask(await with_tagged_groups(server, submission))
     except InputError as error:
         if error.code in _PASSED_ON:
             raise

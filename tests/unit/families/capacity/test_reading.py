@@ -75,6 +75,8 @@ def test_everything_global_is_read() -> None:
             "yarn.scheduler.maximum-allocation-vcores": 8,
             "yarn.resourcemanager.am.max-attempts": 3,
             "yarn.workflow-id.tag-prefix": "wf:",
+            "yarn.resourcemanager.application-tag-based-placement.enable": True,
+            "yarn.resourcemanager.application-tag-based-placement.username.whitelist": "hive",
             "yarn.node-labels.enabled": True,
             "yarn.node-labels.configuration-type": "distributed",
             "yarn.resourcemanager.node-labels.am.default-node-label-expression": "gpu",

@@ -62,6 +62,8 @@ def test_every_property_of_the_scheduler_is_read() -> None:
                 "yarn.scheduler.include-port-in-node-name": False,
                 "yarn.acl.enable": True,
                 "yarn.admin.acl": "ann staff",
+                "yarn.resourcemanager.application-tag-based-placement.enable": True,
+                "yarn.resourcemanager.application-tag-based-placement.username.whitelist": "hive",
                 "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 8,
                 "yarn.resourcemanager.am.max-attempts": 9,
                 "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": 10,
@@ -106,11 +108,12 @@ def test_every_property_of_the_scheduler_is_read() -> None:
         heartbeat_interval_ms=8,
         master_max_attempts=9,
         allocations=AllocationSettings(queues={"root.a": QueueSettings("root.a")}, from_file=True),
+        tag_users=("hive",),
     )
 
 
 def test_no_field_of_the_settings_is_forgotten_by_the_test_above() -> None:
-    assert len(FairSettings.__struct_fields__) == 31
+    assert len(FairSettings.__struct_fields__) == 32
 
 
 def test_settings_survive_being_written_and_read() -> None:
