@@ -23,12 +23,9 @@ class NoApplications:
         self.applications: dict[int, object] = {}
 
 
-@contextlib.asynccontextmanager
-async def watched(cron: Cron, submit):
-    """A job that is due, while its runs are submitted."""
-    watching = asyncio.create_task(cron.watch())
-    job = Job(
-        user="ann",
+def due_job(user: str) -> Job:
+    return Job(
+        user=user,
         name="nightly",
         schedule="0 0 1 1 *",
         time_zone="UTC",
@@ -37,6 +34,13 @@ async def watched(cron: Cron, submit):
         created_ms=0,
         next_ms=1,
     )
+
+
+@contextlib.asynccontextmanager
+async def watched(cron: Cron, submit):
+    """A job that is due, while its runs are submitted."""
+    watching = asyncio.create_task(cron.watch())
+    job = due_job("ann")
     cron.connect(submit, None)
     await cron.add(job, replace=False)
     yield job
@@ -70,6 +74,25 @@ async def test_a_run_that_is_refused_for_a_cause_of_the_server_is_tried_again(
     async with watched(cron, submit) as job:
         assert await outcomes(cron, job, ["submitted"])
         assert answers == []
+
+
+async def test_a_job_that_is_refused_again_and_again_does_not_hold_up_those_of_others(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "RETRY_S", 0.02)
+    refused = set()
+
+    async def submit(job: Job) -> int:
+        if job.user == "ann" or job.user not in refused:
+            refused.add(job.user)
+            raise InputError("groups-unavailable", f"the groups of {job.user} are not known now")
+        return 7
+
+    cron = Cron(tmp_path, NoApplications(), lambda: int(1_000 * time.monotonic()))
+    async with watched(cron, submit):
+        job = due_job("bob")
+        await cron.add(job, replace=False)
+        assert await outcomes(cron, job, ["submitted"])
 
 
 async def test_a_run_that_is_refused_for_good_is_not(tmp_path):

@@ -52,7 +52,7 @@ class Cron:
         self._jobs: dict[Key, Job] = {}
         self._followed: set[ApplicationId] = set()
         self._unsure: dict[Key, Run] = {}
-        self._again_ms = 0  # when runs that could not be submitted are tried again
+        self._again_ms: dict[Key, int] = {}  # when runs that could not be submitted are tried again
         self._store: CronStore | None = None
         self._loaded = asyncio.Event()
         self._problem: CronError | None = None
@@ -141,6 +141,7 @@ class Cron:
             job = await self.job(key)
             await self._stored(lambda store: store.delete(key))
             self._jobs.pop(key)
+            self._again_ms.pop(key, None)
         return job
 
     # What happens by itself.
@@ -159,8 +160,9 @@ class Cron:
                 except CronError as error:
                     _log.error("cron jobs are not submitted for now: %s", error)
                 now_ms = self._now_ms()
-                if self._again_ms > now_ms:
-                    wait_s = min(wait_s, (self._again_ms - now_ms) / 1_000)
+                for again_ms in self._again_ms.values():
+                    if again_ms > now_ms:
+                        wait_s = min(wait_s, (again_ms - now_ms) / 1_000)
                 for job in self._jobs.values():
                     if not job.paused and job.next_ms is not None:
                         wait_s = min(wait_s, (job.next_ms - now_ms) / 1_000)
@@ -212,7 +214,9 @@ class Cron:
         now_ms = self._now_ms()
         if job.next_ms is not None and job.next_ms <= now_ms:
             await self._due(job, now_ms)
-        if job.queued_run and self._live(job) is None and now_ms >= self._again_ms:
+        waits = now_ms < self._again_ms.get(key, 0)
+        if job.queued_run and self._live(job) is None and not waits:
+            self._again_ms.pop(key, None)
             runs = await self.runs(job)
             queued = [run for run in runs if run.number == job.queued_run]
             job.queued_run = 0
@@ -274,7 +278,7 @@ class Cron:
             if error.code in NOT_NOW:
                 _log.warning("a run of %s of %s is tried again: %s", job.name, job.user, error)
                 run.outcome, run.reason, job.queued_run = "queued", str(error), run.number
-                self._again_ms = self._now_ms() + int(RETRY_S * 1_000)
+                self._again_ms[job.key] = self._now_ms() + int(RETRY_S * 1_000)
                 await self._stored(lambda store: store.write(job, run))
                 return
             run.outcome, run.reason = "refused", str(error)
