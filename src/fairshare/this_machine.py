@@ -136,7 +136,11 @@ def account_named(name: str) -> pwd.struct_passwd | None:
 
     `pwd` says of an account that it does not know also where it could not ask.
     """
-    return _account(pwd.getpwnam, name, "getpwnam_r", os.fsencode(name))
+    try:
+        asked = os.fsencode(name)
+    except UnicodeEncodeError:  # no account has a name that the system cannot write
+        return None
+    return _account(pwd.getpwnam, name, "getpwnam_r", asked)
 
 
 def account_numbered(uid: int) -> pwd.struct_passwd | None:

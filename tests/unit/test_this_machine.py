@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from fairshare import this_machine
-from fairshare.this_machine import accounts_behind, accounts_listening
+from fairshare.this_machine import account_named, accounts_behind, accounts_listening
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the tables")
 
@@ -137,3 +137,11 @@ def test_an_account_is_not_unknown_while_no_file_can_be_opened_to_look_for_it():
         *("accounts-unavailable", "accounts-unavailable"),
         *("None None", "0 root None", ""),
     ]
+
+
+def test_a_name_that_cannot_be_written_in_the_encoding_of_the_system_is_no_account(monkeypatch):
+    def fsencode(name: str) -> bytes:
+        return name.encode("ascii")
+
+    monkeypatch.setattr(this_machine.os, "fsencode", fsencode)
+    assert account_named("\xe4nn") is None
