@@ -75,6 +75,12 @@ def _attempts(state: Any) -> dict[int, Attempt]:
     return found
 
 
+def _began_ms(application: Any) -> int:
+    """When an application began that a release without this field started: nothing of it is known
+    any more but that it was after its submission, and that is what the release showed."""
+    return int(application.submitted_ms) if application.containers_allocated else 0
+
+
 _OF_ATTEMPTS: Final[dict[str, Any]] = {
     "renamed": {"attempt": "number"},
     "added": {"to_preempt": {}},
@@ -83,7 +89,7 @@ _OF_ATTEMPTS: Final[dict[str, Any]] = {
         Application,
         frozenset(Application.__slots__) - {"attempt", "began_ms"},
         {
-            "began_ms": lambda application: 0,
+            "began_ms": _began_ms,
             "first_priority": lambda application: application.priority,
         },
     ),
@@ -154,7 +160,7 @@ add("drain", Drain)
 add("failing", Failing)
 add("queue", Queue, changes=_OF_QUEUES)
 add("application", Attempt, changes=Changes(**_OF_ATTEMPTS))
-add("application-of-attempts", Application, changes=Changes(added={"began_ms": 0}))
+add("application-of-attempts", Application, changes=Changes(added={"began_ms": _began_ms}))
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("gang", Gang)

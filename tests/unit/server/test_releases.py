@@ -104,6 +104,17 @@ def test_the_records_alone_say_the_same(release):
     journal.close()
 
 
+def test_applications_that_had_containers_have_begun(release):
+    journal = SqliteJournal(release)
+    _, parts = restore(journal)
+    applications = parts["manager"].state.applications.values()
+    had_some = [one for one in applications if one.containers_allocated]
+    assert had_some
+    assert all(one.began_ms >= one.submitted_ms > 0 for one in had_some)
+    assert all(not one.began_ms for one in applications if one not in had_some)
+    journal.close()
+
+
 def test_applications_and_their_attempts_are_apart(release):
     journal = SqliteJournal(release)
     _, parts = restore(journal)

@@ -107,7 +107,7 @@ def application_row(
         kind=kind_of(application),
         state=str(application.state),
         submitted_ms=application.submitted_ms,
-        started_ms=application.began_ms or history.launched_ms or None,
+        started_ms=history.launched_ms or application.began_ms or None,
         ended_ms=application.finished_ms,
         command=command_text(command)[:MAX_TEXT],
         directory=(command.directory or "") if command is not None else "",
