@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -49,6 +50,8 @@ def test_its_url_is_printed_for_each_attempt_and_ctrl_c_ends_it(server, start, t
     program.chmod(0o755)
     process = start("--idle", "20m", "--", "--port=9", path=f"{tmp_path}:{os.defpath}")
     url = process.stdout.readline()
+    tunnel = process.stderr.readline().strip()
+    assert tunnel.endswith(f"ssh -L 8888:localhost:8888 {socket.gethostname()}"), tunnel
     container = url.strip().partition("token=")[2]
     assert url.startswith("http://127.0.0.1:8888/lab?token=container_")
     application = server.get("/applications?limit=1").json()["applications"][0]

@@ -4,8 +4,10 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -92,8 +94,23 @@ def _program(submission: Submission) -> str:
     )
 
 
+def tunnel_to(url: str, node: str, *, here: bool) -> str:
+    """What to run on another machine to open a URL of the loopback interface; empty if it can be
+    opened there as it is. `here`: the node is this machine.
+
+    >>> tunnel_to("http://localhost:8889/lab?token=1", "gpu2", here=False)
+    'from another machine, first: ssh -L 8889:localhost:8889 gpu2'
+    """
+    parts = urlsplit(url)
+    if parts.hostname not in ("localhost", "127.0.0.1") or not parts.port:
+        return ""
+    host = socket.gethostname() if here else node
+    return f"from another machine, first: ssh -L {parts.port}:localhost:{parts.port} {host}"
+
+
 def _follow(client: Client, application: str, endings: Endings) -> int:
     """Print the URL of each attempt until the application is over; returns the exit code."""
+    here = runs_here(client.cluster())
     shown: set[str] = set()
     reported: set[str] = set()
     ended = False
@@ -110,6 +127,8 @@ def _follow(client: Client, application: str, endings: Endings) -> int:
                 if (url := _URL.search(log)) is not None:
                     shown.add(one.id)
                     click.echo(plain_lines(url[0]))
+                    if tunnel := tunnel_to(url[0], one.node, here=here):
+                        click.echo(plain_lines(tunnel), err=True)
         if found.over:
             if not shown and containers:
                 log = client.log(containers[-1].id, "stderr").decode(errors="replace")

@@ -5,6 +5,7 @@ Also waits for its end and reports it; `jobs` knows the format of job files.
 
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,17 @@ from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.progress import Waiting
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.starts import start_fields, start_options
-from fairshare.cli.surroundings import chosen_directory, chosen_files, with_caller
+from fairshare.cli.surroundings import (
+    chosen_directory,
+    chosen_files,
+    report_directives,
+    with_caller,
+)
 from fairshare.cli.tables import open_output
 from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms, parse_notify
-from fairshare.cli.verbs import INTERRUPTED
+from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
+from fairshare.client.caller import runs_here
 from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.config.engines import signals
 from fairshare.documents.bounds import GANG_TIMEOUT_MS, NOTICE_EVENTS
@@ -351,9 +358,21 @@ def described(
         submission = from_file(job, command_line, given)
     else:
         submission = from_command(command_line, given)
+        report_directives(command_line)
+    if "ray" in given:
+        _check_ray(client)
     if "ray" in given and "signal" not in given and not signals(client.cluster().engine):
         submission = unwarned(submission)
     return with_caller(client, submission, given, of_file=job is not None)
+
+
+def _check_ray(client: Client) -> None:
+    """Raise Failure if a program cannot start a Ray cluster on the machine of the server."""
+    if runs_here(client.cluster()) and find_spec("ray") is None:
+        raise Failure(
+            f"Ray is not installed for {sys.executable}, with which the program and its workers"
+            f" start: {sys.executable} -m pip install 'fairshare[ray]'"
+        )
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""Owns what the command line takes along of the shell in which a command is submitted."""
+"""Owns what the command line takes along of the shell in which a command is submitted, and what it
+does not: the lines of a script that mean something to another scheduler."""
 
+import contextlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from fairshare.cli.cells import plain_lines
 from fairshare.client import Client, Submission
 from fairshare.client.caller import exported, runs_here, taken_along, this_caller
 from fairshare.client.python_environments import (
@@ -15,6 +19,11 @@ from fairshare.client.python_environments import (
     virtualenv,
 )
 from fairshare.documents.output_names import check_pattern
+from fairshare.wording import counted
+
+# Not compiled here, which every command would wait for: `re` keeps what it has compiled.
+_DIRECTIVE: Final = rb"(?m)^#(?:SBATCH|PBS|BSUB)(?=[ \t])|^#\$(?=[ \t]+-)"
+_MOST_READ: Final = 65_536
 
 NEW = "new"
 """The directory that means a new one for each container; one of this name is `./new`."""
@@ -71,3 +80,24 @@ def with_caller(
     current = "directory" not in given and not of_file
     into_images = "export" in given
     return taken_along(submission, caller, variables, directory=current, into_images=into_images)
+
+
+def report_directives(command_line: tuple[str, ...]) -> None:
+    """Print on stderr that lines for another scheduler in the script are not read: Slurm, PBS, LSF
+    or Grid Engine would take them for options."""
+    for word in command_line[:2]:  # train.sh, or bash train.sh
+        path = Path(word).expanduser()
+        with contextlib.suppress(OSError):
+            if not path.is_file():
+                continue
+            with path.open("rb") as file:
+                found = re.findall(_DIRECTIVE, file.read(_MOST_READ))
+            if found:
+                what = f"{counted(len(found), 'line')} with {found[0].decode()}"
+                line = (
+                    f"{word} has {what}, which fairshare does not read: give options instead, such"
+                    " as --memory 4g --vcores 2 --resource yarn.io/gpu=1 --time-limit 2h --array"
+                    " 1-10 (docs/how-to/from-slurm.md)"
+                )
+                click.echo(plain_lines(line), err=True)
+                return

@@ -29,6 +29,7 @@ _TOO_LARGE = (
     r"Requested resource type=\[([^\]]+)\], Requested resource=<([^>]+)>, maximum allowed"
     r" allocation=<([^>]+)>"
 )
+_OUT_OF_MEMORY = r"killed: used \d+ MB, limit (\d+) MB; out of memory(?:: [^\n]*resources\))?"
 _AMOUNT = r"([^\s,:]+):\s*(\d+)"
 _TYPE = r"\bname: ([^,\s]+), units:"
 _NAMES: Final = {"memory-mb": "memory", "vcores": "vCores"}
@@ -160,6 +161,16 @@ class NotPicklable(FairshareError):
 class CallFailed(FairshareError):
     """A call of an executor did not come to an end: its process died, or what it raised is unknown
     here."""
+
+    @classmethod
+    def of_process(cls, reason: str, log: str = "") -> "CallFailed":
+        """For a process that died; `log` is what was written last."""
+        lines = f"\nThe last lines that were written:\n{log}" if log.strip() else ""
+        if memory := re.search(_OUT_OF_MEMORY, reason):
+            more = f'resources={{"memory-mb": {2 * int(memory[1])}}}'
+            words = memory[0].partition(": ask for")[0]
+            reason = reason.replace(memory[0], f"{words}: give calls more, {more}")
+        return cls(f"the call's process failed: {reason}{lines}")
 
 
 class RemoteTraceback(Exception):

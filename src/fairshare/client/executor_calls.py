@@ -145,13 +145,12 @@ def verdicts(
     ended the application, and all its calls with it. `log` is the end of what was written last.
     """
     failed = {task.index: task for task in tasks if task.state == "FAILED"}
-    last_lines = f"\nThe last lines that were written:\n{log}" if log.strip() else ""
     for index, call in enumerate(batch.calls):
         if index in batch.settled or call.future.done():
             continue
         if index in failed:
             reason = failed[index].diagnostics or application.diagnostics
-            yield call, CallFailed(f"the call's process failed: {reason}{last_lines}")
+            yield call, CallFailed.of_process(reason, log)
         elif failed and application.state == "FAILED":
             yield call, None
         else:

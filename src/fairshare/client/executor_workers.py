@@ -313,9 +313,8 @@ class Workers:
 
     def _failure(self, application: Application, container: Container) -> CallFailed:
         log = self._sender.client.failure_log(application.id) if container.failed else ""
-        lines = f"\nThe last lines that were written:\n{log}" if log.strip() else ""
         reason = container.diagnostics or "it has closed the connection of its worker"
-        return CallFailed(f"the call's process failed: {reason}{lines}")
+        return CallFailed.of_process(reason, log)
 
     # The thread that follows.
 
@@ -350,7 +349,7 @@ class Workers:
                 continue
             if task.state == "FAILED":
                 reason = task.diagnostics or application.diagnostics
-                self._blame(CallFailed(f"the call's process failed: {reason}"))
+                self._blame(CallFailed.of_process(reason))
             elif (service := self._sender.client.result(task.container))[0] == UNREACHABLE:
                 self._give_way(team, service[1])
         if application.over:

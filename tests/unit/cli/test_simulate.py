@@ -202,7 +202,7 @@ def test_a_rejected_application_is_reported_with_its_reason_and_exit_code_1(simu
     result = simulate("--nodes", "2", workload=refused)
     assert result.exit_code == 1
     assert result.stderr.startswith("rejected: small?[31m: ")
-    assert "97,656.2 GB of memory" in result.stderr
+    assert "99,999,999 MB of memory" in result.stderr
 
 
 @pytest.mark.parametrize("options", [(), ("--scheduler", "capacity")])

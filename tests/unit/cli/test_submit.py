@@ -6,6 +6,7 @@ import httpx
 import pytest
 from rich.console import Console
 
+from fairshare.cli import submit
 from fairshare.cli.progress import Waiting
 from fairshare.client import Application, GroupProgress
 
@@ -342,3 +343,33 @@ def test_what_cannot_be_looked_up_does_not_spoil_a_submission(run, cluster):
     cluster.answers[f"/applications/{APPLICATION}"] = httpx.ConnectError("gone")
     result = run("submit", "--priority", "10", "true")
     assert (result.exit_code, result.stdout, result.stderr) == (0, f"{APPLICATION}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("#!/bin/sh\n#SBATCH --mem=2G\n#SBATCH -c 4\n", "2 lines with #SBATCH"),
+        ("#PBS -l mem=2g\n", "1 line with #PBS"),
+        ("#!/bin/sh\n#$ -pe smp 4\n", "1 line with #$"),
+        ("#!/bin/sh\n# SBATCH\n#SBATCHES\n#$x\n", ""),
+    ],
+)
+def test_lines_for_another_scheduler_in_a_script_are_named(run, cluster, tmp_path, lines, told):
+    script = tmp_path / "train.sh"
+    script.write_text(f"{lines}exec python train.py\n")
+    for words in ((str(script),), ("bash", str(script))):
+        result = run("submit", "--", *words)
+        assert (result.exit_code, result.stdout) == (0, f"{APPLICATION}\n")
+        if told:
+            assert f"{script} has {told}, which fairshare does not read: give" in result.stderr
+        else:
+            assert result.stderr == ""
+
+
+def test_a_ray_program_is_refused_where_ray_is_not_installed(run, cluster, monkeypatch):
+    monkeypatch.setattr(submit, "find_spec", lambda name: None)
+    for here, code in ((True, 1), (False, 0)):
+        monkeypatch.setattr(submit, "runs_here", lambda cluster, here=here: here)
+        result = run("submit", "--ray", "--", "python", "train.py")
+        assert result.exit_code == code
+        assert ("-m pip install 'fairshare[ray]'" in result.stderr) == here

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.client.errors import Refused, in_plain_words
+from fairshare.client.errors import CallFailed, Refused, in_plain_words
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import ResourceRequest
 from fairshare.schedulers.fair.wording import zero_amount
@@ -66,3 +66,16 @@ def test_a_resource_of_which_no_node_has_any_is_named():
 
 def test_any_other_refusal_is_left_alone():
     assert in_plain_words("queue root.a is not there") == "queue root.a is not there"
+
+
+def test_a_call_that_ran_out_of_memory_names_the_parameter_of_executors():
+    reason = (
+        "task/0 failed 4 times, the last time: killed: used 1024 MB, limit 1024 MB; out of memory:"
+        " ask for more (--memory 2048m, or memory-mb of its resources)\nMemoryError"
+    )
+    assert str(CallFailed.of_process(reason, "last\n")) == (
+        "the call's process failed: task/0 failed 4 times, the last time: killed: used 1024 MB,"
+        ' limit 1024 MB; out of memory: give calls more, resources={"memory-mb": 2048}\nMemoryError'
+        "\nThe last lines that were written:\nlast\n"
+    )
+    assert str(CallFailed.of_process("exit code 3")) == "the call's process failed: exit code 3"
