@@ -32,6 +32,16 @@ def named(acl: str) -> tuple[list[str], list[str]]:
     return [name for name in parts_of(users) if name], [name for name in parts_of(groups) if name]
 
 
+def variable_of(acl: str) -> str | None:
+    """The first name that is written like a variable: `${user.name}`, `%user`, `$USER`.
+
+    >>> variable_of("ann,${user.name} staff"), variable_of("ann staff")
+    ('${user.name}', None)
+    """
+    users, groups = named(acl)
+    return next((name for name in (*users, *groups) if name.startswith(("$", "%"))), None)
+
+
 def allows_all(acl: str) -> bool:
     """Whether a star is all of the users, or all of the groups: `*`, `* staff`, `ann *`.
 

@@ -29,6 +29,7 @@ INHERITED = {
 """What lint finds in the result, and what it has found in the source for it."""
 
 BY_NATURE = {
+    "maximum-of-one-container",  # a maximum of one vcore, where the other one counts memory alone
     "fraction-as-percentage",  # a maximum that is less than a hundredth of this cluster
     "maximum-below-capacity",  # bounded siblings, whose percentages must still sum to 100
 }

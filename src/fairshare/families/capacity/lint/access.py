@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fairshare.config.problems import Finding
 from fairshare.families.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.model.queues import ROOT
-from fairshare.schedulers.access_lists import allows_all, named
+from fairshare.schedulers.access_lists import allows_all, named, variable_of
 
 _ENABLED = "yarn.acl.enable"
 _SUBMIT, _ADMINISTER = "acl_submit_applications", "acl_administer_queue"
@@ -46,6 +46,21 @@ def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:
             else:
                 continue
             break
+
+
+def variable_in_list(subject: CapacitySubject) -> Iterator[Finding]:
+    """Names that look like variables of the user who submits, which lists do not have."""
+    for name, own in subject.queues:
+        for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
+            found = variable_of(acl or "")
+            if found:
+                yield Finding(
+                    subject.place(name, suffix),
+                    f"{suffix} of {name} has {found}, which is not the user who"
+                    " submits: list users and groups by their names",
+                    "replaces properties, such as the name of the ResourceManager's own account,"
+                    " and takes everything else for a name",
+                )
 
 
 def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:

@@ -28,6 +28,34 @@ def maximum_below_capacity(subject: CapacitySubject) -> Iterator[Finding]:
                 )
 
 
+def maximum_of_root(subject: CapacitySubject) -> Iterator[Finding]:
+    """A maximum of root holds for the whole cluster."""
+    most = subject.own(ROOT).maximum_capacity
+    if isinstance(most, Percentage) and 0 <= most.percent < _ALL:
+        yield Finding(
+            subject.place(ROOT, "maximum-capacity"),
+            f"maximum-capacity of root is {most.percent:g}: all queues together never use more of"
+            " the cluster than that, and the rest stays idle",
+            "holds each queue to its part of it",
+        )
+
+
+def maximum_of_one_container(subject: CapacitySubject) -> Iterator[Finding]:
+    """A leaf with room for a master and nothing else."""
+    settings = subject.settings
+    counted = len(settings.types.names) if settings.dominant else 1
+    for name, own in subject.leaves:
+        amounts = own.maximum_capacity.absolute if isinstance(own.maximum_capacity, Vector) else ()
+        pairs = list(zip(amounts or (), settings.minimum_allocation, strict=False))[:counted]
+        if pairs and pairs[0][0] and any(least <= most < 2 * least for most, least in pairs):
+            yield Finding(
+                subject.place(name, "maximum-capacity"),
+                f"maximum-capacity of {name} has room for one of the smallest containers: the"
+                " ApplicationMaster takes it, and the application's tasks wait forever",
+                "starts masters, and nothing else",
+            )
+
+
 def maximum_out_of_range(subject: CapacitySubject) -> Iterator[Finding]:
     """More than all there is, or less than nothing: Hadoop takes any number."""
     for name, own in subject.queues:

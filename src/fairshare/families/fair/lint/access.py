@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fairshare.config.problems import Finding
 from fairshare.families.fair.lint.subject import Subject
 from fairshare.model.queues import ROOT
-from fairshare.schedulers.access_lists import allows_all, named
+from fairshare.schedulers.access_lists import allows_all, named, variable_of
 
 _ENABLED = "yarn.acl.enable"
 
@@ -82,6 +82,19 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
             f" {_ENABLED} is not true",
             f"checks it only with {_ENABLED}; submissions are checked in any case",
         )
+
+
+def variable_in_list(subject: Subject) -> Iterator[Finding]:
+    """Names that look like variables, which lists do not have."""
+    for name, element in subject.written("aclSubmitApps", "aclAdministerApps"):
+        found = variable_of(element.text)
+        if found:
+            yield Finding(
+                element.text_place,
+                f"{element.name} of {name} has {found}, which is not replaced: it names a user who"
+                " is called so. List users and groups by their names",
+                "looks for a user of this name",
+            )
 
 
 def _names_users(acl: str) -> bool:

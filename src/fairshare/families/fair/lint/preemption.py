@@ -141,6 +141,28 @@ def utilization_out_of_reach(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def utilization_needs_other_queues(subject: Subject) -> Iterator[Finding]:
+    """A parent that alone cannot use so much of the cluster that containers are preempted."""
+    settings, cluster = subject.settings, subject.cluster
+    if not settings.preemption or cluster is None:
+        return
+    threshold = settings.preemption_utilization_threshold
+    for queue in subject.parents:
+        reach = subject.reachable(queue)
+        most = max(
+            amount / there for amount, there in zip(reach[:2], cluster[:2], strict=True) if there
+        )
+        if most <= threshold < 1 and queue.name in subject.allocations.queues:
+            yield Finding(
+                subject.place(queue.name, "maxResources"),
+                f"{queue.name} alone never uses more than {100 * most:.4g} percent of the cluster:"
+                " while the other queues are idle, no container is preempted for a starved queue"
+                f" below it, because {_UTILIZATION} is {threshold:g}. Lower that, or raise the"
+                " maximum",
+                "preempts only while more of the cluster is used",
+            )
+
+
 def master_preemption_of_no_leaf(subject: Subject) -> Iterator[Finding]:
     """An exception for masters that names no leaf by its full name."""
     for name in subject.settings.master_preemption_queues:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairshare.config.problems import Finding, Place
 from fairshare.families.fair.element_values import forbids_further_types, read_resources
 from fairshare.families.fair.lint.subject import Subject
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import UNBOUNDED, Resource, fits, smallest, total
 from fairshare.schedulers.fair.policies import POLICIES
 from fairshare.schedulers.fair.settings import Amount
@@ -126,6 +127,48 @@ def maximum_below_container(subject: Subject) -> Iterator[Finding]:
                 f" ({subject.beyond(smallest_container, reach)}): nothing ever runs there",
                 "accepts applications, which then wait forever",
             )
+
+
+def maximum_of_one_container(subject: Subject) -> Iterator[Finding]:
+    """A leaf with room for a master and nothing else."""
+    smallest_container = smallest_of(subject)
+    two = tuple(2 * amount for amount in smallest_container)
+    for leaf in subject.leaves:
+        reach = subject.settings.types.unbounded
+        for above in subject.path(leaf.name):
+            reach = smallest(reach, subject.maximum(above))
+        if fits(smallest_container, reach) and not fits(two, reach):
+            yield Finding(
+                subject.place(leaf.name, "maxResources"),
+                f"{leaf.name} may use no more than one of the smallest containers"
+                f" ({subject.beyond(two, reach)} for two): the ApplicationMaster takes it, and the"
+                " application's tasks wait forever. Raise maxResources of it and of the queues"
+                " above",
+                "starts masters, and nothing else",
+            )
+
+
+def default_maximum_binds_root(subject: Subject) -> Iterator[Finding]:
+    """`queueMaxResourcesDefault` is the maximum of root, too, unless root has its own."""
+    default = subject.allocations.queue_max_share_default
+    written = subject.written("queueMaxResourcesDefault")
+    if not written or default is None or subject.queue(ROOT).max_share is not None:
+        return
+    most = subject.resolved(default)
+    whole = subject.cluster or subject.settings.types.unbounded
+    if fits(whole, most):
+        return
+    limits = ", ".join(
+        f"{name}={amount}"
+        for name, amount, there in zip(subject.settings.types.names, most, whole, strict=True)
+        if amount < there
+    )
+    yield Finding(
+        subject.top_place("queueMaxResourcesDefault"),
+        f"queueMaxResourcesDefault holds for root, too: all queues together never use more than"
+        f" {limits}, however large the cluster is. Give root its own <maxResources>, such as 100%",
+        "leaves the rest of the cluster idle",
+    )
 
 
 def child_maximum_of_leaf(subject: Subject) -> Iterator[Finding]:

@@ -52,6 +52,19 @@ SAMPLES = (
     Sample(
         "maximum-below-capacity", f"root.a.{MAX}", {f"root.a.{MAX}": 50}, good={f"root.a.{MAX}": 60}
     ),
+    Sample("maximum-of-root", f"root.{MAX}", {f"root.{MAX}": 60}, good={f"root.{MAX}": 100}),
+    Sample(
+        "maximum-of-one-container",
+        f"root.a.{MAX}",
+        {f"root.a.{MAX}": "[memory=1024,vcores=1]"},
+        good={f"root.a.{MAX}": "[memory=2048,vcores=1]"},
+    ),
+    Sample(
+        "variable-in-list",
+        "root.a.acl_submit_applications",
+        {"root.a.acl_submit_applications": "ann,%user"},
+        good={"root.a.acl_submit_applications": "ann"},
+    ),
     Sample("maximum-zero", f"root.a.{MAX}", {f"root.a.{MAX}": 0}, good={f"root.a.{MAX}": 100}),
     Sample(
         "maximum-out-of-range", f"root.a.{MAX}", {f"root.a.{MAX}": 150}, good={f"root.a.{MAX}": -1}

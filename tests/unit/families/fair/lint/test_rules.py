@@ -34,6 +34,7 @@ CHILDREN = (
     "<queue name='c'><minResources>2000 mb, 1 vcores</minResources></queue></queue>"
 )
 TIMEOUT = "<fairSharePreemptionTimeout>60</fairSharePreemptionTimeout>"
+TIMEOUT_OF_ALL = "<defaultFairSharePreemptionTimeout>2</defaultFairSharePreemptionTimeout>"
 RULES_OF = "<queuePlacementPolicy>\n{}\n</queuePlacementPolicy>"
 
 SAMPLES = (
@@ -72,6 +73,23 @@ SAMPLES = (
         one("a", "<maxResources>1%</maxResources>"),
         cluster=(10000, 400),
     ),
+    Sample(
+        "maximum-of-one-container", 3, one("a", "<maxResources>9000 mb,1 vcores</maxResources>")
+    ),
+    Sample(
+        "default-maximum-binds-root",
+        2,
+        "<queueMaxResourcesDefault>4096 mb, 4 vcores</queueMaxResourcesDefault>",
+    ),
+    Sample(
+        "utilization-needs-other-queues",
+        3,
+        "<queue name='a'>\n<maxResources>50%</maxResources><queue name='b'/></queue>"
+        + TIMEOUT_OF_ALL,
+        {FAIR + "preemption": True},
+        cluster=(10000, 10),
+    ),
+    Sample("variable-in-list", 3, one("a", "<aclSubmitApps>ann,${user.name}</aclSubmitApps>")),
     Sample("child-maximum-of-leaf", 3, one("a", "<maxChildResources>50%</maxChildResources>")),
     Sample(
         "master-share-too-small",
@@ -242,6 +260,30 @@ SAMPLES = (
 """What each rule finds."""
 
 HARMLESS = (
+    Sample(
+        "maximum-of-one-container", 0, one("a", "<maxResources>9000 mb,2 vcores</maxResources>")
+    ),
+    Sample(
+        "default-maximum-binds-root",
+        0,
+        "<queueMaxResourcesDefault>4096 mb, 4 vcores</queueMaxResourcesDefault>"
+        + one("root", "<maxResources>100%</maxResources>"),
+    ),
+    Sample(
+        "default-maximum-binds-root",
+        0,
+        "<queueMaxResourcesDefault>4096 mb, 4 vcores</queueMaxResourcesDefault>",
+        cluster=(4096, 4),
+    ),
+    Sample(
+        "utilization-needs-other-queues",
+        0,
+        "<queue name='a'>\n<maxResources>50%</maxResources><queue name='b'/></queue>"
+        + TIMEOUT_OF_ALL,
+        {FAIR + "preemption": True, FAIR + "preemption.cluster-utilization-threshold": 0.4},
+        cluster=(10000, 10),
+    ),
+    Sample("variable-in-list", 0, one("a", "<aclSubmitApps>ann staff</aclSubmitApps>")),
     Sample(
         "minimum-above-maximum",
         0,
