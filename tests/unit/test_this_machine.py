@@ -139,7 +139,7 @@ def test_an_account_is_not_unknown_while_no_file_can_be_opened_to_look_for_it():
     ]
 
 
-def test_a_name_that_cannot_be_written_in_the_encoding_of_the_system_is_no_account(monkeypatch):
+def test_no_account_has_a_name_that_the_encoding_of_the_system_cannot_write(monkeypatch):
     def fsencode(name: str) -> bytes:
         return name.encode("ascii")
 
