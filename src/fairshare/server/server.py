@@ -82,6 +82,9 @@ RpcActivity = tuple[int, str, Mapping[str, float]]
 """The number of a port, the name of its protocol's service, and its metrics by Hadoop's names."""
 
 
+_DELEGATED = "systemd-run --user --scope -p Delegate=yes"
+
+
 class LiveServer:
     """One server of one state directory, which it locks until `close`.
 
@@ -422,6 +425,8 @@ class LiveServer:
         attributes = next((offer.attributes for offer in self.engine.nodes()), {})
         note = attributes.get("limits-note")
         because = f" ({note})" if note else ""
+        if note and attributes.get("run-as") != "root":
+            because += f"; for control groups start it as: {_DELEGATED} fairshare serve"
         if attributes.get("memory-limit") == "off":
             _log.warning("memory is counted, but no container is held to what it was granted")
         if attributes.get("cpu-limit") == "nice":

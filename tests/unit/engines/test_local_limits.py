@@ -75,7 +75,7 @@ def test_where_nothing_is_mounted_nothing_is_used_and_that_is_said():
     assert attributes["memory-limit"] == "watch"
     assert attributes["cpu-limit"] == "nice"
     assert attributes["tree-kill"] == "subreaper"
-    assert "no cgroup hierarchy is mounted" in attributes["limits-note"]
+    assert attributes["limits-note"] == "memory: no cgroup hierarchy is mounted, and 1 more"
 
 
 def test_a_hierarchy_that_does_not_obey_is_not_used_and_left_as_it_was(tmp_path):

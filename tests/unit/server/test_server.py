@@ -4,7 +4,9 @@ import asyncio
 
 import msgspec
 import pytest
+from tests.manual_engine import ManualEngine
 
+from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import (
@@ -345,3 +347,17 @@ async def test_files_are_deleted_when_their_application_is_forgotten(
             await asyncio.sleep(0.01)
     assert len(tries) == failures + 1
     assert caplog.text.count("tried again later: it still runs") == min(1, failures)
+
+
+@pytest.mark.parametrize(("account", "remedy"), [("bob", True), ("root", False)])
+async def test_a_server_without_control_groups_logs_the_command_that_gives_it_one(
+    settings, tmp_path, account, remedy
+):
+    note = "cannot use /g (cpu): Permission denied"
+    attributes = {"cpu-limit": "nice", "limits-note": note, "run-as": account}
+    node = NodeOffer("n1", "/r", {"memory-mb": 4096, "vcores": 4}, attributes)
+    made = await restarted(settings, ManualEngine(tmp_path / "containers", node))
+    await made.close()
+    [line] = [one for one in made.directory.log.read_text().splitlines() if "Permission" in one]
+    assert f"containers only have priorities ({note})" in line
+    assert ("systemd-run --user --scope -p Delegate=yes fairshare serve" in line) == remedy

@@ -83,7 +83,8 @@ class Limits:
             "tree-kill": "cgroup" if self._kill else "subreaper",
         }
         if self.notes:
-            result["limits-note"] = "; ".join(self.notes)
+            more = len(self.notes) - 1  # mostly the same of the groups above and beside it
+            result["limits-note"] = self.notes[0] + (f", and {more} more" if more else "")
         return result
 
     @property
