@@ -219,14 +219,14 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
 class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     """What preemption owes to an application in `queue`, and the `obstacle` that keeps it away.
 
-    The application uses `used` of its fair share `share`; `guaranteed`: the queue, of its
-    guaranteed capacity. `above` has the queues that are the farthest above theirs, of
-    `above_count`; `percent` and `threshold_percent` are the obstacle's numbers; the application
-    counts as starved from `due_ms` on.
+    `entitlement` says what `share` is: the application's `fair-share`, the queue's
+    `guaranteed-capacity` or its `pool-share`; `used` of it is used. `above` has the queues that are
+    the farthest above theirs, of `above_count`; `percent` and `threshold_percent` are the
+    obstacle's numbers; the application counts as starved from `due_ms` on.
     """
 
     obstacle: str
-    guaranteed: bool = False
+    entitlement: str
     queue: str
     used: Amounts
     share: Amounts

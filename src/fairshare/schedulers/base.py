@@ -129,7 +129,7 @@ class BaseLimits:
         """As `Limits.preempting`."""
         return ()
 
-    def preemption(self, label: str) -> Preemption | None:
+    def preemption(self, key: AskKey) -> Preemption | None:
         """As `Limits.preemption`."""
         return None
 

@@ -37,6 +37,17 @@ class Obstacle(enum.StrEnum):
     """It counts as starved from `due_ms` on."""
 
 
+class Entitlement(enum.StrEnum):
+    """What a share is."""
+
+    FAIR_SHARE = "fair-share"
+    """Of one application, in YARN's Fair Scheduler."""
+    GUARANTEED_CAPACITY = "guaranteed-capacity"
+    """Of a queue of the Capacity Scheduler."""
+    POOL_SHARE = "pool-share"
+    """The fair share of a pool, in slots of one kind."""
+
+
 class Excess(msgspec.Struct, frozen=True):
     """A leaf queue that has more than its share, by `amount`."""
 
@@ -45,12 +56,11 @@ class Excess(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What preemption owes to an application in `queue`: it uses `used` of its fair share `share`;
-    `guaranteed`: the queue uses `used` of its guaranteed capacity `share`. `above` has the leaf
-    queues that are the farthest above theirs, of `above_count`."""
+    """What preemption owes to an application in `queue`: it, or its queue, uses `used` of
+    `share`. `above` has the leaf queues that are the farthest above theirs, of `above_count`."""
 
     obstacle: Obstacle
-    guaranteed: bool = False
+    entitlement: Entitlement
     queue: str
     used: Resource
     share: Resource

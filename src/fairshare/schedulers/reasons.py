@@ -192,9 +192,9 @@ class Limits(Protocol):
     def preempting(self) -> Sequence[int]:
         """When each container that is being preempted in its favour will be killed (ms)."""
 
-    def preemption(self, label: str) -> Preemption | None:
-        """What preemption owes to it in the partition; None: it has its share, or the scheduler
-        does not preempt."""
+    def preemption(self, key: AskKey) -> Preemption | None:
+        """What preemption owes to it, or its queue, of what the ask is for; None: it has its
+        share, or the scheduler does not preempt."""
 
 
 class NotInQueue:
@@ -223,7 +223,7 @@ class NotInQueue:
         """None."""
         return ()
 
-    def preemption(self, label: str) -> Preemption | None:
+    def preemption(self, key: AskKey) -> Preemption | None:
         """None."""
         return None
 
@@ -282,7 +282,7 @@ def _reasons(
         asks = [_of_ask(view, key) for key in wanting]
         return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
     for key in application.attempt.asks.wanting:
-        found.append(_with_preemption(view, _of_ask(view, key)))
+        found.append(_with_preemption(view, key, _of_ask(view, key)))
     found += _of_pauses(application)
     found += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
@@ -305,7 +305,7 @@ class _View(NamedTuple):
     drained: Mapping[str, Drain]
     survey: Survey
     ahead: bool
-    preemptions: dict[str, Preemption | None]  # by label; of all asks together
+    preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
 
 
 def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
@@ -432,13 +432,14 @@ _FOR_OTHERS_TO_END = frozenset(
 """The causes that preemption could remove."""
 
 
-def _with_preemption(view: _View, reason: Reason) -> Reason:
+def _with_preemption(view: _View, key: AskKey, reason: Reason) -> Reason:
     """The reason with what preemption owes, unless it takes containers already."""
     if not view.ahead or reason.preempting or reason.cause not in _FOR_OTHERS_TO_END:
         return reason
-    if reason.label not in view.preemptions:
-        view.preemptions[reason.label] = view.limits.preemption(reason.label)
-    return msgspec.structs.replace(reason, preemption=view.preemptions[reason.label])
+    wanted = (key.label, tuple(part > 0 for part in reason.wanted or ()))
+    if wanted not in view.preemptions:
+        view.preemptions[wanted] = view.limits.preemption(key)
+    return msgspec.structs.replace(reason, preemption=view.preemptions[wanted])
 
 
 def _about(about: Reason, reason: Reason) -> Reason:

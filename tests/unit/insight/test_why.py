@@ -4,7 +4,7 @@ import pytest
 
 from fairshare.insight.why import Words
 from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.entitlement import Excess, Obstacle, Preemption
+from fairshare.schedulers.entitlement import Entitlement, Excess, Obstacle, Preemption
 from fairshare.schedulers.reasons import Cause, Reason
 
 WORDS = Words(
@@ -59,10 +59,11 @@ def test_the_only_node_that_is_kept_free_names_the_setting():
     assert "yarn.scheduler.fair.reservable-nodes" in WORDS.explain(reason).remedy
 
 
-def of_preemption(obstacle, **more):
+def of_preemption(obstacle, entitlement=Entitlement.FAIR_SHARE, **more):
     """The sentence of an application that waits for room and is owed a part of its fair share."""
     preemption = Preemption(
         obstacle=obstacle,
+        entitlement=entitlement,
         queue="root.ml",
         used=(1024, 1, 0),
         share=(4096, 4, 0),
@@ -77,10 +78,29 @@ def of_preemption(obstacle, **more):
     return words.explain(reason).sentence
 
 
-@pytest.mark.parametrize("guaranteed", [False, True])
-@pytest.mark.parametrize("obstacle", Obstacle)
-def test_queues_above_and_what_keeps_preemption_away_are_said(obstacle, guaranteed):
-    sentence = of_preemption(obstacle, guaranteed=guaranteed, due_ms=65_000)
+OF_FAIR = {Obstacle.OBSERVE_ONLY, Obstacle.SMALL_EXCESS}
+OF_CAPACITY = {
+    Obstacle.UTILIZATION,
+    Obstacle.NO_TIMEOUT,
+    Obstacle.ABOVE_THRESHOLD,
+    Obstacle.NOT_YET,
+}
+OF_POOLS = {Obstacle.UTILIZATION, Obstacle.PROTECTED, Obstacle.SMALL_EXCESS}
+NEVER = {
+    Entitlement.FAIR_SHARE: OF_FAIR,
+    Entitlement.GUARANTEED_CAPACITY: OF_CAPACITY,
+    Entitlement.POOL_SHARE: OF_POOLS,
+}
+"""The obstacles that a scheduler does not have."""
+
+
+@pytest.mark.parametrize(
+    ("entitlement", "obstacle"),
+    [(kind, one) for kind in Entitlement for one in Obstacle if one not in NEVER[kind]],
+)
+def test_queues_above_and_what_keeps_preemption_away_are_said(obstacle, entitlement):
+    sentence = of_preemption(obstacle, entitlement, due_ms=65_000)
+    guaranteed = entitlement is Entitlement.GUARANTEED_CAPACITY
     share = "guaranteed capacity" if guaranteed else "fair share"
     assert f"has 1,024 MB, 1 vcore of its {share} of 4,096 MB, 4 vcores" in sentence
     above = "root.etl by 2,048 MB, 2 vcores, root.adhoc by 1,024 MB, 1 vcore and 3 other queues"

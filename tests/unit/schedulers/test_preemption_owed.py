@@ -8,7 +8,7 @@ from tests.unit.schedulers.waiting import Cluster, ask, fair
 from fairshare.model.inputs import NodeBeat, UpdateShares
 from fairshare.schedulers.capacity.settings import CapacitySettings, MonitorSettings, Percentage
 from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
-from fairshare.schedulers.entitlement import Excess, Obstacle
+from fairshare.schedulers.entitlement import Entitlement, Excess, Obstacle
 from fairshare.schedulers.fair.settings import QueueSettings
 
 ON = MonitorSettings(enabled=True, monitor_on=True)
@@ -113,7 +113,7 @@ def test_a_cluster_where_all_share_one_queue_names_that_queue():
 )
 def test_the_capacity_scheduler_names_what_keeps_the_monitor_away(monitor, b, above, obstacle):
     preemption = owed(of_capacity(monitor, b=b, above=above))
-    assert preemption.guaranteed
+    assert preemption.entitlement is Entitlement.GUARANTEED_CAPACITY
     assert preemption.obstacle is obstacle
     assert [one.queue for one in preemption.above] == ["root.b"]
 

@@ -11,7 +11,7 @@ from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.entitlement import Obstacle, Preemption, largest_excesses
+from fairshare.schedulers.entitlement import Entitlement, Obstacle, Preemption, largest_excesses
 from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
 
 
@@ -166,10 +166,10 @@ class CapacityLimits:
         wait_ms = self._state.settings.monitor.wait_before_kill_ms
         return [since_ms + wait_ms for since_ms in self._state.selected_ms.values()]
 
-    def preemption(self, label: str) -> Preemption | None:
+    def preemption(self, key: AskKey) -> Preemption | None:
         """What its leaf lacks of its guaranteed capacity, and what keeps the monitor away
         (Hadoop: ProportionalCapacityPreemptionPolicy)."""
-        state, leaf = self._state, self._attempt.leaf
+        state, leaf, label = self._state, self._attempt.leaf, key.label
         share = leaf.shares.get(label)
         if share is None or leaf.parent is None:
             return None
@@ -204,7 +204,7 @@ class CapacityLimits:
             obstacle = next((one for one in order if one in obstacles), Obstacle.NO_QUEUE_ABOVE)
         return Preemption(
             obstacle=obstacle,
-            guaranteed=True,
+            entitlement=Entitlement.GUARANTEED_CAPACITY,
             queue=leaf.name,
             used=used,
             share=guarantee,

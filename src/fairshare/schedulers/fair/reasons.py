@@ -8,7 +8,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, smallest, subtract
 from fairshare.schedulers.calculators import take_from
-from fairshare.schedulers.entitlement import Obstacle, Preemption, largest_excesses
+from fairshare.schedulers.entitlement import Entitlement, Obstacle, Preemption, largest_excesses
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.fair.settings import NEVER_MS
@@ -106,7 +106,7 @@ class FairLimits:
             if container in state.kills
         ]
 
-    def preemption(self, label: str) -> Preemption | None:
+    def preemption(self, key: AskKey) -> Preemption | None:
         """What it lacks of its fair share, and the first condition of preemption that is not met
         (Hadoop: FSLeafQueue.updateStarvedApps, FSPreemptionThread)."""
         state, attempt = self._state, self._attempt
@@ -124,6 +124,7 @@ class FairLimits:
         obstacle, numbers = self._obstacle(above)
         return Preemption(
             obstacle=obstacle,
+            entitlement=Entitlement.FAIR_SHARE,
             queue=leaf.name,
             used=used,
             share=share,

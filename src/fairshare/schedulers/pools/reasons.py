@@ -6,10 +6,12 @@ from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
-from fairshare.schedulers.entitlement import Preemption
+from fairshare.schedulers.entitlement import Entitlement, Obstacle, Preemption, largest_excesses
+from fairshare.schedulers.pools import starvation
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import first_come, pool_limit
-from fairshare.schedulers.pools.settings import MAP, REDUCE
+from fairshare.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
+from fairshare.schedulers.pools.sharing import min_share
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.reasons import FEW, Cause, Reason
 
@@ -63,8 +65,7 @@ class PoolsLimits:
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Jobs with a larger deficit, or farther below their share, that need such slots too."""
         state, job = self._state, self._job
-        assert key.anywhere is not None
-        kind = MAP if key.anywhere.resource[state.places[MAP]] else REDUCE
+        kind = self._kind(key)
 
         def place(one: Job) -> tuple[float, tuple[int, int, int]]:
             slots = one.slots[kind]
@@ -81,6 +82,67 @@ class PoolsLimits:
         """None: preempted tasks are killed at once."""
         return ()
 
-    def preemption(self, label: str) -> Preemption | None:
-        """None: shares are of pools and in slots of one kind, which `/scheduler` shows."""
-        return None
+    def preemption(self, key: AskKey) -> Preemption | None:
+        """What its pool lacks of its fair share or its minimum of such slots, and the first
+        condition of the preemption of 1.2 that is not met (Hadoop: FairScheduler.tasksToPreempt).
+
+        The releases with deficits preempt nothing.
+        """
+        state, settings = self._state, self._state.settings
+        kind = self._kind(key)
+        place, pool = state.places[kind], state.queues[self._job.queue]
+        slots, running = pool.slots[kind], pool.used[place]
+        least = min_share(state, pool, kind)
+        share = max(int(slots.fair_share), least)
+        if settings.deficits or running >= min(share, slots.demand):
+            return None
+
+        def slots_of(count: int) -> Resource:
+            return tuple(count if i == place else 0 for i in range(len(pool.used)))
+
+        above = {
+            one.name: slots_of(one.used[place] - int(one.slots[kind].fair_share))
+            for one in starvation.pools_of(state)
+            if not one.parts and one.used[place] > one.slots[kind].fair_share
+        }
+        obstacle, due_ms = self._obstacle(kind, running, least, bool(above))
+        return Preemption(
+            obstacle=obstacle,
+            entitlement=Entitlement.POOL_SHARE,
+            queue=pool.name,
+            used=slots_of(running),
+            share=slots_of(share),
+            above=largest_excesses(above.items()),
+            above_count=len(above),
+            threshold_percent=50.0,
+            due_ms=due_ms,
+        )
+
+    def _obstacle(self, kind: int, running: int, least: int, above: bool) -> tuple[Obstacle, int]:
+        state, settings = self._state, self._state.settings
+        pool = state.queues[self._job.queue]
+        slots = pool.slots[kind]
+        if not settings.preemption:
+            return Obstacle.OFF, 0
+        if settings.preemption_only_log:
+            return Obstacle.OBSERVE_ONLY, 0
+        due: list[int] = []
+        timeouts_ms = (
+            settings.min_share_timeout_ms(pool.pool),
+            settings.allocations.fair_share_timeout_ms,
+        )
+        if timeouts_ms[0] < NEVER_MS and starvation.below_min_share(running, least, slots.demand):
+            due.append(slots.at_min_share_ms + timeouts_ms[0])
+        below_half = starvation.below_half_share(running, slots.fair_share, slots.demand)
+        if timeouts_ms[1] < NEVER_MS and below_half:
+            due.append(slots.at_half_share_ms + timeouts_ms[1])
+        if not due:
+            half = timeouts_ms[1] < NEVER_MS and not below_half
+            return (Obstacle.ABOVE_THRESHOLD if half else Obstacle.NO_TIMEOUT), 0
+        if not above:
+            return Obstacle.NO_QUEUE_ABOVE, 0
+        return Obstacle.NOT_YET, min(due)
+
+    def _kind(self, key: AskKey) -> int:
+        assert key.anywhere is not None
+        return MAP if key.anywhere.resource[self._state.places[MAP]] else REDUCE
