@@ -11,6 +11,7 @@ from fairshare.schedulers.calculators import take_from
 from fairshare.schedulers.entitlement import Entitlement, Obstacle, Preemption, largest_excesses
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import NEVER_MS
 from fairshare.schedulers.fair.starvation import utilization
 from fairshare.schedulers.fair.state import FairState
@@ -115,12 +116,17 @@ class FairLimits:
         share, used = attempt.fair_share, attempt.used
         if compare(state.total, used, smallest(share, attempt.demand), True) >= 0:
             return None
-        above: dict[str, Resource] = {}
-        for other in state.attempts.values():
-            at, own = other.leaf, other.fair_share
-            if other is attempt or at.policy.calculator(state.total, other.used, own, True) <= 0:
-                continue
-            above[at.name] = add(above.get(at.name, state.none), take_from(other.used, own))
+        # Queues first, since there may be many more applications: these are asked only in its own
+        # leaf, or if no queue as a whole is above its share.
+        above = {
+            queue.name: take_from(queue.used, queue.fair_share)
+            for queue in state.queues.values()
+            if queue.leaf and queue is not leaf and _above(state, queue, queue)
+        }
+        for other in (leaf if above else state).attempts.values():
+            if other is not attempt and _above(state, other, other.leaf):
+                more = take_from(other.used, other.fair_share)
+                above[other.leaf.name] = add(above.get(other.leaf.name, state.none), more)
         obstacle, numbers = self._obstacle(above)
         return Preemption(
             obstacle=obstacle,
@@ -161,6 +167,12 @@ class FairLimits:
         if not any(state.queues[name].allow_preemption for name in above):
             return Obstacle.PROTECTED, {}
         return Obstacle.NOT_YET, {"due_ms": due_ms}
+
+
+def _above(state: FairState, schedulable: FairQueue | FairAttempt, leaf: FairQueue) -> bool:
+    """Whether a leaf or an application of it uses more than its fair share."""
+    used, share = schedulable.used, schedulable.fair_share
+    return leaf.policy.calculator(state.total, used, share, True) > 0
 
 
 def run_limit(state: FairState, attempt: FairAttempt) -> Reason | None:
