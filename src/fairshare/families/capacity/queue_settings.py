@@ -8,6 +8,7 @@ add its field to `QueueSettings` and a row here.
 from collections.abc import Callable
 from typing import Any, Final
 
+from fairshare.config.problems import Problems
 from fairshare.families.capacity.queue_values import QueueValues
 from fairshare.families.setting import Setting, form_fields
 
@@ -32,7 +33,11 @@ def _of_parent(read: Read) -> Read:
 
 
 def _to_make(read: Read) -> Read:
-    return lambda values, name: read(values if values.kind == "maker" else values.forgiving(), name)
+    def read_then(values: QueueValues, name: str) -> Any:
+        # What is wrong is reported by the reader of what keeps queues from being created.
+        return read(values if values.kind == "maker" else values.aside(Problems()), name)
+
+    return read_then
 
 
 _SWITCH: Final = ("true", "false")

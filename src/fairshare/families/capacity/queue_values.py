@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Final, Literal, TypeVar
 
 from fairshare.config import literals
-from fairshare.config.problems import Problems
+from fairshare.config.problems import Place, Problem, Problems
 from fairshare.config.site import Site
 from fairshare.families.capacity.names import Scope
 from fairshare.families.capacity.text import (
@@ -83,6 +83,15 @@ class QueueValues:
         values = self._copy()
         values._problems = problems
         return values
+
+    def report_unusable(self, problem: Problem) -> None:
+        """What Hadoop finds out when it creates a queue."""
+        self._problems.trap(
+            Place(problem.file, problem.line, problem.column),
+            RULE,
+            f"{problem.message}: applications that need a queue created with it are refused",
+            "starts, and ends when it creates the queue",
+        )
 
     def text(self, name: str) -> str | None:
         """A text as it is written."""

@@ -217,6 +217,8 @@ class QueueReader:
         being created."""
         values = self._values.at(scope, kind)
         later = values.forgiving()
+        if made:  # what keeps queues from being created is reported below, and the rest is not read
+            later = later.aside(Problems())
         of_user = values if at_start is NAMES else later
         users = {
             user: USER_WEIGHT.read(of_user, f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}")
@@ -270,6 +272,7 @@ class QueueReader:
         one.read(self._values.aside(problems).at(scope, kind), scope.prefix + suffix)
         for problem in problems.errors[:1]:
             found[f"{kind}:{one.field}"] = problem.message
+            self._values.report_unusable(problem)
 
 
 def _unread(scope: Scope) -> tuple[str, ...]:
