@@ -160,15 +160,18 @@ async def show_level(request: Request, gateway: Gateway) -> Response:
     name, level = (request.query_params.get(key, "") for key in ("log", "level"))
     lines = ["<html><head><title>Log Level</title></head><body><h1>Log Level</h1>"]
     if name:
-        logger = logging.getLogger(name)
+        # Of names that nothing has, no logger is made: none would ever be removed.
+        known_logger = name in logging.root.manager.loggerDict
+        logger = logging.getLogger(name) if known_logger else logging.root
         lines.append(f"Submitted Class Name: <b>{escape(name)}</b><br />")
         if level:
             known = _LEVELS.get(level.upper())
             lines.append(f"Submitted Level: <b>{escape(level)}</b><br />")
             if known is None:
                 lines.append("Bad Level : <b>it is not one of " + ", ".join(_LEVELS) + "</b><br />")
-            elif not name.startswith("fairshare"):
-                lines.append("Bad Class Name : <b>loggers begin with fairshare</b><br />")
+            elif not (known_logger and name.startswith("fairshare")):
+                words = "it is not that of a logger of fairshare"
+                lines.append(f"Bad Class Name : <b>{words}</b><br />")
             else:
                 logger.setLevel(known)
                 lines.append("Setting Level to " + level.upper() + " ...<br />")

@@ -1,5 +1,7 @@
 """What stands beside YARN's REST interface on its port."""
 
+import fnmatch
+import logging
 from xml.etree import ElementTree
 
 import pytest
@@ -142,12 +144,25 @@ async def test_threads_logs_and_levels_are_shown(yarn):
     for name in ("audit.log", "..%2Fsecret", "secret"):
         assert (await yarn.server.http.get(f"/logs/{name}")).status_code == 404
     level = "Effective Level: <b>{}</b>"
+    logging.getLogger("fairshare.test-of-levels")
     shown = await yarn.server.http.get("/logLevel?log=fairshare.test-of-levels&level=ERROR")
     assert level.format("ERROR") in shown.text
     again = await yarn.server.http.get("/logLevel?log=fairshare.test-of-levels")
     assert level.format("ERROR") in again.text
     foreign = await yarn.server.http.get("/logLevel?log=root&level=DEBUG")
-    assert "loggers begin with fairshare" in foreign.text
+    assert "not that of a logger of fairshare" in foreign.text
+
+
+async def test_names_that_callers_choose_stay_nowhere(yarn):
+    kept = fnmatch._compile_pattern.cache_info().currsize
+    for number in range(3):
+        await beans(yarn, f"?qry=Hadoop:name=*{number}*a*b,*")
+    assert fnmatch._compile_pattern.cache_info().currsize == kept
+    for more in ("", "&level=DEBUG"):
+        answer = await yarn.server.http.get(f"/logLevel?log=fairshare.no-such-logger{more}")
+        assert answer.status_code == 200
+    assert "not that of a logger" in answer.text
+    assert "fairshare.no-such-logger" not in logging.root.manager.loggerDict
 
 
 async def test_a_bookmark_of_a_state_leads_to_its_applications(yarn):
