@@ -29,7 +29,7 @@ def test_a_node_says_how_full_it_is_and_what_runs_there(visit, fair):
     page.locator(".verdict", has_text="100% of its memory is used by 8 containers").wait_for()
     assert page.locator(".vt-body .vt-row").count() == 8
     page.goto(f"{fair.url}/cluster/node/nowhere")
-    page.get_by_text("There is no such thing").wait_for()
+    page.get_by_text("Not found: ").wait_for()
 
 
 def test_a_node_shows_the_use_and_the_application_of_each_gpu(visit, tmp_path):

@@ -71,7 +71,9 @@ def files(tmp_path):
     text = PAGE.read_text()
     conf = tmp_path / "conf"
     conf.mkdir()
-    (conf / "fair-scheduler.xml").write_text(re.findall(r"```xml\n(.*?)```", text, re.S)[0])
+    allocations, site = re.findall(r"```xml\n(.*?)```", text, re.S)
+    (conf / "fair-scheduler.xml").write_text(allocations)
+    (conf / "yarn-site.xml").write_text(site)
     toml = re.findall(r"```toml\n(.*?)```", text, re.S)[0].replace("HEAD", "127.0.0.1")
     (conf / "fairshare.toml").write_text(toml)
     (tmp_path / "squares.py").write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
@@ -90,7 +92,7 @@ def test_a_ray_program_needs_no_ray_cluster_around_it(files, typed_in_a_sandbox)
     (files / "conf/fairshare.toml").write_text("[engine]\nmemory_mb = 4096\nvcores = 8\n")
     program = "--ray --count 1 --more 1 --memory 600m --directory . -- python squares.py"
     printed = typed_in_a_sandbox(
-        "fairshare serve --conf conf --scheduler fair --no-hadoop --background",
+        "fairshare serve --conf conf --no-hadoop --background",
         f"fairshare submit --queue root.two --wait {program}",
         "fairshare logs $(fairshare apps --all --json | grep -o 'application_[0-9_]*' | head -1)",
         "fairshare shutdown --stop-containers",

@@ -77,7 +77,9 @@ def in_tree(queues: Sequence[Queue]) -> list[Queue]:
 
 
 def _use(console: Output, queue: Queue, total: Amounts) -> Styled:
-    fair = None if queue.fair_share is None else dominant_fraction(queue.fair_share, total)
+    # The share of root is everything: a mark at the end of its bar says nothing.
+    known = queue.parent and queue.fair_share is not None
+    fair = dominant_fraction(queue.fair_share, total) if known else None
     use = dominant_fraction(queue.used, total)
     return Styled(
         bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),

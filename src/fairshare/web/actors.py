@@ -200,7 +200,8 @@ def believed_administrator(request: Request, named: str | None) -> str:
 def _no_administrator(identity: Identity) -> InputError:
     return InputError(
         "access-denied",
-        f"{identity.user} is not an administrator: administrators have a token made with --admin",
+        f"{identity.user} is not an administrator: root is one on the Unix socket, and others are"
+        " with a token made with --admin",
     )
 
 

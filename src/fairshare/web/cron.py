@@ -182,7 +182,7 @@ def _shown(server: LiveServer, job: Job, runs: list[Run] | None = None) -> CronJ
         schedule=job.schedule,
         time_zone=job.time_zone,
         overlap=job.overlap,
-        queue=job.submission.queue or "default",
+        queue=_queue_of(server, job),
         command=command[:LONGEST_COMMAND],
         paused=job.paused,
         created_ms=job.created_ms,
@@ -190,6 +190,15 @@ def _shown(server: LiveServer, job: Job, runs: list[Run] | None = None) -> CronJ
         last_application=application_name(job.epoch_ms, job.last) if job.last else "",
         runs=tuple(_shown_run(server, run) for run in runs or ()),
     )
+
+
+def _queue_of(server: LiveServer, job: Job) -> str:
+    """Where the last run went, as far as that is known: the placement rules choose the queue."""
+    if job.last and job.epoch_ms == server.epoch_ms:
+        application = server.service.state.applications.get(job.last)
+        if application is not None and application.queue:
+            return application.queue
+    return job.submission.queue or "default"
 
 
 def _shown_run(server: LiveServer, run: Run) -> CronRun:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from fairshare.errors import FairshareError, InputError
 from fairshare.web.answers import refusal
+from fairshare.web.pages.files import unknown_page
 
 STATUSES = {
     "bad-request": 400,
@@ -78,6 +79,8 @@ async def on_input_error(request: Request, error: Exception) -> Response:
 async def on_http_exception(request: Request, error: Exception) -> Response:
     """Errors of the routing: no such path, no such method."""
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and _is_browser_at_a_page(request):
+        return unknown_page()
     form = _ADVICE.get(error.status_code)
     if form is None:
         message = error.detail
@@ -89,6 +92,16 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         headers = {"Allow": ", ".join(_methods_of(request)) or (headers or {}).get("Allow", "")}
     return refusal(error.status_code, code, message, headers)
+
+
+def _is_browser_at_a_page(request: Request) -> bool:
+    """Whether a browser opened an address that belongs to no interface."""
+    path = request.url.path
+    return (
+        request.method in ("GET", "HEAD")
+        and "text/html" in request.headers.get("accept", "")
+        and not path.startswith(("/api/", "/ws/", "/static/"))
+    )
 
 
 def _methods_of(request: Request) -> list[str]:

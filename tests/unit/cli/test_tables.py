@@ -130,10 +130,13 @@ def test_names_of_tenants_cannot_steer_the_terminal(run, cluster):
 
 def test_bars_are_plain_where_the_terminal_knows_no_others():
     console = Console(width=80, file=TextIOWrapper(BytesIO(), encoding="ascii"))
-    queue = Queue("root", used={"vcores": 1}, fair_share={"vcores": 2})
+    shares = {"used": {"vcores": 1}, "fair_share": {"vcores": 2}}
+    queues = [Queue("root", **shares), Queue("root.a", parent="root", **shares)]
     with console.capture() as captured:
-        console.print(queue_table(console, [queue], {"vcores": 4}))
-    assert "##..|....." in captured.get()
+        console.print(queue_table(console, queues, {"vcores": 4}))
+    root, leaf = captured.get().splitlines()[1:]
+    assert "##..|....." in leaf
+    assert "##........" in root, "the share of root is everything"
     assert captured.get().isascii()
 
 

@@ -83,6 +83,17 @@ async def test_a_job_is_submitted_each_time_that_it_is_due(page, clock):
     assert (found["user"], found["queue"], found["tags"]) == ("ann", "root.a", ["cron=nightly"])
 
 
+async def test_a_job_is_shown_in_the_queue_of_its_last_run(page, clock):
+    added = await add(page, submission={**SUBMISSION, "queue": None})
+    assert added["queue"] == "default", "as long as the placement rules have chosen none"
+    clock.pass_day()
+    (run,) = await runs(page, 1, "submitted")
+    placed = (await page.get(f"/applications/{run['application']}")).json()["queue"]
+    assert placed.startswith("root.")
+    assert (await page.get("/cron/ann/nightly")).json()["queue"] == placed
+    assert (await page.get("/cron")).json()["jobs"][0]["queue"] == placed
+
+
 async def test_times_that_have_passed_count_as_one(page, clock):
     await add(page)
     clock.shift_ms = 5 * DAY_MS

@@ -22,6 +22,17 @@ async def test_every_view_is_an_address_and_a_browser_runs_nothing_else_there(pa
     assert not re.search(r"<script(?![^>]*src=)|style=|\son\w+=", answer.text)
 
 
+async def test_a_browser_gets_a_page_at_an_address_without_one_and_programs_an_error(page):
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    answer = await page.http.get(f"{HOME}/nothing", headers=browser)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert answer.text == (await page.http.get(HOME + "/")).text
+    for path, headers in (("/nothing", {}), ("/api/v1/nothing", browser), ("/static/no", browser)):
+        answer = await page.http.get(HOME + path, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown-path")
+
+
 @pytest.mark.parametrize("file", sorted(p.name for p in STATIC.iterdir() if p.is_file()))
 async def test_every_file_is_served_under_the_same_policy_and_asked_for_again(page, file):
     answer = await page.http.get(f"{HOME}/static/{file}")

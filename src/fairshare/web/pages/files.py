@@ -75,6 +75,7 @@ class PageFile(msgspec.Struct, frozen=True):
         return Response(self.content, headers=headers, media_type=self.media_type)
 
 
+@functools.cache
 def read_files() -> dict[str, PageFile]:
     """All files of the pages by their path below `static/`."""
     found = {}
@@ -118,6 +119,14 @@ def shell_of(view: str, files: Mapping[str, PageFile]) -> PageFile:
     links = "\n".join(f'<link rel="modulepreload" href="/static/{path}">' for path in modules)
     content = files[SHELL].content.replace(PLACE.encode(), links.encode())
     return PageFile(content, files[SHELL].media_type, _tag_of(content))
+
+
+def unknown_page() -> Response:
+    """The shell, which says that it has no view at an address, for browsers."""
+    files = read_files()
+    shell = shell_of(VIEWS["/"], files)
+    headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+    return Response(shell.content, 404, headers, media_type=shell.media_type)
 
 
 @functools.cache

@@ -68,7 +68,7 @@ export function drawLife(life, hue, width) {
     parts.push(svg("path", { d: `M${LABEL + place} ${axis}v4`, class: "life-axis" }), svg("text", { x: LABEL + place, y: axis + 15, "text-anchor": "middle", class: "lane-name" }, words));
   }
   const total = duration(to - from);
-  return [h("header", {}, h("h2", {}, "Its life"), h("span", { class: "soft small" }, `${instant(from)} – ${life.finished_ms ? instant(to) : "now"} (${total})`), legend(life, hue)),
+  return [h("header", {}, h("h2", {}, "From submission to end"), h("span", { class: "soft small" }, `${instant(from)} – ${life.finished_ms ? instant(to) : "now"} (${total})`), legend(life, hue)),
     h("div", { class: "life-plot", style: { "--hue": hue } }, svg("svg", { width, height: axis + 20, viewBox: `0 0 ${width} ${axis + 20}`, role: "img", "aria-label": words(life, total) },
       svg("defs", {}, hatching("life-preempted", "var(--c-owed)"), hatching("life-held", "var(--warn)")), parts)),
     hidden > 0 && h("p", { class: "faint small pad-line" }, `${count(hidden)} more containers stand in the list below, not in the picture.`)];

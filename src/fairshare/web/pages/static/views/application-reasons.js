@@ -15,7 +15,7 @@ export function drawReasons(found, one) {
   return h("ol", { class: "reasons" }, found.reasons.map((reason, n) => h("li", { key: String(n), class: n ? "" : "first" },
     h("div", { class: "reason-text" },
       h("p", { class: "reason-sentence" }, n === 0 && h("span", { class: "hidden-text" }, "First reason: "), reason.sentence),
-      reason.remedy && h("p", { class: "remedy" }, h("b", {}, "What ends it: "), reason.remedy),
+      reason.remedy && h("p", { class: "remedy" }, h("b", {}, "Remedy: "), reason.remedy),
       h("p", { class: "faint small" }, h("code", { class: "mono" }, reason.cause),
         reason.containers > 0 && ` · ${count(reason.containers)} ${reason.containers === 1 ? "container" : "containers"}`,
         reason.group && ` of group ${reason.group}`,

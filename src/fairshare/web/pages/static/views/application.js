@@ -31,7 +31,7 @@ export function view(place) {
 
 // What no book holds of a past moment.
 const NOT_KEPT = {
-  why: "Why it waited then is not kept: reasons are found when somebody asks, from what holds at that time. Its life above shows when it was held back, queued and running.",
+  why: "Why it waited then is not kept: reasons are found when a user asks, from what holds at that time. The bar above shows when it was held back, queued and running.",
   logs: "What its logs held at that moment is not kept. Back to live, they show all that was written.",
   efficiency: "How well it used what it had until then is not kept. Back to live, it is told of all its containers.",
 };
@@ -125,7 +125,7 @@ class ApplicationPage {
   }
 
   drawLifeCard(one, timeline) {
-    return h("section", { class: "card life", key: "life", "aria-label": "Its life" },
+    return h("section", { class: "card life", key: "life", "aria-label": "From submission to end" },
       timeline ? drawLife(timeline, hueOf(one.queue), this.place.clientWidth - 62) : h("p", { class: "pad faint" }, "…"));
   }
 }

@@ -14,7 +14,7 @@ export function firstRun(queues) {
     command(`fairshare submit --queue ${leaf} --name ten --count 10 --memory 512m -- sleep 20`),
     h("p", {}, "From a program, or without any client:"),
     command(`curl -s ${server}/api/v1/applications -H 'Content-Type: application/json' \\\n  -d '{"name": "hello", "queue": "${leaf}", "tasks": [{"name": "all", "count": 3,\n       "command": "sleep 10", "resources": {"memory-mb": 256, "vcores": 1}}]}'`),
-    h("p", { class: "faint" }, "Or watch three teams share this machine: ", h("code", { class: "mono" }, "make demo")));
+    h("p", { class: "faint" }, "Or watch three teams share this machine: ", h("code", { class: "mono" }, "fairshare demo")));
 }
 
 function command(text) {
