@@ -104,8 +104,7 @@ def _places(text: str, file: str) -> tuple[Places, Places]:
                 quoted = word.startswith(('"', "'"))
                 path = (*path, tomllib.loads(f"k = {word}")["k"] if quoted else word)
                 keys.setdefault(path, place)
-        if header:
-            table = path
+        table = path if header else table
     return keys, values
 
 

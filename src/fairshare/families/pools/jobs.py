@@ -76,9 +76,8 @@ class PoolFiles:
 
     def write(self, files: dict[str, str], now_ms: int) -> None:
         """Replace the pools file; nothing is read."""
-        for name in files:
-            if name != POOLS_FILE:
-                raise InputError("not-reloadable", f"only {POOLS_FILE} is read again, not {name}")
+        if name := next((name for name in files if name != POOLS_FILE), ""):
+            raise InputError("not-reloadable", f"only {POOLS_FILE} is read again, not {name}")
         self._text, self._written_ms = files[POOLS_FILE], now_ms
 
     def read(self, now_ms: int) -> PoolsSettings:
