@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.engines.local.engine import LocalEngine
+from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.errors import EngineError
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
@@ -313,10 +314,27 @@ def test_a_terminal_interrupt_reaches_neither_the_zygote_nor_containers(state, s
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_an_engine_whose_report_failed_refuses_work_and_still_ends_everything(state):
+@pytest.mark.parametrize("answered", ["one by one", "all at once"])
+def test_an_engine_whose_report_failed_refuses_work_and_still_ends_everything(
+    state, monkeypatch, answered
+):
+    receive, calls = ZygoteClient.receive, iter(range(1_000_000))
+
+    def receive_all(client: ZygoteClient) -> tuple[list[Answer], bool]:
+        if next(calls) == 0:  # meanwhile all three are ordered
+            time.sleep(0.3)
+            return [], True
+        answers, alive = receive(client)
+        while alive and (client.unanswered or not any(one.kind == "started" for one in answers)):
+            more, alive = receive(client)
+            answers += more
+        return sorted(answers, key=lambda one: one.kind != "started"), alive
+
     def refuse(_: Input) -> None:
         raise RuntimeError("no room")
 
+    if answered == "all at once":
+        monkeypatch.setattr(ZygoteClient, "receive", receive_all)
     local = LocalEngine(state)
     local.start(refuse)
     for number in (1, 2, 3):

@@ -76,6 +76,7 @@ class Watcher:
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._ending = False
         self._ending_when_empty = False
+        self._answers: deque[Answer] = deque()  # of the zygote, not dealt with yet
         self.failure: BaseException | None = None
 
     def post(self, word: Callable[[], None]) -> None:
@@ -111,10 +112,14 @@ class Watcher:
         """End the containers still watched, without the thread; returns the names of those that
         remain."""
         deadline = time.monotonic() + patience_s
-        while self._zygote_client.unanswered and time.monotonic() < deadline:
-            for answer in self._zygote_client.receive()[0]:
+        while True:
+            while self._answers:  # also those behind the one with which the thread has failed
+                answer = self._answers.popleft()
                 if answer.pidfd is not None:
-                    self._liveness.set_pidfd(self._liveness.watched[answer.path], answer.pidfd)
+                    self._answered(answer)
+            if not self._zygote_client.unanswered or time.monotonic() >= deadline:
+                break
+            self._answers.extend(self._zygote_client.receive()[0])
             time.sleep(0.01)
         self.stop_all()
         for watched in list(self._liveness.watched.values()):
@@ -351,8 +356,9 @@ class Watcher:
         if channel is None:
             return
         answers, alive = self._zygote_client.receive()
-        for answer in answers:
-            self._answered(answer)
+        self._answers.extend(answers)
+        while self._answers:
+            self._answered(self._answers.popleft())
         if alive:
             self._zygote_client.flush()
             self._heed_backlog()
