@@ -31,20 +31,7 @@ from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
 from fairshare.web.yarn.callers import Caller, is_proxy, is_proxy_host
 from fairshare.web.yarn.gateway import Gateway
-
-LATER = frozenset(
-    (
-        "too-many-applications",
-        "too-many-queues",
-        "too-much-handed-in",
-        "disk-full",
-        "accounts-unavailable",
-        "groups-unavailable",
-        "busy",
-        "stopping",
-    )
-)
-"""Refusals that may pass: clients try again."""
+from fairshare.web.yarn.submission import LATER
 
 
 class Denied(RpcError):

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from fairshare.errors import InputError
 from fairshare.families.configuration_update import Update, read_json, read_xml
 from fairshare.families.yarn.documents import Document
+from fairshare.web.faults import STATUSES
 from fairshare.web.yarn.access import check_administrator
 from fairshare.web.yarn.answering import Answer, YarnRoute
 from fairshare.web.yarn.bodies import read_bytes
@@ -144,7 +145,7 @@ def _changer(gateway: Gateway, caller: Caller) -> str:
 
 
 def _plain(error: InputError) -> PlainRefusal:
-    status = 503 if error.code in ("busy", "stopping") else 400
+    status = 503 if STATUSES.get(error.code) == 503 else 400
     return PlainRefusal(status, str(error))
 
 

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import InputError
 from fairshare.web.audit import note
+from fairshare.web.faults import STATUSES
 from fairshare.web.yarn.callers import Caller, Rejected, identify
 from fairshare.web.yarn.cross_origin import headers_for
 from fairshare.web.yarn.errors import PlainRefusal, Refused, wrong_form
@@ -154,19 +155,15 @@ def refusal_of(refused: Refused) -> Answer:
     )
 
 
+_KEPT = (403, 413, 429, 500, 503)
+"""The statuses of our own interface that refusals have here, too: all others are 400."""
+
+
 def _input_error(error: InputError) -> Answer:
     """A refusal of the core that no handler has translated into YARN's own words."""
-    status = {
-        "internal-error": 500,
-        "busy": 503,
-        "disk-full": 503,
-        "stopping": 503,
-        "access-denied": 403,
-        "too-large": 413,
-        "too-many-applications": 429,
-        "too-many-queues": 429,
-        "too-much-handed-in": 429,
-    }.get(error.code, 400)
+    status = STATUSES.get(error.code, 400)
+    if status not in _KEPT:
+        status = 400
     kind = {
         403: "org.apache.hadoop.yarn.webapp.ForbiddenException",
         503: "org.apache.hadoop.ipc.RetriableException",

@@ -149,17 +149,20 @@ async def reserve(request: Request, caller: Caller) -> Answer:
     return Answer(document, "NewApplication", "bare")
 
 
-_PASSED_ON = frozenset(
+LATER = frozenset(
     (
         "too-many-applications",
         "too-many-queues",
         "too-much-handed-in",
         "disk-full",
+        "accounts-unavailable",
+        "groups-unavailable",
         "busy",
         "stopping",
     )
 )
-"""Refusals that the submission did not cause: they keep their own status."""
+"""Refusals that the submission did not cause and that may pass: they keep their own status, and
+clients of Hadoop's RPC try again."""
 
 
 async def submit(request: Request, caller: Caller) -> Answer:
@@ -190,7 +193,7 @@ async def submit(request: Request, caller: Caller) -> Answer:
         async with submission_slot(server, submission):
             await gateway.ask(await with_tagged_groups(server, submission))
     except InputError as error:
-        if error.code in _PASSED_ON:
+        if error.code in LATER:
             raise
         raise bad_request(str(error), "java.lang.Exception") from None
     found = gateway.scheduler.state.applications.get(number)

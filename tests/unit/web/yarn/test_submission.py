@@ -3,6 +3,8 @@
 import pytest
 
 from fairshare.model.inputs import ContainerExited
+from fairshare.server.users.groups import GroupsUnavailable
+from fairshare.web import actors
 
 pytestmark = pytest.mark.anyio
 
@@ -68,6 +70,26 @@ async def test_what_cannot_run_is_refused_and_leaves_no_trace(yarn, body, report
     assert answer.status_code == 400
     assert reported in answer.json()["RemoteException"]["message"]
     assert (await yarn.get(f"/apps/{name}")).status_code == 404
+
+
+async def test_a_submission_that_waits_for_the_groups_of_a_user_is_not_a_wrong_one(
+    start, monkeypatch
+):
+    by_tag = "yarn.resourcemanager.application-tag-based-placement"
+    yarn = await start(**{f"{by_tag}.enable": True, f"{by_tag}.username.whitelist": "alice"})
+
+    async def groups_of(server: object, user: str) -> tuple[str, ...]:
+        raise GroupsUnavailable(user, "the directory service does not answer")
+
+    monkeypatch.setattr(actors, "groups_of", groups_of)
+    wanted = {
+        "application-id": await yarn.reserve(),
+        "queue": "root.a",
+        "application-tags": {"tag": ["userid=bob"]},
+    }
+    answer = await yarn.call("POST", "/apps?user.name=alice", json=wanted)
+    assert answer.status_code == 503
+    assert "the directory service does not answer" in answer.text
 
 
 @pytest.mark.parametrize("wanted", [True, False])
