@@ -62,6 +62,21 @@ def test_it_is_whole_and_open_to_all_in_every_size_and_theme(request, visit, sch
             assert serious_problems(page) == [], f"at {width} pixels"
 
 
+def test_on_a_phone_one_searches_and_changes_the_theme(visit, fair):
+    page = visit(fair.url + PAGE, theme="light")
+    page.set_viewport_size({"width": 400, "height": 800})
+    ready(page)
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.locator(".find input").fill("billing")
+    found = page.locator(".found").first
+    found.wait_for()
+    box = found.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 400
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 4
+
+
 def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
     page = ready(visit(fair.url))
     assert rows(page) == ["root", "etl", "ml", "training", "tuning", "prod", "billing", "serving"]
@@ -400,6 +415,7 @@ def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
     with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
         page = visit(cluster.url + PAGE)
         page.get_by_text("This server wants a token").first.wait_for()
+        assert page.get_by_label("Loading").count() == 0, "nothing is on its way"
         assert page.locator(".tree .vt-body .vt-row").count() == 0
         sign_in(page, "not-a-token")
         page.get_by_label("Your token").wait_for()

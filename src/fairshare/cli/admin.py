@@ -187,7 +187,8 @@ def _finish(
     from fairshare.cli.nodes import node_table
 
     console = open_output()
-    print_all(console, node_table(console, found) if found else "No node is left.")
+    table = node_table(console, found, attributes=False)
+    print_all(console, table if found else "No node is left.")
 
 
 def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:

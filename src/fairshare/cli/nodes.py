@@ -65,9 +65,10 @@ def columns(console: Output) -> tuple[Shown[Node], ...]:
     )
 
 
-def node_table(console: Output, nodes: Sequence[Node]) -> Listing:
-    """One row for each node."""
-    return list_table(columns(console), nodes)
+def node_table(console: Output, nodes: Sequence[Node], *, attributes: bool = True) -> Listing:
+    """One row for each node; the last column, which is the widest, only with `attributes`."""
+    shown = columns(console)
+    return list_table(shown if attributes else shown[:-1], nodes)
 
 
 def gpu_table(console: Output, nodes: Sequence[Node]) -> Listing:

@@ -6,6 +6,7 @@ NODE = {
     "total": {"memory-mb": 1024, "vcores": 1},
     "used": {"memory-mb": 1024, "vcores": 1},
     "containers": 1,
+    "attributes": {"memory-limit": "cgroup-v2"},
 }
 EMPTY = {**NODE, "state": "DRAINED", "containers": 0, "used": {}}
 
@@ -15,6 +16,7 @@ def test_drain_sends_the_nodes_and_shows_their_states(run, cluster):
     result = run("admin", "drain", "n1", "n2")
     assert result.exit_code == 0, result.stderr
     assert "draining" in result.stdout
+    assert "cgroup-v2" not in result.stdout, "the order does not concern attributes"
     assert cluster.posted() == [("/admin/nodes/drain", {"nodes": ["n1", "n2"], "user": "ann"})]
 
 

@@ -37,7 +37,7 @@ export class QueuePanel {
 
   close() { this.stop?.(); this.owed.stop?.(); this.chart.close(); }
 
-  wait() { if (!this.queue) fill(this.element, loadingRows(10)); }
+  wait(entry) { if (!this.queue) fill(this.element, entry.error ? null : loadingRows(10)); }
 
   update(queue, context) {
     const begun = this.queue !== null;

@@ -132,7 +132,7 @@ class SchedulerPage {
     const missing = this.queues.error && this.queues.data && store.moment !== null ? this.queues.error : null;
     if (blank || missing) {
       fill(this.body, blank ?? h("div", { class: "blank" }, h("h2", {}, "Nothing is remembered of that moment"), h("p", {}, missing.message)));
-      this.panel.wait();
+      this.panel.wait(this.queues);
       return;
     }
     this.words = wordsOf(this.queues.data.queues);
