@@ -35,6 +35,20 @@ the end of a string than `$`, before which Python also accepts a line break."""
 _ACCOUNT: Final = rf"^[^{_NOT_IN_LINES}\uff01-\uff5e]*$(?!\n)"
 """A name of a user has no full-width letters either, which look like others."""
 
+_IN_WORDS: Final = {
+    LINE: "one line without control characters and marks that are not seen",
+    _ACCOUNT: "a name without control characters, marks that are not seen and full-width letters",
+}
+
+
+def in_words(error: msgspec.ValidationError) -> str:
+    """What is wrong with a value, without the patterns that only programs read."""
+    text = str(error)
+    for pattern, words in _IN_WORDS.items():
+        text = text.replace(f"`str` matching regex {pattern!r}", words)
+    return text
+
+
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS, extra_json_schema={"default": 1})]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 
+from fairshare.api.values import in_words
 from fairshare.errors import InputError
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import (
@@ -54,7 +55,8 @@ async def read_body(request: Request, form: type[Body]) -> Body:
     try:
         return msgspec.json.decode(bytes(content) or b"{}", type=form)
     except msgspec.ValidationError as error:
-        raise InputError("bad-request", f"the body is not what is expected here: {error}") from None
+        words = f"the body is not what is expected here: {in_words(error)}"
+        raise InputError("bad-request", words) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError("bad-request", f"the body is not JSON: {error}") from None
 

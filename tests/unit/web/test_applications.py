@@ -54,6 +54,22 @@ async def test_a_submitted_application_can_be_looked_at_while_it_runs_and_after(
     assert containers[0]["resources"] == {"memory-mb": 512, "vcores": 1}
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("name", "a\u202eb", "one line without control characters and marks that are not seen"),
+        ("queue", "a\nb", "one line without control characters and marks that are not seen"),
+        ("user", "\uff41nn", "marks that are not seen and full-width letters"),
+    ],
+)
+async def test_a_name_that_is_refused_is_refused_in_words(page, field, value, words):
+    body = {"user": "ann", "queue": "a", "tasks": [TASK], field: value}
+    answer = await page.post("/applications", json=body)
+    assert answer.status_code == 400
+    assert f"{words} - at `$.{field}`" in answer.json()["message"]
+    assert "regex" not in answer.text
+
+
 async def test_what_is_not_said_has_defaults(page):
     name = await page.submit(tasks=[{"command": "sort -u"}], queue="a")
     (container,) = await page.launched()

@@ -20,6 +20,7 @@ from fairshare.api.ray_programs import (
     job_arguments,
     program_arguments,
 )
+from fairshare.api.values import in_words
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.sizes import parse_memory_mb
@@ -140,7 +141,7 @@ def submission_body(
     try:
         return msgspec.convert(fields, work.Submission)
     except msgspec.ValidationError as error:
-        raise _wrong(f"the job is not what is expected here: {error}") from None
+        raise _wrong(f"the job is not what is expected here: {in_words(error)}") from None
 
 
 def worker_resources(metadata: Mapping[str, str]) -> dict[str, int]:
