@@ -52,5 +52,7 @@ def _about(reason: Reason) -> str:
     """The subject of a reason: `map: 12 containers of 1G 1c`; empty for the whole application."""
     if not reason.containers:
         return f"{reason.group}:" if reason.group else ""
-    waits = f"{counted(reason.containers, 'container')} of {amounts_text(reason.wanted)}"
+    waits = counted(reason.containers, "container")
+    if reason.wanted:
+        waits += f" of {amounts_text(reason.wanted)}"
     return f"{reason.group}: {waits}" if reason.group else waits

@@ -19,6 +19,14 @@ REASONS = {
             "sentence": "The group waits.",
             "remedy": "Others first.",
         },
+        {
+            "cause": "tasks-paused",
+            "group": "clean",
+            "containers": 2,
+            "wanted": {},
+            "sentence": "Two tasks failed at once.",
+            "remedy": "They are tried again.",
+        },
     ]
 }
 
@@ -37,6 +45,9 @@ def test_each_reason_has_what_waits_its_sentence_and_its_remedy(cluster, run):
         "reduce:",
         "  The group waits.",
         "  Others first.",
+        "clean: 2 containers",
+        "  Two tasks failed at once.",
+        "  They are tried again.",
     ]
 
 
