@@ -20,7 +20,7 @@ interfaces and in `fairshare yarn`, where programs and users of YARN look for th
 import re
 from typing import Final
 
-from fairshare.documents.gpus import GPU
+from fairshare.documents.gpus import GPU, NO_GPUS
 from fairshare.errors import FairshareError, InputError
 
 # Not compiled here, which every command would wait for: `re` keeps what it has compiled.
@@ -33,7 +33,6 @@ _OUT_OF_MEMORY = r"killed: used \d+ MB, limit (\d+) MB; out of memory(?:: [^\n]*
 _AMOUNT = r"([^\s,:]+):\s*(\d+)"
 _TYPE = r"\bname: ([^,\s]+), units:"
 _NAMES: Final = {"memory-mb": "memory", "vcores": "vCores"}
-_NO_GPUS: Final = ". For GPUs of the server's machine set gpus in [engine] of fairshare.toml"
 _PROPERTIES: Final = {
     "memory-mb": "yarn.scheduler.maximum-allocation-mb",
     "vcores": "yarn.scheduler.maximum-allocation-vcores",
@@ -54,7 +53,7 @@ def in_plain_words(message: str) -> str:
         if not most:
             return (
                 f"no container can have {name}: no node offers any (`fairshare nodes`), or {raised}"
-                " is 0" + (_NO_GPUS if name == GPU else "")
+                " is 0" + (NO_GPUS if name == GPU else "")
             )
         return (
             f"a container with {_text(wanted, name, most)} is larger than any may be: the most is"

@@ -12,6 +12,9 @@ from typing import Final
 GPU: Final = "yarn.io/gpu"
 """The resource type of GPUs, as YARN calls it."""
 
+NO_GPUS: Final = ". For GPUs of the server's machine set gpus in [engine] of fairshare.toml"
+"""What to do where a request for GPUs finds none."""
+
 GpuSetting = str | int | tuple[str, ...]
 """`auto`, `none`, a number of GPUs, or their names."""
 

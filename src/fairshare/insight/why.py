@@ -261,7 +261,7 @@ class Words:
         nodes = "the only node that it accepts has" if r.count == 1 else "the largest nodes have"
         return (
             f"One container of {self.amount(r.wanted)} is larger than every node: {nodes} "
-            f"{self.amount(r.available)}.",
+            f"{self.amount(r.available, beside=r.wanted)}.",
             "",
         )
 

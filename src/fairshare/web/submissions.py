@@ -12,6 +12,7 @@ import msgspec
 from fairshare.api import work
 from fairshare.api.values import MAX_TASKS, Resources
 from fairshare.config.limits import LimitSettings
+from fairshare.documents.gpus import GPU, NO_GPUS
 from fairshare.documents.images import check_image, parse_mount
 from fairshare.documents.indexes import parse_indexes
 from fairshare.documents.notice_targets import parse_target
@@ -63,8 +64,10 @@ class Translation:
         for name in amounts:
             if name not in self.types.names:
                 known = ", ".join(self.types.names)
+                near = next((one for one in self.types.names if one.endswith(f"/{name}")), "")
+                advice = f": did you mean {near}?" if near else NO_GPUS if name == GPU else ""
                 self.problems.append(
-                    f"{place}: the cluster has no resource type '{name}'; it has {known}"
+                    f"{place}: the cluster has no resource type '{name}'; it has {known}{advice}"
                 )
         wanted = work.DEFAULT_RESOURCES | amounts
         return tuple(wanted.get(name, 0) for name in self.types.names)

@@ -118,3 +118,8 @@ def test_the_utilization_is_said_with_its_threshold_and_setting():
 def test_a_timeout_that_is_not_over_says_how_long_it_takes():
     assert "Preemption for it begins in 60 s." in of_preemption(Obstacle.NOT_YET, due_ms=65_000)
     assert "Preemption is on" in of_preemption(Obstacle.NOT_YET, due_ms=4_000)
+
+
+def test_a_node_without_what_is_asked_for_is_said_to_have_none():
+    reason = Reason(cause=Cause.TOO_LARGE, **{**EVERYTHING, "wanted": (1024, 1, 1), "count": 1})
+    assert "has 2,048 MB, 2 vcores, 0 yarn.io/gpu." in WORDS.explain(reason).sentence

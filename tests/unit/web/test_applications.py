@@ -146,6 +146,7 @@ BAD_BODIES = [
     ('{"tasks": [{"command": "x", "environment": {"A=B": "1"}}]}', "'A=B' cannot be set"),
     ('{"tasks": [{"command": "x", "directory": "here"}]}', "not an absolute path"),
     ('{"tasks": [{"command": "x", "resources": {"gpu": 1}}]}', "no resource type 'gpu'"),
+    ('{"tasks": [{"command": "x", "resources": {"yarn.io/gpu": 1}}]}', "set gpus in [engine]"),
     ('{"tasks": [{"command": "x", "resources": {"vcores": -1}}]}', ">= 0"),
     ('{"tasks": [{"command": "x", "after": ["y"]}]}', "waits for y"),
     ('{"tasks": [{"command": "x"}, {"command": "y"}]}', "two groups"),

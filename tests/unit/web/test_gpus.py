@@ -107,3 +107,10 @@ async def test_metrics_have_what_was_measured_and_nothing_else(gpu_page):
         f"fairshare_gpu_memory_used_bytes{place}": 61440 * 2**20,
         f"fairshare_gpu_utilization_ratio{place}": 0.97,
     }
+
+
+async def test_the_short_name_of_a_resource_type_is_refused_with_the_whole_one(gpu_page):
+    body = {"queue": "a", "tasks": [{"name": "g", "command": "x", "resources": {"gpu": 1}}]}
+    answer = await gpu_page.post("/applications", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["message"].endswith(f": did you mean {GPU}?")
