@@ -217,6 +217,27 @@ def test_half_of_the_modules_are_short() -> None:
     assert lengths[len(lengths) // 2] <= MOST_MEDIAN_LINES
 
 
+def test_no_table_of_a_page_is_split_by_an_empty_line() -> None:
+    """The rows behind it would be shown as text."""
+    assert parts_of_tables("| a |\n| --- |\n| b |\n\n| c |\n") == [5]
+    assert parts_of_tables("text\n\n| a | b |\n| --- | :-: |\n| c | d |\n") == []
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    split = {str(page): parts_of_tables(page.read_text()) for page in pages}
+    assert {page: lines for page, lines in split.items() if lines} == {}
+
+
+def parts_of_tables(text: str) -> list[int]:
+    """The lines of rows that begin neither a table nor follow a row."""
+    lines = ["", *text.splitlines(), ""]
+    return [
+        number
+        for number, line in enumerate(lines[:-1])
+        if line.startswith("|")
+        and not lines[number - 1].strip()
+        and not re.fullmatch(r"\|[ :|-]+", lines[number + 1])
+    ]
+
+
 def test_every_dependency_is_locked_with_hashes() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = {locked_name(line) for line in project["dependencies"]}
