@@ -218,7 +218,9 @@ def test_a_worker_sends_nothing_to_a_socket_of_another_account(start, tmp_path, 
     assert found == (UNREACHABLE, f"the directory of {path} is another account's")
     lstat = os.lstat
     other = os.stat_result((stat.S_IFDIR, 0, 0, 0, own + 1, 0, 0, 0, 0, 0))
-    monkeypatch.setattr(os, "lstat", lambda at: other if at == str(tmp_path) else lstat(at))
+    monkeypatch.setattr(
+        os, "lstat", lambda at, **more: other if at == str(tmp_path) else lstat(at, **more)
+    )
     found = start(str(path), b"t" * 32).result(PATIENCE_S)
     assert found == (UNREACHABLE, f"another account listens at {path}")
     squatter.close()

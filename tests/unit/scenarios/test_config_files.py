@@ -86,7 +86,7 @@ def test_steps_name_files_too(conf):
         ("{fair-scheduler.xml: ../conf}", "../conf: Is a directory."),
         ("{fair-scheduler.xml: ../conf/binary}", "../conf/binary: this is not a text in UTF-8."),
         ("{fair-scheduler.xml: ../conf/pipe}", "../conf/pipe: it is not a regular file."),
-        ('{fair-scheduler.xml: "a\\0b"}', ": embedded null byte."),
+        ('{fair-scheduler.xml: "a\\0b"}', ": embedded null "),
         (f"{{fair-scheduler.xml: {'a' * 300}}}", ": File name too long."),
         ("{fair-scheduler.xml: ~someone/x}", "/tests/~someone/x: No such file or directory."),
         ("{core-site.xml: ../conf/core-site.xml}", "unknown key 'core-site.xml' in config"),
