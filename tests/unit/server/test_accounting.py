@@ -142,7 +142,7 @@ def test_what_is_old_goes_and_what_is_too_much_goes_from_its_oldest_end(ledger, 
     ledger.trim(0, 1)
     left = [one.ended_ms for one, _ in past_applications(tmp_path, Wanted(), 1_000)]
     assert left == [number * 1_000 for number in range(200, 65, -1)]
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
         assert connection.execute("SELECT count(*) FROM tags").fetchone() == (135,)
 
 
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_moved_aside(tmp_path):
 
 
 def test_a_file_of_a_later_release_is_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError, match="format 99"):
         Ledger(tmp_path)
@@ -203,7 +203,8 @@ def test_a_server_that_stops_while_the_file_is_opened_waits_for_it(tmp_path, mon
         with contextlib.suppress(asyncio.CancelledError):
             await watch
         await accounts.close()
-        with sqlite3.connect(tmp_path / FILE) as connection:  # nobody else has it
+        # Nobody else has it.
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
 

@@ -1,5 +1,6 @@
 """What a report says of fairness and lost work, and its tables and plots."""
 
+import contextlib
 import doctest
 import sqlite3
 import xml.etree.ElementTree as ElementTree
@@ -92,7 +93,7 @@ def test_the_tables_are_in_an_sqlite_file(report, tmp_path):
     path = tmp_path / "run.db"
     for _ in range(2):  # a new file takes the place of an earlier one
         write_sqlite(path, tables(report))
-    with sqlite3.connect(path) as file:
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
         assert file.execute("SELECT count(*) FROM applications").fetchone() == (2,)
         (used, wanted) = file.execute(
             "SELECT used, demand FROM timeline"
