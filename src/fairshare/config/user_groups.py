@@ -13,7 +13,7 @@ from fairshare.config.site import Site
 
 MAPPING: Final = "hadoop.security.group.mapping"
 CACHE_SECONDS: Final = "hadoop.security.groups.cache.secs"
-STATIC: Final = "hadoop.security.user.group.static.mapping.overrides"
+STATIC: Final = "hadoop.user.group.static.mapping.overrides"
 
 _FROM_SYSTEM: Final = frozenset(
     {
@@ -57,16 +57,18 @@ def read_user_groups(site: Site, problems: Problems, *, chosen: bool) -> GroupSe
 
 
 def _static(site: Site, problems: Problems) -> dict[str, tuple[str, ...]]:
-    """`user=group1,group2;other=;`."""
+    """`user=group1,group2;other=;`. Of several `=` beside each other one counts, and none at the
+    ends (Hadoop: Groups.parseStaticMapping)."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in site.string(STATIC, "dr.who=;", problems).split(";"):
         if not entry.strip():
             continue
-        user, _, groups = entry.partition("=")
-        if not user.strip() or "=" in groups:
+        parts = [part for part in entry.split("=") if part]
+        if len(parts) not in (1, 2):
             message = f"{STATIC}: {entry.strip()!r} must be user=group1,group2"
             problems.error(site.place(STATIC), "static-groups", message, "does not start")
             continue
+        user, groups = (*parts, "")[:2]
         found[user.strip()] = tuple(part.strip() for part in groups.split(",") if part.strip())
     return found
 

@@ -37,7 +37,7 @@ async def test_a_failed_lookup_refuses_the_submission_and_leaves_no_trace(page):
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
 <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property>
-<property><name>hadoop.security.user.group.static.mapping.overrides</name>
+<property><name>hadoop.user.group.static.mapping.overrides</name>
 <value>bob=ads</value></property>
 </configuration>"""
 PLACEMENT = """<allocations><queuePlacementPolicy>

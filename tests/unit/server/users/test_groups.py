@@ -10,7 +10,7 @@ from fairshare.server.users import groups
 from fairshare.server.users.groups import GroupsUnavailable, UserGroups, user_groups
 
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
-OVERRIDES = "hadoop.security.user.group.static.mapping.overrides"
+OVERRIDES = "hadoop.user.group.static.mapping.overrides"
 
 
 class CountingSource:
@@ -108,9 +108,17 @@ def test_hadoops_fixed_groups_take_precedence(tmp_path):
     assert found == (("research", "ads"), (), ("staff", "bob"))
 
 
-def test_a_fixed_group_that_is_written_wrongly_is_an_error(tmp_path):
+@pytest.mark.parametrize("written", ["ann=a=b", "ann=a;=", "=="])
+def test_a_fixed_group_that_is_written_wrongly_is_an_error(tmp_path, written):
     with pytest.raises(ConfigurationError, match="user=group1,group2"):
-        read(tmp_path, "", **{OVERRIDES: "ann=a=b;=c"})
+        read(tmp_path, "", **{OVERRIDES: written})
+
+
+@pytest.mark.parametrize(
+    ("written", "groups"), [("=ann", ()), ("ann", ()), ("ann==a", ("a",)), ("ann=a,b=", ("a", "b"))]
+)
+def test_a_fixed_group_may_have_any_signs_that_hadoop_passes_over(tmp_path, written, groups):
+    assert lookup_of(tmp_path, "", **{OVERRIDES: written}).of("ann") == groups
 
 
 def test_a_class_that_is_not_here_is_a_warning_unless_the_source_is_chosen(tmp_path):
