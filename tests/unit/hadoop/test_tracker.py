@@ -9,8 +9,11 @@ from fairshare.hadoop.keys import Kind
 from fairshare.hadoop.wire.messages import SignalContainerRequestProto
 from fairshare.model.identifiers import container_id
 from fairshare.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
     DecommissionNode,
     KillApplication,
+    NodeJoined,
     NodeResized,
     SubmitApplication,
     UndrainNode,
@@ -152,6 +155,8 @@ async def test_a_node_is_informed_of_an_end_that_came_before_its_first_report(cl
 async def test_containers_that_no_one_granted_are_stopped_and_forgotten(cluster):
     node = cluster.node()
     node.register()
+    records = []
+    cluster.server.observers.append(records.append)
     unknown = container_id(9, 1, 1)
     node.statuses[unknown] = None
     node.foreign = [(7, None), (8, 0)]
@@ -161,7 +166,10 @@ async def test_containers_that_no_one_granted_are_stopped_and_forgotten(cluster)
     assert [one.id for one in answer.applications_to_cleanup] == [9]
     node.statuses[unknown] = 143
     assert [one.id for one in node.beat().containers_to_be_removed_from_nm] == [1]
-    assert cluster.server.service.version == 2  # the settings and the node
+    await cluster.settled()
+    inputs = {type(record.input) for record in records}
+    assert NodeJoined in inputs
+    assert not inputs & {ContainerStarted, ContainerExited}
 
 
 async def test_a_container_that_a_node_no_longer_reports_has_ended(cluster):
