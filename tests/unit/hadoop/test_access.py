@@ -14,6 +14,7 @@ from tests.unit.hadoop.test_clients import Client
 from fairshare.config.web import WebSettings
 from fairshare.hadoop.wire.calls import CallContext
 from fairshare.hadoop.wire.descriptors import APPLICATION_CLIENT, METHODS
+from fairshare.placement.mapping.rule import MappingRule, Matcher
 from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.server import LiveServer
 
@@ -206,6 +207,51 @@ async def test_users_outside_the_list_of_a_queue_cannot_submit_to_it(cluster):
     context["application_id"] = ann.name(number)
     await ann.call("submitApplication", application_submission_context=context)
     assert cluster.state.applications[number].priority == 2
+
+
+async def test_a_tag_places_for_listed_users_alone_and_gives_its_user_no_rights(
+    tmp_path, anyio_backend, monkeypatch
+):
+    monkeypatch.setattr(LiveServer, "controls_access", True)
+    rule = MappingRule(Matcher.ALL, path="root.%user", create=False)
+    queues = {
+        "root": QueueSettings(
+            children=("ann", "mallory", "hive"),
+            capacity=Percentage(100.0),
+            submit_acl=" ",
+            administer_acl=" ",
+        ),
+        "root.ann": QueueSettings(submit_acl="ann,hive", **HALF),
+        "root.mallory": QueueSettings(submit_acl="mallory", **HALF),
+        "root.hive": QueueSettings(submit_acl="hive", capacity=Percentage(0.0)),
+    }
+    settings = msgspec.structs.replace(
+        LISTS, queues=queues, mappings=(rule,), tag_users=("hive",), mappings_override=True
+    )
+    cluster = await Cluster(tmp_path, "capacity", capacity=settings).start()
+    placed = {}
+    for user in ("hive", "mallory"):
+        client = Client(cluster, user)
+        number = (await client.call("getNewApplication")).application_id.id
+        context = {
+            "application_id": client.name(number),
+            "applicationTags": ["userid=ann"],
+            "am_container_spec": {"command": ["true"]},
+            "resource": {"memory": 256, "virtual_cores": 1},
+        }
+        await client.call("submitApplication", application_submission_context=context)
+        placed[user] = cluster.state.applications[number]
+    assert {user: one.queue for user, one in placed.items()} == {
+        "hive": "root.ann",
+        "mallory": "root.mallory",  # not in the list
+    }
+    assert [one.submission.user for one in placed.values()] == ["hive", "mallory"]
+    of_hive = placed["hive"].id
+    ann, hive = Client(cluster, "ann"), Client(cluster, "hive")
+    kind, _ = await ann.refused("forceKillApplication", application_id=ann.name(of_hive))
+    assert kind == "YarnException"
+    assert await hive.call("forceKillApplication", application_id=hive.name(of_hive))
+    await cluster.stop()
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,38 @@ async def test_a_submission_that_waits_for_the_groups_of_a_user_is_not_a_wrong_o
     assert "the directory service does not answer" in answer.text
 
 
+async def test_a_tag_places_for_listed_users_alone_and_gives_its_user_no_rights(start):
+    by_tag = "yarn.resourcemanager.application-tag-based-placement"
+    allocations = (
+        '<allocations><queue name="root"><aclSubmitApps> </aclSubmitApps>'
+        "<aclAdministerApps> </aclAdministerApps>"
+        '<queue name="ann"><aclSubmitApps>ann,hive</aclSubmitApps></queue>'
+        '<queue name="bob"><aclSubmitApps>bob</aclSubmitApps></queue>'
+        '<queue name="hive"><aclSubmitApps>hive</aclSubmitApps></queue></queue>'
+        '<queuePlacementPolicy><rule name="user" create="false"/><rule name="reject"/>'
+        "</queuePlacementPolicy></allocations>"
+    )
+    yarn = await start(
+        config={"fair-scheduler.xml": allocations},
+        **{
+            f"{by_tag}.enable": True,
+            f"{by_tag}.username.whitelist": "hive",
+            "yarn.acl.enable": True,
+            "yarn.admin.acl": " ",
+        },
+    )
+    tags = {"application-tags": {"tag": ["userid=ann"]}}
+    of_bob, of_hive = await yarn.submit("bob", **tags), await yarn.submit("hive", **tags)
+    bobs, hives = await yarn.app(of_bob, "bob"), await yarn.app(of_hive, "hive")
+    assert (bobs["user"], bobs["queue"]) == ("bob", "root.bob"), "bob is not in the list"
+    assert (hives["user"], hives["queue"]) == ("hive", "root.ann")
+    kill = {"json": {"state": "KILLED"}}
+    answer = await yarn.call("PUT", f"/apps/{of_hive}/state?user.name=ann", **kill)
+    assert answer.status_code == 403, "the application of a tag's user is not hers"
+    answer = await yarn.call("PUT", f"/apps/{of_hive}/state?user.name=hive", **kill)
+    assert answer.status_code == 202
+
+
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_whether_containers_outlive_their_master_is_taken_over(yarn, wanted):
     await yarn.submit(**{"keep-containers-across-application-attempts": wanted})
