@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import adoption, processes
+from fairshare.engines.local import adoption, execution, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.launch import GroupPlan, Launch
-from fairshare.engines.local.outcome import verdict
+from fairshare.engines.local.outcome import DISK_FAILED, StartFailure, verdict
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory
@@ -300,3 +300,29 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
     assert refused.is_set()
     assert reported[-1] == ContainerExited(container, 4, "exit code 4")
     assert watched.failure is None
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        *(("chdir", number) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)),
+        *(("chdir", number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EAGAIN)),
+        ("fchown", errno.EDQUOT),
+    ],
+)
+def test_what_a_user_can_bring_about_does_not_keep_the_node_from_others(
+    tmp_path, monkeypatch, call, number
+):
+    """A directory may be of a file system that its user has mounted, and says what it wants to."""
+
+    def refused(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, call, refused)
+    directory = ContainerDirectory(tmp_path)
+    account = "ann" if call == "fchown" else ""
+    launch = Launch(1, "one", ("true",), {}, str(tmp_path), 0, "watch", account=account)
+    with pytest.raises(StartFailure) as raised:
+        execution.start(launch, directory)
+    assert (raised.value.exit_code, raised.value.of_node) == (DISK_FAILED, False)
+    assert os.strerror(number) in str(raised.value)

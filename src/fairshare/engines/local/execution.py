@@ -38,6 +38,9 @@ _QUIET_S = 60.0
 _QUIET_PAUSE_S = 0.02
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 """What the node has no more of; a command is not to blame, and can be tried again."""
+_NODES_STAGES = ("process", "limit", "account")
+"""Behind them a file system that the user has mounted, or the container's limit, may say so, too:
+one user's task must not keep the node from those of others."""
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EAGAIN))
 """The same of what may be the account's alone: its disk, its quotas, its number of processes."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -83,7 +86,9 @@ def start(launch: Launch, directory: ContainerDirectory, terminal: int | None = 
         outputs = [_open_log(directory.stdout, launch), _open_log(directory.stderr, launch)]
     except OSError as error:
         raise StartFailure(
-            DISK_FAILED, f"cannot write the container's logs: {error.strerror} ({error.filename})"
+            DISK_FAILED,
+            f"cannot write the container's logs: {error.strerror} ({error.filename})",
+            of_node=error.errno != errno.EDQUOT,  # which is the account's
         ) from error
     reader, writer = os.pipe2(os.O_CLOEXEC)
     supervisor = os.getpid()
@@ -254,9 +259,9 @@ def set_limits(limits: Mapping[str, int]) -> None:
 def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
     command = repr(launch.arguments[0]) if launch.arguments else "the command"
     reason = os.strerror(number)
-    if number in _EXHAUSTED:
+    if number in _EXHAUSTED and stage in _NODES_STAGES:
         return StartFailure(ABORTED, f"cannot run {command} now: {stage}: {reason}")
-    if number in _FULL:
+    if number in _FULL | _EXHAUSTED:
         return StartFailure(
             DISK_FAILED, f"cannot run {command} now: {stage}: {reason}", of_node=False
         )
