@@ -326,3 +326,29 @@ def test_what_a_user_can_bring_about_does_not_keep_the_node_from_others(
         execution.start(launch, directory)
     assert (raised.value.exit_code, raised.value.of_node) == (DISK_FAILED, False)
     assert os.strerror(number) in str(raised.value)
+
+
+WITHOUT_TERMINALS = """
+import errno, os, socket, sys
+from pathlib import Path
+from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.supervisor import Supervisor
+
+def openpty():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+os.openpty = openpty
+launch = Launch(1, "one", ("true",), {}, sys.argv[1], 0, "watch", terminal=True)
+channel, _ = socket.socketpair()
+supervisor = Supervisor(ContainerDirectory(Path(sys.argv[1])), launch)
+print(supervisor.run(channel, os.open(os.devnull, os.O_RDONLY)).decode())
+"""
+
+
+def test_a_node_without_terminals_runs_what_needs_none(tmp_path):
+    command = [sys.executable, "-c", WITHOUT_TERMINALS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    ended = json.loads(done.stdout)
+    assert "cannot open a terminal: out of pty devices" in ended["diagnostics"]
+    assert (ended["exit_code"], ended["node_failed"]) == (DISK_FAILED, 0)

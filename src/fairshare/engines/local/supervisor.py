@@ -156,7 +156,9 @@ class Supervisor:
         try:
             console = Console(launch, self._directory.path, self._waker)
         except OSError as error:
-            raise StartFailure(ABORTED, f"cannot open a terminal: {error.strerror}") from error
+            why = f"cannot open a terminal: {error.strerror or error}"
+            # One user can hold all terminals of a node, which others need for terminals only.
+            raise StartFailure(DISK_FAILED, why, of_node=False) from error
         first = execution.start(launch, self._directory, console.slave)
         self._console = console
         console.start()
