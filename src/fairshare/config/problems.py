@@ -56,6 +56,14 @@ class Problems:
         self._has_error |= severity == "error"
         self._found[found] = None
 
+    def add_idle(self, others: "Problems", hadoop: str) -> None:
+        """Add what was found in settings that nothing reads at present: an error is a trap."""
+        for one in others.all:
+            idle = one.severity == "error"
+            severity: Severity = "trap" if idle else one.severity
+            place = Place(one.file, one.line, one.column)
+            self._add(place, one.rule, severity, one.message, hadoop if idle else one.hadoop)
+
     @property
     def all(self) -> tuple[Problem, ...]:
         """Everything that was found, in the order of the files."""

@@ -240,7 +240,9 @@ def _web_port(site: Site, problems: Problems) -> int | None:
     written = site.string(WEB_ADDRESS, "", problems)
     if not written:
         return None
-    host, _, digits = written.rpartition(":")
+    host, colon, digits = written.rpartition(":")
+    if not colon:
+        host, digits = written, "8088"  # as in Hadoop
     place = site.place(WEB_ADDRESS)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 5 and int(digits) <= 65535):
         message = f"{WEB_ADDRESS}: {written!r} must be host:port"

@@ -290,9 +290,12 @@ def test_the_port_of_yarns_web_address_is_taken_and_its_host_is_not(tmp_path: Pa
     write(tmp_path, "yarn-site.xml", FAIR | {address: "localhost:9998"})
     configuration = read_directory(tmp_path)
     assert (configuration.shell.server.port, rules(configuration)) == (9998, [])
+    write(tmp_path, "yarn-site.xml", FAIR | {address: "localhost"})
+    configuration = read_directory(tmp_path)
+    assert (configuration.shell.server.port, rules(configuration)) == (8088, [])
 
 
-@pytest.mark.parametrize("address", ["rm1", "rm1:http", "rm1:99999"])
+@pytest.mark.parametrize("address", ["rm1:", "rm1:http", "rm1:99999"])
 def test_a_bad_web_address_is_an_error(tmp_path: Path, address: str) -> None:
     values: dict[str, object] = {"yarn.resourcemanager.webapp.address": address}
     write(tmp_path, "yarn-site.xml", FAIR | values)

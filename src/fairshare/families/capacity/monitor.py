@@ -1,7 +1,8 @@
 """Owns the properties of the monitors beside the Capacity Scheduler
 (Hadoop: ProportionalCapacityPreemptionPolicy, QueueManagementDynamicEditPolicy)."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from fairshare.config import literals
 from fairshare.config.problems import Problems
@@ -9,6 +10,8 @@ from fairshare.config.site import Site
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.setting import of_cluster, read_fields
 from fairshare.schedulers.capacity.settings import IntraQueuePreemption, MonitorSettings
+
+_T = TypeVar("_T")
 
 ENABLE: Final = "yarn.resourcemanager.scheduler.monitor.enable"
 POLICIES: Final = "yarn.resourcemanager.scheduler.monitor.policies"
@@ -20,19 +23,34 @@ UNDERUTILIZED: Final = PREFIX + "ordering-policy.priority-utilization.underutili
 _CAPACITY: Final = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity."
 _SCHEDULER: Final = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity."
 _PROPORTIONAL: Final = _CAPACITY + "ProportionalCapacityPreemptionPolicy"
-_REMOVAL: Final = _SCHEDULER + "AutoCreatedQueueDeletionPolicy"
+REMOVAL: Final = _SCHEDULER + "AutoCreatedQueueDeletionPolicy"
 _MANAGEMENT: Final = _SCHEDULER + "QueueManagementDynamicEditPolicy"
 _MANAGEMENT_INTERVAL: Final = (
     "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
 )
 _REFRESH: Final = _SCHEDULER + "QueueConfigurationAutoRefreshPolicy"
-_KNOWN: Final = (_PROPORTIONAL, _REMOVAL, _MANAGEMENT, _REFRESH)
+_KNOWN: Final = (_PROPORTIONAL, REMOVAL, _MANAGEMENT, _REFRESH)
 _REFRESH_INTERVAL: Final = PREFIX + "queue.auto.refresh.monitoring-interval"
 _ORDERS: Final = ("userlimit_first", "priority_first")
 
 
 def _positive(site: Site, name: str, default: int, problems: Problems) -> int:
     return site.long(name, default, problems, minimum=1)
+
+
+def read_if_runs(
+    policy: str, site: Site, problems: Problems, read: Callable[[Problems], _T]
+) -> tuple[_T, bool]:
+    """What `read` reads, and whether the monitor of this class runs: else Hadoop does not read it,
+    and starts whatever it says."""
+    policies = site.parts(POLICIES, Problems()) if POLICIES in site else (_PROPORTIONAL,)
+    if site.boolean(ENABLE, False, Problems()) and policy in policies:
+        return read(problems), True
+    found = Problems()
+    value = read(found)
+    word = policy.rpartition(".")[2]
+    problems.add_idle(found, f"starts as long as {word} does not run")
+    return value, False
 
 
 def _order(site: Site, name: str, default: str, problems: Problems) -> str:
@@ -107,25 +125,38 @@ AUTO_REFRESH: Final = of_cluster(
 
 def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
     """The monitors that run, and all keys of preemption, with Hadoop's defaults."""
-    own = read_fields(MONITOR, site, MonitorSettings(), problems)
+    default = MonitorSettings()
+    management = [one for one in MONITOR if one.name == _MANAGEMENT_INTERVAL]
+    preemption = [one for one in MONITOR if one not in management]
+    own, _ = read_if_runs(
+        _PROPORTIONAL, site, problems, lambda found: read_fields(preemption, site, default, found)
+    )
+    managed, _ = read_if_runs(
+        _MANAGEMENT, site, problems, lambda found: read_fields(management, site, default, found)
+    )
+    intra, _ = read_if_runs(
+        _PROPORTIONAL,
+        site,
+        problems,
+        lambda found: read_fields(INTRA_QUEUE, site, IntraQueuePreemption(), found),
+    )
     on = own["monitor_on"]
     policies = _policies(site, on, problems)
     return MonitorSettings(
         enabled=on and _PROPORTIONAL in policies,
-        auto_removal=on and _REMOVAL in policies,
+        auto_removal=on and REMOVAL in policies,
         legacy_queue_management=on and _MANAGEMENT in policies,
-        intra_queue=IntraQueuePreemption(
-            **read_fields(INTRA_QUEUE, site, IntraQueuePreemption(), problems)
-        ),
+        intra_queue=IntraQueuePreemption(**intra),
         **own,
+        **managed,
     )
 
 
 def read_auto_refresh(site: Site, problems: Problems) -> int | None:
     """How often the file is looked at for changes, in milliseconds; None: only a command counts."""
-    interval_ms = _positive(site, _REFRESH_INTERVAL, 5_000, problems)
-    on = site.boolean(ENABLE, False, Problems())
-    runs = on and _REFRESH in site.strings(POLICIES, Problems())
+    interval_ms, runs = read_if_runs(
+        _REFRESH, site, problems, lambda found: _positive(site, _REFRESH_INTERVAL, 5_000, found)
+    )
     if not runs and _REFRESH_INTERVAL in site:
         problems.warning(
             site.place(_REFRESH_INTERVAL),

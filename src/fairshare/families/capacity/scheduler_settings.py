@@ -12,6 +12,7 @@ from fairshare.config import literals, node_labels
 from fairshare.config.manager import TAG_USERS, read_tag_users
 from fairshare.config.problems import Problems
 from fairshare.config.site import Site
+from fairshare.families.capacity.monitor import REMOVAL, read_if_runs
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.text import read_workflow_priorities
 from fairshare.families.setting import of_cluster
@@ -87,7 +88,10 @@ def _workflow_priorities(
 
 
 def _seconds(site: Site, name: str, default_ms: int, problems: Problems) -> int:
-    return 1_000 * site.long(name, default_ms // 1_000, problems)
+    seconds, _ = read_if_runs(
+        REMOVAL, site, problems, lambda found: site.long(name, default_ms // 1_000, found)
+    )
+    return 1_000 * seconds
 
 
 def _list(site: Site, name: str, default: str, problems: Problems) -> str:

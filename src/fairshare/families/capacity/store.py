@@ -121,12 +121,13 @@ def read_store(
         )
     policy = site.string(ACL_POLICY, next(iter(_POLICIES)), problems)
     if policy not in _POLICIES:
-        problems.error(
-            site.place(ACL_POLICY),
-            "property-value",
-            f"{ACL_POLICY}: there is no policy {policy!r} (there are {', '.join(_POLICIES)})",
-            "does not start without the class",
-        )
+        message = f"{ACL_POLICY}: there is no policy {policy!r} (there are {', '.join(_POLICIES)})"
+        place = site.place(ACL_POLICY)
+        if chosen == "file":
+            problems.warning(place, "property-value", message, "loads no policy: nothing changes")
+        else:
+            hadoop = "does not start without the class"
+            problems.error(place, "property-value", message, hadoop)
     where = "changes are kept in the state directory"
     if kind == "file":
         where = f"{STORE} is file, and nothing changes it"

@@ -1,5 +1,7 @@
 """The properties of the monitor: preemption, and the deletion of queues."""
 
+import pytest
+
 from fairshare.schedulers.capacity.settings import CapacitySettings
 
 from .conftest import P, read, refused, reported
@@ -20,6 +22,33 @@ def test_the_monitor_needs_its_switch_and_its_policy() -> None:
     assert "there is no policy 'com.example.Policy'" in only
     (warning,) = reported({MONITOR + "policies": removal})
     assert f"has no effect: {MONITOR}enable is not true" in warning
+
+
+CLASSES = "org.apache.hadoop.yarn.server.resourcemanager."
+MONITORS = {
+    PREEMPTION + "monitoring_interval": "monitor.capacity.ProportionalCapacityPreemptionPolicy",
+    PREEMPTION + "max_wait_before_kill": "monitor.capacity.ProportionalCapacityPreemptionPolicy",
+    PREEMPTION + "intra-queue-preemption.preemption-order-policy": (
+        "monitor.capacity.ProportionalCapacityPreemptionPolicy"
+    ),
+    "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval": (
+        "scheduler.capacity.QueueManagementDynamicEditPolicy"
+    ),
+    P + "auto-queue-creation-v2.queue-expiration-time": (
+        "scheduler.capacity.AutoCreatedQueueDeletionPolicy"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MONITORS)
+def test_a_wrong_setting_of_a_monitor_is_an_error_only_if_the_monitor_runs(name: str) -> None:
+    on: dict[str, object] = {MONITOR + "enable": True, name: "wrong"}
+    (message,) = refused(on | {MONITOR + "policies": CLASSES + MONITORS[name]})
+    assert name in message
+    other = next(one for one in MONITORS.values() if one != MONITORS[name])
+    for idle in ({name: "wrong"}, on | {MONITOR + "policies": CLASSES + other}):
+        (trap,) = (line for line in reported(idle) if name in line)
+        assert trap.startswith("trap: ")
 
 
 QUEUE_MANAGEMENT = "yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval"
@@ -64,5 +93,5 @@ def test_all_keys_of_preemption_are_read() -> None:
     assert monitor.intra_queue.order == "priority_first"
     assert monitor.total_per_round == 0.30000001192092896
     assert monitor.max_ignored_over_capacity == 0.4
-    (only,) = refused({intra + "preemption-order-policy": "fastest"})
+    (only,) = refused({MONITOR + "enable": True, intra + "preemption-order-policy": "fastest"})
     assert "there is no order 'fastest'" in only

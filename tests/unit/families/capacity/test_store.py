@@ -82,6 +82,14 @@ def test_unknown_stores_and_policies_are_refused_with_those_that_there_are(tmp_p
     assert "there is no policy 'x.Y'" in second
 
 
+def test_a_policy_of_changes_counts_only_where_something_can_change(tmp_path: Path) -> None:
+    policy = {"yarn.scheduler.configuration.mutation.acl-policy.class": "x.Y"}
+    (problem,) = read(tmp_path, **policy).problems
+    assert (problem.severity, "there is no policy 'x.Y'" in problem.message) == ("warning", True)
+    with pytest.raises(ConfigurationError, match=r"there is no policy 'x\.Y'"):
+        read(tmp_path, **{STORE: "memory"}, **policy)
+
+
 def test_settings_of_an_unsupported_store_are_reported(tmp_path: Path) -> None:
     path = "yarn.scheduler.configuration.leveldb-store.path"
     (problem,) = read(tmp_path, **{path: "/var/lib"}).problems
