@@ -172,7 +172,7 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
     `serve` use by default, else the default one if it exists.
     """
     from fairshare.server.settings import Overrides, read_settings
-    from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY
+    from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
 
     if conf is None and state is None:
         running = _of_running_server()
@@ -182,7 +182,8 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
     if conf is not None:
         settings = read_settings(conf, Overrides(state_directory=state))
         return settings.state_directory.expanduser(), settings.authentication.tokens
-    if state is None and not DEFAULT_STATE_DIRECTORY.expanduser().is_dir():
+    # Programs of executors make this directory, too.
+    if state is None and StateDirectory(DEFAULT_STATE_DIRECTORY.expanduser()).identity() is None:
         raise Failure(
             "no server runs on this machine, and none has kept its state where it does by default:"
             " name the server's configuration directory with --conf, or its state directory with"

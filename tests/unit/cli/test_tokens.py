@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from fairshare.cli import tokens
 from fairshare.cli.verbs import fairshare
 from fairshare.model.resources import ResourceTypes
 from fairshare.server.access.tokens import UserTokens
@@ -48,6 +49,21 @@ def test_a_token_for_a_directory_without_a_server_comes_with_a_warning(tmp_path:
     assert made.stdout.startswith("fst_")
     assert made.stdout.count("\n") == 1
     assert "no server has kept its state in" in made.stderr
+
+
+def test_a_default_directory_in_which_no_server_was_gets_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An Executor makes it, too, for the socket of its workers."""
+    place = tmp_path / "home/.local/state/fairshare"
+    place.mkdir(parents=True)
+    monkeypatch.setattr(tokens, "_of_running_server", lambda: None)
+    monkeypatch.setattr(tokens, "default_directory", lambda: tmp_path / "no-configuration")
+    refused = run("create", "ann")
+    assert refused.exit_code == 1
+    assert "none has kept its state where it does by default" in refused.stderr
+    open_state_directory(place).claim("fair", ResourceTypes(), 7)
+    assert run("create", "ann").stdout.startswith("fst_")
 
 
 def test_a_configuration_without_tokens_causes_a_warning(tmp_path: Path) -> None:
