@@ -101,6 +101,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
     limits = read_limits(site, types, problems)
     check_limits(site, problems)
     report_unsupported(site, problems)
+    _check_intervals(site, _heartbeat_ms(site, Problems()), problems)
     return ManagerSettings(
         types=types,
         minimum_allocation=limits.minimum,
@@ -108,22 +109,78 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
         maximum_override_delay_ms=site.long(
             "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", 10_000, problems
         ),
-        heartbeat_interval_ms=site.integer(
-            "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1_000, problems, minimum=1
-        ),
+        heartbeat_interval_ms=_heartbeat_ms(site, problems),
         acl_enabled=site.boolean("yarn.acl.enable", False, problems),
         administrators=_administrators(site, problems),
         master_max_attempts=site.integer(
             "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1
         ),
         max_completed_applications=_completed(site, problems),
-        container_expiry_ms=site.integer(
-            "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
-            600_000,
-            problems,
-            minimum=1,
+        container_expiry_ms=_positive_ms(
+            site, f"{_RM}rm.container-allocation.expiry-interval-ms", 600_000, problems
         ),
     )
+
+
+_HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval-ms"
+_EXPIRY: Final = "yarn.{}.liveness-monitor.expiry-interval-ms"
+
+
+def _heartbeat_ms(site: Site, problems: Problems) -> int:
+    default = 1_000
+    interval_ms = site.integer(_HEARTBEAT, default, problems)
+    if interval_ms > 0:
+        return interval_ms
+    message = f"{_HEARTBEAT} is {interval_ms}: {default} holds"
+    problems.trap(site.place(_HEARTBEAT), "property-value", message, f"has nodes take {default}")
+    return default
+
+
+def read_expiries(site: Site, problems: Problems) -> tuple[int, int]:
+    """After how many milliseconds of silence a node and a master are given up."""
+    node_ms = site.integer(_EXPIRY.format("nm"), 600_000, problems, minimum=1)
+    return node_ms, _positive_ms(site, _EXPIRY.format("am"), 900_000, problems)
+
+
+def _positive_ms(site: Site, name: str, default: int, problems: Problems) -> int:
+    """A time after which something expires."""
+    time_ms = site.integer(name, default, problems)
+    if time_ms > 0:
+        return time_ms
+    message = f"{name} is {time_ms}: it must be at least 1"
+    problems.error(site.place(name), "property-value", message, "starts, and all expires at once")
+    return default
+
+
+def read_rolling(site: Site, kind: str, problems: Problems) -> int:
+    """After how many seconds the key of such tokens is replaced."""
+    return site.long(f"{_RM}{kind}.master-key-rolling-interval-secs", 86_400, problems)
+
+
+def _check_intervals(site: Site, heartbeat_ms: int, problems: Problems) -> None:
+    """Intervals that must fit each other (Hadoop: ResourceManager.validateConfigs, and the secret
+    managers of the three kinds of tokens)."""
+    node_ms, master_ms = read_expiries(site, problems)
+    if node_ms < heartbeat_ms:
+        name = _EXPIRY.format("nm")
+        message = (
+            f"Nodemanager expiry interval should be no less than heartbeat interval: {name} is"
+            f" {node_ms}, and {_HEARTBEAT} {heartbeat_ms}"
+        )
+        problems.error(site.place(name, _HEARTBEAT), "intervals", message, "does not start")
+    for kind, expiry_ms, role in (
+        ("container-tokens", node_ms, "nm"),
+        ("nm-tokens", node_ms, "nm"),
+        ("am-rm-tokens", master_ms, "am"),
+    ):
+        seconds = read_rolling(site, kind, problems)
+        if seconds * 1_000 <= 3 * expiry_ms:
+            name, other = f"{_RM}{kind}.master-key-rolling-interval-secs", _EXPIRY.format(role)
+            message = (
+                f"{name} should be more than 3 X {other}: it is {seconds} seconds, and that"
+                f" {expiry_ms} milliseconds"
+            )
+            problems.error(site.place(name, other), "intervals", message, "does not start")
 
 
 def _completed(site: Site, problems: Problems) -> int:

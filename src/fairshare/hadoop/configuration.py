@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from fairshare.config.manager import read_expiries, read_rolling
 from fairshare.config.problems import Problems
 from fairshare.config.shell import FILE as SHELL_FILE
 from fairshare.config.site import Site
@@ -41,7 +42,7 @@ class KeySettings(Struct, frozen=True):
     node_rolling_ms: int = DAY_MS
     master_rolling_ms: int = DAY_MS
     node_delay_ms: int = 15 * MINUTE_MS
-    master_delay_ms: int = 15 * MINUTE_MS
+    master_delay_ms: int = 45 * MINUTE_MS // 2
 
 
 class NodeSettings(Struct, frozen=True):
@@ -69,7 +70,7 @@ class MasterSettings(Struct, frozen=True):
     `rm.container-allocation.expiry-interval-ms`, for which a container's token is valid.
     """
 
-    expiry_ms: int = 10 * MINUTE_MS
+    expiry_ms: int = 15 * MINUTE_MS
     token_life_ms: int = 10 * MINUTE_MS
 
 
@@ -122,8 +123,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
     problems = Problems()
     _check_security(site, problems)
     addresses = _addresses(site, problems, any_port=settings.port == 0)
-    node_expiry_ms = _interval(site, problems, "yarn.nm.liveness-monitor.expiry-interval-ms")
-    master_expiry_ms = _interval(site, problems, "yarn.am.liveness-monitor.expiry-interval-ms")
+    node_expiry_ms, master_expiry_ms = read_expiries(site, problems)
     lists = HostLists(
         site.string(f"{_RM}nodes.include-path", "", problems),
         site.string(f"{_RM}nodes.exclude-path", "", problems),
@@ -133,9 +133,9 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
     found = HadoopSettings(
         addresses=addresses,
         keys=KeySettings(
-            container_rolling_ms=_rolling(site, problems, "container-tokens"),
-            node_rolling_ms=_rolling(site, problems, "nm-tokens"),
-            master_rolling_ms=_rolling(site, problems, "am-rm-tokens"),
+            container_rolling_ms=1_000 * read_rolling(site, "container-tokens", problems),
+            node_rolling_ms=1_000 * read_rolling(site, "nm-tokens", problems),
+            master_rolling_ms=1_000 * read_rolling(site, "am-rm-tokens", problems),
             node_delay_ms=node_expiry_ms * 3 // 2,
             master_delay_ms=master_expiry_ms * 3 // 2,
         ),
@@ -155,8 +155,8 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
             f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
         ),
         log_aggregation=site.boolean("yarn.log-aggregation-enable", False, problems),
-        log_aggregation_timeout_ms=_interval(
-            site, problems, "yarn.log-aggregation-status.time-out.ms"
+        log_aggregation_timeout_ms=site.integer(
+            "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),
     )
     problems.raise_errors()
@@ -227,15 +227,6 @@ def _check_exposure(addresses: Mapping[str, tuple[str, int]]) -> None:
                 f" {SHELL_FILE}; else set {_HOST} to {LOOPBACK}"
             ]
         )
-
-
-def _interval(site: Site, problems: Problems, name: str) -> int:
-    return site.integer(name, 10 * MINUTE_MS, problems, minimum=1)
-
-
-def _rolling(site: Site, problems: Problems, kind: str) -> int:
-    name = f"{_RM}{kind}.master-key-rolling-interval-secs"
-    return site.long(name, DAY_MS // 1_000, problems, minimum=1) * 1_000
 
 
 def _longest_heartbeat_ms(site: Site, problems: Problems, expiry_ms: int) -> int:

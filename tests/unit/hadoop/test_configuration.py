@@ -43,12 +43,26 @@ def test_with_any_free_web_port_all_ports_are_free_ones(read):
     assert {port for _, port in read(port=0).addresses.values()} == {0}
 
 
+def test_intervals_at_their_bounds_are_taken(read):
+    found = read(
+        **{
+            "yarn.nm.liveness-monitor.expiry-interval-ms": 1_000,
+            f"{RM}nm-tokens.master-key-rolling-interval-secs": 4,
+            f"{RM}am-rm-tokens.master-key-rolling-interval-secs": 2_701,
+            f"{RM}nodemanagers.heartbeat-interval-ms": 0,
+        }
+    )
+    assert (found.nodes.expiry_ms, found.nodes.heartbeat_ms) == (1_000, 1_000)
+    assert (found.keys.node_rolling_ms, found.keys.master_rolling_ms) == (4_000, 2_701_000)
+    assert found.masters.expiry_ms == 900_000, "the default of Hadoop 3.4"
+
+
 def test_intervals_have_hadoops_names(read):
     found = read(
         **{
             "yarn.nm.liveness-monitor.expiry-interval-ms": 30_000,
             "yarn.am.liveness-monitor.expiry-interval-ms": 40_000,
-            f"{RM}nm-tokens.master-key-rolling-interval-secs": 60,
+            f"{RM}nm-tokens.master-key-rolling-interval-secs": 100,
             f"{RM}nodemanager.minimum.version": "EqualToRM",
             f"{RM}rm.container-allocation.expiry-interval-ms": 5_000,
         }
@@ -56,7 +70,7 @@ def test_intervals_have_hadoops_names(read):
     assert (found.nodes.expiry_ms, found.keys.node_delay_ms) == (30_000, 45_000)
     assert found.nodes.longest_heartbeat_ms == 10_000
     assert (found.masters.expiry_ms, found.masters.token_life_ms) == (40_000, 5_000)
-    assert (found.keys.node_rolling_ms, found.keys.container_rolling_ms) == (60_000, 86_400_000)
+    assert (found.keys.node_rolling_ms, found.keys.container_rolling_ms) == (100_000, 86_400_000)
     assert found.nodes.minimum_version == "3.4.1"
     assert (found.log_aggregation, found.log_aggregation_timeout_ms) == (False, 600_000)
 
@@ -99,6 +113,9 @@ def test_one_of_two_resource_managers_takes_the_addresses_of_its_id(read):
         (f"{RM}address", "127.0.0.1:high", "must be host:port"),
         (f"{RM}nodes.exclude-path", "/nowhere", "/nowhere cannot be read"),
         ("yarn.nm.liveness-monitor.expiry-interval-ms", "0", "must be at least 1"),
+        ("yarn.nm.liveness-monitor.expiry-interval-ms", "999", "no less than heartbeat interval"),
+        (f"{RM}nm-tokens.master-key-rolling-interval-secs", "1800", "should be more than 3 X"),
+        (f"{RM}am-rm-tokens.master-key-rolling-interval-secs", "2700", "should be more than 3 X"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_with_its_line(read, name, value, words):

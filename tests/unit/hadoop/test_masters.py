@@ -379,7 +379,7 @@ async def test_a_silent_master_ends_its_attempt_and_its_container_is_stopped(clu
         cluster.nodes.heard(cluster.nodes.get("h1:1"), cluster.clock.ms)
     await cluster.settled()
     assert cluster.state.applications[1].attempt.number == 1
-    for _ in range(67):
+    for _ in range(101):
         cluster.clock.ms += 9_000
         cluster.masters.tick()
     await cluster.settled()
