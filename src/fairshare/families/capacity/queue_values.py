@@ -150,6 +150,7 @@ class QueueValues:
                     name,
                     f"{child[:50]!r} and the queues above have more than the {LONGEST_NAME}"
                     " characters that a full name may have",
+                    "takes names of any length",
                 )
             else:
                 found[child] = None

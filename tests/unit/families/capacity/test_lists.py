@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairshare.errors import ConfigurationError
 from fairshare.families.capacity.mappings import APPLICATION_MAPPINGS, ENGINES, MAPPINGS
 
 from .conftest import P, queue, read, refused, reported
@@ -62,7 +63,10 @@ def test_the_blank_of_a_placement_engine_belongs_to_its_name() -> None:
 
 def test_a_queue_that_is_listed_twice_is_refused_without_a_claim_about_hadoops_start() -> None:
     assert "'a' is given twice" in refused({P + "root.queues": "a,b,a"})[0]
-    assert "'a.c' has a period" in refused({P + "root.queues": "a,b,a.c"})[0]
+    with pytest.raises(ConfigurationError) as error:
+        read({P + "root.queues": "q" * 5_000})
+    claims = {p.hadoop for p in error.value.problems if "may have" in p.message}
+    assert claims == {"takes names of any length"}
 
 
 def test_a_blank_part_of_a_list_of_queues_is_passed_over() -> None:
