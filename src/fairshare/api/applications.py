@@ -220,8 +220,8 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     """What preemption owes to an application in `queue`, and the `obstacle` that keeps it away.
 
     `entitlement` says what `share` is: the application's `fair-share`, the queue's
-    `guaranteed-capacity` or its `pool-share`; `used` of it is used. `above` has the queues that are
-    the farthest above theirs, of `above_count`; `percent` and `threshold_percent` are the
+    `guaranteed-capacity` or its `pool-share`; `used` of it is used. `above` has the queues with
+    the largest excess, `above_count` how many have one; `percent` and `threshold_percent` are the
     obstacle's numbers; the application counts as starved from `due_ms` on.
     """
 

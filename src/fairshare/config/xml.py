@@ -187,9 +187,11 @@ _MULTI_BYTE: Final = {
 
 def _decoded(document: str | bytes) -> str | bytes:
     """A document in one of these charsets as text; any other as it is. Raises ValueError."""
-    declared = _DECLARED.match(document) if isinstance(document, bytes) else None
+    if isinstance(document, str):
+        return document
+    declared = _DECLARED.match(document)
     codec = _MULTI_BYTE.get(declared.group(1).decode().lower()) if declared else None
-    return document if codec is None else bytes(document).decode(codec)  # type: ignore[arg-type]
+    return document if codec is None else document.decode(codec)
 
 
 def plain(element: Element, *, strip: bool = False) -> Any:

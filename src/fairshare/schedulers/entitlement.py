@@ -1,5 +1,5 @@
-"""Owns what preemption owes to an application that waits below its share: who is above theirs, and
-what keeps preemption from taking it from them.
+"""Owns what preemption owes to an application that waits below its share: the queues that have more
+than their share, and what keeps preemption from taking it from them.
 
 A scheduler fills it in for one application (`Limits.preemption`); `insight` turns it into words.
 """
@@ -57,7 +57,7 @@ class Excess(msgspec.Struct, frozen=True):
 
 class Preemption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What preemption owes to an application in `queue`: it, or its queue, uses `used` of
-    `share`. `above` has the leaf queues that are the farthest above theirs, of `above_count`."""
+    `share`. `above` has the leaf queues with the largest excess; `above_count` have one."""
 
     obstacle: Obstacle
     entitlement: Entitlement

@@ -205,7 +205,7 @@ def own_addresses():
 
 
 def test_an_account_that_is_not_there_cannot_be_expected(squatter, url, monkeypatch):
-    monkeypatch.setenv("FAIRSHARE_SERVER_ACCOUNT", "nobody-of-this-name")
+    monkeypatch.setenv("FAIRSHARE_SERVER_ACCOUNT", "no-such-account")
     with pytest.raises(ServerUnreachable, match="there is no such account"):
         by_client(url)
     assert squatter.end() == ""

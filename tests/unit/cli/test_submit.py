@@ -346,7 +346,7 @@ def test_what_cannot_be_looked_up_does_not_spoil_a_submission(run, cluster):
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "named"),
     [
         ("#!/bin/sh\n#SBATCH --mem=2G\n#SBATCH -c 4\n", "2 lines with #SBATCH"),
         ("#PBS -l mem=2g\n", "1 line with #PBS"),
@@ -354,14 +354,14 @@ def test_what_cannot_be_looked_up_does_not_spoil_a_submission(run, cluster):
         ("#!/bin/sh\n# SBATCH\n#SBATCHES\n#$x\n", ""),
     ],
 )
-def test_lines_for_another_scheduler_in_a_script_are_named(run, cluster, tmp_path, lines, told):
+def test_lines_for_another_scheduler_in_a_script_are_named(run, cluster, tmp_path, lines, named):
     script = tmp_path / "train.sh"
     script.write_text(f"{lines}exec python train.py\n")
     for words in ((str(script),), ("bash", str(script))):
         result = run("submit", "--", *words)
         assert (result.exit_code, result.stdout) == (0, f"{APPLICATION}\n")
-        if told:
-            assert f"{script} has {told}, which fairshare does not read: give" in result.stderr
+        if named:
+            assert f"{script} has {named}, which fairshare does not read: give" in result.stderr
         else:
             assert result.stderr == ""
 

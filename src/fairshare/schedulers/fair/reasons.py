@@ -13,7 +13,7 @@ from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.limits import master_fits, master_limit, user_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import NEVER_MS
-from fairshare.schedulers.fair.starvation import utilization
+from fairshare.schedulers.fair.starvation import lacking_minimum, starved_below, utilization
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
 from fairshare.schedulers.rounding import single
@@ -151,13 +151,11 @@ class FairLimits:
                 "percent": 100 * used,
                 "threshold_percent": round(100 * threshold, 2),
             }
-        lacks_minimum = any(take_from(smallest(leaf.min_share, leaf.demand), leaf.used))
-        least_ms = leaf.min_share_timeout_ms if lacks_minimum else NEVER_MS
+        least_ms = leaf.min_share_timeout_ms if any(lacking_minimum(leaf)) else NEVER_MS
         if leaf.fair_share_timeout_ms == least_ms == NEVER_MS:
             return Obstacle.NO_TIMEOUT, {}
         due_ms = leaf.last_at_min_share_ms + least_ms
-        starved_below = tuple(int(part * leaf.fair_share_threshold) for part in attempt.fair_share)
-        wanted = smallest(starved_below, attempt.demand)
+        wanted = starved_below(attempt)
         if leaf.policy.calculator(state.total, attempt.used, wanted, True) < 0:
             due_ms = min(due_ms, attempt.last_at_fair_share_ms + leaf.fair_share_timeout_ms)
         elif least_ms == NEVER_MS:

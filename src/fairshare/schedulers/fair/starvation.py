@@ -29,6 +29,18 @@ def utilization(state: FairCluster) -> float:
     )
 
 
+def lacking_minimum(leaf: FairQueue) -> Resource:
+    """What a leaf lacks of its minimum, as far as it has demand for it."""
+    return take_from(smallest(leaf.min_share, leaf.demand), leaf.used)
+
+
+def starved_below(attempt: FairAttempt) -> Resource:
+    """The part of its fair share below which an application counts as starved, as far as it has
+    demand for it."""
+    threshold = attempt.leaf.fair_share_threshold
+    return smallest(tuple(int(part * threshold) for part in attempt.fair_share), attempt.demand)
+
+
 def check(state: FairCluster, now_ms: int) -> None:
     """Check every leaf; sets `state.starved` to the applications to be served, in this order."""
     line = _Line()
@@ -41,7 +53,7 @@ def check(state: FairCluster, now_ms: int) -> None:
 def _check_leaf(state: FairCluster, leaf: FairQueue, now_ms: int, line: "_Line") -> None:
     wanting = _wanting(leaf, now_ms)
     by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
-    lacking = take_from(smallest(leaf.min_share, leaf.demand), leaf.used)
+    lacking = lacking_minimum(leaf)
     if not any(lacking):
         leaf.last_at_min_share_ms = now_ms
     if now_ms - leaf.last_at_min_share_ms < leaf.min_share_timeout_ms:
@@ -73,8 +85,7 @@ def _check_fair_shares(
     whole = state.none
     compare = leaf.policy.calculator
     for attempt in wanting:
-        threshold = tuple(int(s * leaf.fair_share_threshold) for s in attempt.fair_share)
-        wanted = smallest(threshold, attempt.demand)
+        wanted = starved_below(attempt)
         starved = compare(state.total, attempt.used, wanted, True) < 0
         if not starved:
             attempt.last_at_fair_share_ms = now_ms

@@ -98,7 +98,7 @@ class ApplicationsPage {
     if (!data.matching) {
       fill(this.body, data.known
         ? blank({ title: "No application is like that", text: `${count(data.known)} ${data.at_ms === null ? "are" : "were"} known; none of them is ${wanted[1] === "all" ? "as the filters say" : `${wanted[1]} and as the filters say`}.` })
-        : blank(data.at_ms === null ? { title: "No application yet", text: "Submit one, and it stands here:", code: `fairshare submit --queue ${this.leaf} -- python train.py` }
+        : blank(data.at_ms === null ? { title: "No application yet", text: "Submit one, and it appears here:", code: `fairshare submit --queue ${this.leaf} -- python train.py` }
           : { title: "There was no application then", text: "Go forward in time, or back to live." }));
       return;
     }
