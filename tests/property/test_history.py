@@ -21,6 +21,7 @@ from fairshare.model.events import ContainerAllocated
 from fairshare.model.inputs import (
     DrainNode,
     KillApplication,
+    KillTask,
     MoveApplication,
     NodeJoined,
     NodeLost,
@@ -79,6 +80,7 @@ others = st.lists(
         st.integers(1, 15_000),
         st.one_of(
             st.builds(KillApplication, st.integers(1, 8)),
+            st.builds(KillTask, st.integers(1, 8), st.just(0), st.integers(0, 4)),
             st.builds(MoveApplication, st.integers(1, 8), st.sampled_from(QUEUES)),
             st.builds(DrainNode, st.sampled_from(("n1", "n2"))),
             st.builds(UndrainNode, st.sampled_from(("n1", "n2"))),

@@ -4,7 +4,16 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from fairshare.api.values import EMPTY, ActorBody, Amounts, Diagnostics, Held, Priority, QueueName
+from fairshare.api.values import (
+    EMPTY,
+    ActorBody,
+    Amounts,
+    Diagnostics,
+    Held,
+    Name,
+    Priority,
+    QueueName,
+)
 
 OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED", "REJECTED"})
 """The states that an application never leaves."""
@@ -310,8 +319,9 @@ class ContainerStopping(msgspec.Struct, frozen=True):
 
 
 class KillBody(ActorBody, frozen=True, kw_only=True):
-    """Why an application is ended."""
+    """Why an application is ended; with `task`, `INDEX` or `GROUP/INDEX`, only that task of it."""
 
+    task: Name | None = None
     diagnostics: Diagnostics | None = None
 
 

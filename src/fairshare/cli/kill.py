@@ -1,4 +1,4 @@
-"""Owns the verb `kill`, which ends applications."""
+"""Owns the verb `kill`, which ends applications, and single tasks of them."""
 
 import sys
 from fnmatch import fnmatchcase
@@ -19,7 +19,7 @@ MOST_SHOWN = 10
 
 
 @click.command()
-@click.argument("applications", metavar="[APP]...", nargs=-1)
+@click.argument("applications", metavar="[APP[/TASK]]...", nargs=-1)
 @click.option("--user", metavar="U", type=NAME, help="Applications of this user.")
 @click.option("--queue", metavar="Q", type=NAME, help="Applications in this leaf queue.")
 @click.option(
@@ -48,6 +48,9 @@ def command(
     """Kill applications with all their containers: those that are named, or all that match the
     options.
 
+    APP/TASK, such as 12/3 or 12/map/3, kills one task: it does not run again, and the other tasks
+    go on. `fairshare stop-container` lets it run again.
+
     With options it lists them and asks for confirmation; without a terminal --yes is required. The
     exit code is 1 if one of them could not be killed; the others are killed nevertheless.
     """
@@ -73,11 +76,20 @@ def command(
         applications = tuple(one.id for one in found)
     act_on_each(
         applications,
-        lambda application: client.kill(application, diagnostics),
+        lambda name: kill(client, name, diagnostics),
         kind="applications",
         done="killed",
         as_json=as_json,
     )
+
+
+def kill(client: Client, name: str, diagnostics: str | None) -> None:
+    """Kill the application or the task that `APP`, `APP/INDEX` or `APP/GROUP/INDEX` names."""
+    application, _, task = name.partition("/")
+    if application and task.rpartition("/")[2].isdigit():
+        client.kill(application, diagnostics, task=task)
+    else:
+        client.kill(name, diagnostics)
 
 
 def chosen(client: Client, **wanted: Any) -> list[Application]:

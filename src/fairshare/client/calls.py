@@ -239,9 +239,16 @@ class CallTable(AccountingCalls, CronCalls):
         return Call("/applications", Decoded(Submitted, lambda answer: answer.id), submission)
 
     @method
-    def kill(self, application: str | int, diagnostics: str | None = None) -> Call[None]:
-        """End an application; `diagnostics` tells its user why."""
-        body = KillBody(diagnostics=diagnostics)
+    def kill(
+        self,
+        application: str | int,
+        diagnostics: str | None = None,
+        *,
+        task: str | int | None = None,
+    ) -> Call[None]:
+        """End an application; `diagnostics` tells its user why. With `task`, an index or
+        `group/index`, only that task ends, and does not run again."""
+        body = KillBody(diagnostics=diagnostics, task=None if task is None else str(task))
         return self._posted(_path(application, "kill"), body, _nothing)
 
     @method

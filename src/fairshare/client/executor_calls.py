@@ -144,7 +144,7 @@ def verdicts(
     application, and are to be submitted again (None). If no process failed, a user has
     ended the application, and all its calls with it. `log` is the end of what was written last.
     """
-    failed = {task.index: task for task in tasks if task.state == "FAILED"}
+    failed = {task.index: task for task in tasks if task.state in ("FAILED", "KILLED")}
     for index, call in enumerate(batch.calls):
         if index in batch.settled or call.future.done():
             continue

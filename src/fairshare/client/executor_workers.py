@@ -340,7 +340,7 @@ class Workers:
     def _look(self, team: Team) -> None:
         application = self._sender.client.application(team.application)
         for task in self._sender.client.tasks(team.application):
-            if task.state not in ("SUCCEEDED", "FAILED") or task.index in team.over:
+            if task.state not in ("SUCCEEDED", "FAILED", "KILLED") or task.index in team.over:
                 continue
             with self._state.turn:
                 team.over.add(task.index)

@@ -9,6 +9,7 @@ from fairshare.model.inputs import (
     ChangeLifetime,
     HoldApplication,
     KillApplication,
+    KillTask,
     MoveApplication,
     ReleaseApplication,
     RequeueApplication,
@@ -18,6 +19,7 @@ from fairshare.schedulers.protocol import Refusal, Scheduler
 
 Change = (
     KillApplication
+    | KillTask
     | MoveApplication
     | SetPriority
     | ChangeLifetime

@@ -10,7 +10,7 @@ from fairshare.documents.bounds import GANG_RESTARTS
 from fairshare.documents.indexes import ranges_text
 from fairshare.model.applications import Application
 from fairshare.model.resources import Resource
-from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress, TaskBoard
+from fairshare.model.tasks import GROUP_REQUESTS, GroupProgress, TaskBoard, TaskState
 from fairshare.model.work import ANYWHERE, ContainerRequest, ResourceRequest, TaskGroup
 from fairshare.schedulers.protocol import Refusal
 from fairshare.wording import counted
@@ -110,6 +110,23 @@ def _check_circles(new: Sequence[TaskGroup]) -> None:
         raise Refusal("invalid-tasks", f"these groups wait for each other: {circle}")
 
 
+def check_killable(application: Application, number: int, task: int) -> None:
+    """Raise Refusal if a task does not exist, is over, or cannot end without others."""
+    board = application.tasks
+    if not (0 <= number < len(board.groups) and 0 <= task < board.groups[number].spec.count):
+        raise Refusal("unknown-task", f"application {application.id} has no such task")
+    progress = board.groups[number]
+    spec, state = progress.spec, progress.state(task)
+    named = f"task {spec.name}/{spec.index_of(task)} of application {application.id}"
+    if spec.gang:
+        raise Refusal(
+            "part-of-gang",
+            f"{named} is part of a gang, whose tasks start and end together: kill the application",
+        )
+    if state not in (TaskState.WAITING, TaskState.RUNNING):
+        raise Refusal("task-over", f"{named} is already {state}")
+
+
 def due_requests(application: Application) -> list[ContainerRequest]:
     """Requests for the groups that are ready and for which no containers were requested yet."""
     board = application.tasks
@@ -121,15 +138,20 @@ def due_requests(application: Application) -> list[ContainerRequest]:
 
 
 def losses(board: TaskBoard) -> str:
-    """Which tasks have failed permanently, and which groups could not start because of them."""
+    """Which tasks have failed permanently or were killed, and which groups could not start because
+    of them."""
     sentences = []
     for progress in board.groups:
         spec = progress.spec
-        if progress.lost:
-            which = ranges_text(map(spec.index_of, progress.lost_tasks), MOST_RANGES)
-            of = f"{progress.lost:,} of {counted(spec.count, 'task')} of group {spec.name} failed"
-            sentences.append(f"{of}: {which}.")
-        elif progress.waiting:
+        for verb, tasks in (
+            ("failed", progress.lost_tasks),
+            ("were killed" if len(progress.killed) > 1 else "was killed", progress.killed),
+        ):
+            if tasks:
+                which = ranges_text(sorted(map(spec.index_of, tasks)), MOST_RANGES)
+                of = f"{len(tasks):,} of {counted(spec.count, 'task')} of group {spec.name}"
+                sentences.append(f"{of} {verb}: {which}.")
+        if progress.waiting and not progress.lost:
             sentences.append(f"Group {spec.name} did not start.")
     return " ".join(sentences)
 

@@ -22,6 +22,7 @@ from fairshare.model.events import (
     GangResumed,
     MasterStarted,
     RequestRefused,
+    TaskKilled,
 )
 from fairshare.model.identifiers import APPLICATION_SHIFT, ContainerId, attempt_of
 from fairshare.model.nodes import Node
@@ -231,6 +232,22 @@ class Lifecycle:
             self.scheduler.end_attempt(step, application)
         step.emit(ApplicationEnded(application.id, state, diagnostics))
 
+    def kill_task(
+        self, step: Step, application: Application, number: int, task: int, diagnostics: str
+    ) -> None:
+        """End one task for good, and the application if nothing else of it can run."""
+        board = application.tasks
+        progress = board.groups[number]
+        container = progress.running.get(task)
+        step.emit(TaskKilled(application.id, number, task, diagnostics))
+        if container is not None:
+            step.emit(ContainerCompleted(container, ExitCode.ABORTED, diagnostics))
+            return  # what follows from its end includes the rest
+        surplus = self._asked(application, number) - progress.due
+        if surplus > 0:
+            self._enter(step, application, [groups.request(number, progress, -surplus)])
+        self._end_if_over(step, application)
+
     def end_unregistered(self, step: Step, application: Application) -> None:
         """End an application with the final status that its master reported."""
         report = application.attempt.unregistered
@@ -352,12 +369,7 @@ class Lifecycle:
                 f"{failed} {spec.name} {_failure(spec.max_attempts, event)}",
             )
             return
-        if application.submission.master is None and board.over:
-            succeeded = board.complete
-            state = ApplicationState.FINISHED if succeeded else ApplicationState.FAILED
-            self.end(step, application, state, "" if succeeded else groups.losses(board))
-            return
-        if not board.waits:
+        if self._end_if_over(step, application) or not board.waits:
             return  # then nothing is to be started again, or asked for
         if board.depends_on_running:
             gangs.restart_broken(step, application)
@@ -366,6 +378,20 @@ class Lifecycle:
             self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 
+    def _end_if_over(self, step: Step, application: Application) -> bool:
+        """End an application without a master of which nothing runs, or can; whether it ended."""
+        board = application.tasks
+        if application.submission.master is not None or not board.over:
+            return False
+        if board.complete:
+            state = ApplicationState.FINISHED
+        elif any(progress.lost_tasks for progress in board.groups):
+            state = ApplicationState.FAILED
+        else:
+            state = ApplicationState.KILLED
+        self.end(step, application, state, groups.losses(board))
+        return True
+
     def ask_for_missing(self, step: Step, application: Application) -> None:
         """Request containers for the tasks that wait again."""
         self._enter_tasks(step, application, self._missing(application))
@@ -373,18 +399,22 @@ class Lifecycle:
     def _missing(self, application: Application) -> list[ContainerRequest]:
         """Requests for waiting tasks that the outstanding requests do not cover."""
         missing = []
-        state, keys = self.state, application.attempt.asks.keys
         for number, progress in enumerate(application.tasks.groups):
             if not progress.waiting or not progress.started:
                 continue
-            key = keys.get((progress.spec.priority, GROUP_REQUESTS + number))
-            there = key.anywhere.count if key is not None and key.anywhere else 0
+            count = progress.due - self._asked(application, number)
             if progress.spec.gang:
-                there += gangs.held(state, application, number)
-            count = progress.due - there
+                count -= gangs.held(self.state, application, number)
             if count > 0:
                 missing.append(groups.request(number, progress, count))
         return missing
+
+    @staticmethod
+    def _asked(application: Application, number: int) -> int:
+        """How many containers a group's outstanding requests are for."""
+        priority = application.tasks.groups[number].spec.priority
+        key = application.attempt.asks.keys.get((priority, GROUP_REQUESTS + number))
+        return key.anywhere.count if key is not None and key.anywhere else 0
 
 
 def _failure(attempts: int, event: ContainerCompleted) -> str:

@@ -53,6 +53,7 @@ from fairshare.model.inputs import (
     HoldApplication,
     Input,
     KillApplication,
+    KillTask,
     LabelNodes,
     LaunchContainer,
     LifetimeOver,
@@ -149,6 +150,7 @@ class ResourceManager:
             ChangeBlacklist: self._change_blacklist,
             FinishApplication: self._finish,
             KillApplication: self._kill,
+            KillTask: self._kill_task,
             MoveApplication: self._move,
             SetPriority: self._set_priority,
             ForgetApplications: partial(reports.forget, self._state),
@@ -411,6 +413,12 @@ class ResourceManager:
             application.attempt.unregistered is None
         ):  # else it ends with its master's status, as in Hadoop
             self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
+
+    def _kill_task(self, step: Step, given: KillTask) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        groups.check_killable(application, given.group, given.task)
+        self._lives.kill_task(step, application, given.group, given.task, given.diagnostics)
 
     def _move(self, step: Step, given: MoveApplication) -> None:
         application = self._not_over(given.application)

@@ -38,6 +38,21 @@ class TaskArray(msgspec.Struct, frozen=True, omit_defaults=True):
         start, first, step = self.indexes[bisect_right(self.indexes, (task, 2**63, 0)) - 1]
         return first + (task - start) * step
 
+    def task_of(self, index: int) -> int | None:
+        """The task that has an index; None if none has. The indexes ascend.
+
+        >>> array = TaskArray(((0, 1, 1), (1, 5, 1), (2, 9, 2)))
+        >>> [array.task_of(index) for index in (0, 1, 6, 11)]
+        [None, 0, None, 3]
+        """
+        row = bisect_right(self.indexes, index, key=lambda row: row[1]) - 1
+        if row < 0:
+            return None
+        start, first, step = self.indexes[row]
+        task, rest = divmod(index - first, step)
+        end = self.indexes[row + 1][0] if row + 1 < len(self.indexes) else None
+        return None if rest or (end is not None and start + task >= end) else start + task
+
     def value_of(self, task: int) -> str:
         """What replaces `{}`."""
         return self.lines[task] if self.lines else str(self.index_of(task))

@@ -288,6 +288,15 @@ class TaskPaused(Event, frozen=True):
     until_ms: int
 
 
+class TaskKilled(Event, frozen=True):
+    """A user has ended a task for good: it does not run again."""
+
+    application: ApplicationId
+    group: int
+    task: int
+    diagnostics: str
+
+
 class TasksResumed(Event, frozen=True):
     """The tasks of an application whose pauses are over wait for containers again."""
 
@@ -531,6 +540,7 @@ ClusterEvent = (
     | ContainerHeld
     | GangPaused
     | GangResumed
+    | TaskKilled
     | TaskPaused
     | TasksResumed
     | GangRestarted

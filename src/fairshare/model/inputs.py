@@ -360,6 +360,17 @@ class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
+class KillTask(msgspec.Struct, frozen=True, tag=tag_of):
+    """Kill one task of an application for good; its other tasks go on."""
+
+    application: ApplicationId
+    group: int
+    task: int
+    diagnostics: str = "Task killed by user."
+    user: str = ""  # the caller; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
 class HoldApplication(msgspec.Struct, frozen=True, tag=tag_of):
     """Start nothing more of an application until it is released; what runs goes on."""
 
@@ -502,6 +513,7 @@ Input = (
     | ChangeBlacklist
     | FinishApplication
     | KillApplication
+    | KillTask
     | HoldApplication
     | ReleaseApplication
     | RequeueApplication

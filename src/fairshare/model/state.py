@@ -43,6 +43,7 @@ from fairshare.model.events import (
     QueueRemoved,
     RequestRefused,
     ReservationDropped,
+    TaskKilled,
     TaskPaused,
     TasksAdded,
     TasksResumed,
@@ -108,6 +109,7 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             TasksAdded: self._tasks_added,
             ContainerLaunched: self._container_launched,
             GangRestarted: self._gang_restarted,
+            TaskKilled: self._task_killed,
             TaskPaused: self._task_paused,
             TasksResumed: self._tasks_resumed,
             ContainerRunning: self._container_running,
@@ -264,6 +266,9 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             application.tasks.launched(event.container, event.group, event.task)
             if self.gangs:
                 self._held_launched(event.container, event.group)
+
+    def _task_killed(self, now_ms: int, event: TaskKilled) -> None:
+        self.applications[event.application].tasks.kill(event.group, event.task)
 
     def _task_paused(self, now_ms: int, event: TaskPaused) -> None:
         tasks = self.applications[event.application].tasks

@@ -1,7 +1,7 @@
 """Owns the progress of an application's groups of tasks. Does not know how they are scheduled.
 
-A task waits, runs in a container, has succeeded, or has failed permanently. Groups and tasks are
-numbered from 0 in the order of the submission.
+A task waits, runs in a container, has succeeded, has failed permanently, or was killed. Groups and
+tasks are numbered from 0 in the order of the submission.
 """
 
 import enum
@@ -23,6 +23,7 @@ class TaskState(enum.StrEnum):
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
+    KILLED = "KILLED"
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -52,6 +53,7 @@ class GroupProgress:
 
     __slots__ = (
         "failed",
+        "killed",
         "paused",
         "pauses",
         "results",
@@ -68,6 +70,7 @@ class GroupProgress:
         self.running: dict[int, ContainerId] = {}
         self.results: dict[int, ContainerId] = {}  # succeeded tasks, and the container of each
         self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
+        self.killed: Set[int] = NO_TASKS  # a user has ended them for good
         self.started = False  # its containers have been asked for
         self.unstartable: Set[int] = NO_TASKS  # failed ones whose command cannot start at all
         # Tasks that wait, but not for a container yet, and until when; the pauses of each so far.
@@ -86,7 +89,8 @@ class GroupProgress:
 
     @property
     def lost(self) -> int:
-        """The number of tasks that have failed permanently: they neither wait nor run."""
+        """The number of tasks that have failed permanently or were killed: they neither wait nor
+        run."""
         over = len(self.results) + len(self.running)
         return self.spec.count - over - len(self.waiting) - len(self.paused)
 
@@ -111,6 +115,8 @@ class GroupProgress:
             return TaskState.SUCCEEDED
         if task in self.running:
             return TaskState.RUNNING
+        if task in self.killed:
+            return TaskState.KILLED
         if task in self.failed and self.failures_of(task) >= self.spec.max_attempts:
             return TaskState.FAILED
         return TaskState.WAITING
@@ -205,6 +211,8 @@ class TaskBoard:
         if exit_code == 0:
             progress.results[task] = container
             return
+        if task in progress.killed:
+            return
         if is_own_failure(exit_code):
             progress.failed[task] = progress.failed.get(task, 0) + 1
             self._failing |= {assignment.group}
@@ -214,6 +222,20 @@ class TaskBoard:
                 return
         progress.waiting.append(task)
         self._waiting += 1
+
+    def kill(self, group: int, task: int) -> None:
+        """Record that a task shall not run any more; if a container runs it, that one ends next."""
+        progress = self.groups[group]
+        progress.killed |= {task}
+        if task in progress.running:
+            return
+        if task in progress.paused:
+            progress.paused = {
+                other: ms for other, ms in progress.paused.items() if other != task
+            } or NO_PAUSES
+        else:
+            progress.waiting.remove(task)
+        self._waiting -= 1
 
     def pause(self, group: int, task: int, until_ms: int) -> None:
         """Let a task that has just begun to wait do so without asking for a container."""

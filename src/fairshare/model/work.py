@@ -133,6 +133,11 @@ class TaskGroup(msgspec.Struct, frozen=True):
         """The index of one task, as users see it."""
         return task if self.array is None else self.array.index_of(task)
 
+    def task_of(self, index: int) -> int | None:
+        """The task that has an index; None if none has."""
+        task = index if self.array is None else self.array.task_of(index)
+        return task if task is not None and 0 <= task < self.count else None
+
 
 class ContainerRequest(msgspec.Struct, frozen=True):
     """A master's request for `count` more containers, as in Hadoop's AM library (`AMRMClient`).

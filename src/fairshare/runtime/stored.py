@@ -167,7 +167,14 @@ add("gang", Gang)
 add(
     "group-progress",
     GroupProgress,
-    changes=Changes(added={"unstartable": lambda progress: set(), "paused": {}, "pauses": {}}),
+    changes=Changes(
+        added={
+            "killed": lambda progress: set(),
+            "unstartable": lambda progress: set(),
+            "paused": {},
+            "pauses": {},
+        }
+    ),
 )
 add(
     "task-board",

@@ -38,7 +38,13 @@ from fairshare.insight.why import Words
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
 from fairshare.model.identifiers import ApplicationId, application_name
-from fairshare.model.inputs import KillApplication, MoveApplication, SetPriority, SubmitApplication
+from fairshare.model.inputs import (
+    KillApplication,
+    KillTask,
+    MoveApplication,
+    SetPriority,
+    SubmitApplication,
+)
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.resubmission import again
 from fairshare.schedulers.reasons import Reason
@@ -271,11 +277,42 @@ async def kill_application(request: Request) -> Response:
     body = await read_body(request, KillBody)
     application = read_application(request)
     user, groups = await actor_of(request, body, application)
-    kill = KillApplication(application.id, user=user, groups=groups)
+    kill: KillApplication | KillTask = KillApplication(application.id, user=user, groups=groups)
+    if body.task is not None:
+        place = _task_named(application, body.task)
+        kill = KillTask(application.id, *place, user=user, groups=groups)
     if body.diagnostics is not None:
-        kill = KillApplication(application.id, body.diagnostics, user, groups)
+        kill = msgspec.structs.replace(kill, diagnostics=body.diagnostics)
     await server_of(request).service.ask(kill)
     return answer(application_row(server_of(request), application))
+
+
+def _task_named(application: Application, name: str) -> tuple[int, int]:
+    """The numbers of the group and the task that `INDEX` or `GROUP/INDEX` names.
+
+    Raises InputError (`unknown-task`) if there is none, or more than one.
+    """
+    group, _, index = name.rpartition("/")
+    specs = [progress.spec for progress in application.tasks.groups]
+    places = [
+        (number, task)
+        for number, spec in enumerate(specs)
+        if group in ("", spec.name)
+        and index.isascii()
+        and index.isdigit()
+        and (task := spec.task_of(int(index))) is not None
+    ]
+    if len(places) == 1:
+        return places[0]
+    known = ", ".join(f"{spec.name}/{spec.index_of(0)}" for spec in specs[:3])
+    raise InputError(
+        "unknown-task",
+        f"application {application.id} has several tasks {name}: name the group as well, such as"
+        f" {specs[places[0][0]].name}/{index}"
+        if places
+        else f"application {application.id} has no task {name}"
+        + (f"; its tasks are called {known} ..." if specs else "; it has no groups of tasks"),
+    )
 
 
 async def move_application(request: Request) -> Response:

@@ -22,6 +22,7 @@ STATUSES = {
     "access-denied": 403,
     "unknown-application": 404,
     "unknown-container": 404,
+    "unknown-task": 404,
     "unknown-cron-job": 404,
     "unknown-job": 404,
     "unknown-package": 404,

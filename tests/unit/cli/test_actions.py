@@ -24,6 +24,16 @@ def test_kill_ends_each_application(run, cluster):
     ]
 
 
+def test_kill_ends_one_task_of_an_application(run, cluster):
+    cluster.answers |= {"/applications/12/kill": {}}
+    result = run("kill", "12/3", "12/map/4")
+    assert (result.exit_code, result.stdout) == (0, "killed 12/3\nkilled 12/map/4\n")
+    assert cluster.posted() == [
+        ("/applications/12/kill", {"task": "3", "user": "ann"}),
+        ("/applications/12/kill", {"task": "map/4", "user": "ann"}),
+    ]
+
+
 def test_kill_goes_on_after_one_that_cannot_be_ended(run, cluster):
     cluster.answers[f"/applications/{TWO}/kill"] = {}
     result = run("kill", ONE, TWO)

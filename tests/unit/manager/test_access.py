@@ -9,6 +9,7 @@ from fairshare.model.events import ApplicationState, RequestRefused
 from fairshare.model.inputs import (
     ChangeLifetime,
     KillApplication,
+    KillTask,
     LoadConfiguration,
     MoveApplication,
     SetPriority,
@@ -70,6 +71,7 @@ def test_owners_and_administrators_may_kill(user, groups):
     "wish",
     [
         KillApplication(1),
+        KillTask(1, 0, 0),
         MoveApplication(1, "root.b"),
         SetPriority(1, 3),
         ChangeLifetime(1, 9_000),

@@ -65,7 +65,7 @@ INPUT_TAGS = words(
         ContainerStarted ContinueNumbers DecommissionNode DrainNode
         FinishApplication ForgetApplications GangDue
         HoldApplication ReleaseApplication RequeueApplication
-        KillApplication LabelNodes LaunchContainer LifetimeOver LoadConfiguration
+        KillApplication KillTask LabelNodes LaunchContainer LifetimeOver LoadConfiguration
         MasterRegistered MoveApplication NodeBeat NodeDue NodeJoined NodeLost NodeResized
         OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
         RequestContainers
@@ -85,7 +85,7 @@ EVENT_TAGS = words(
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
         NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained
         NodesLabelled NumbersContinued NodeFailing NodeTried NodeRecovered
-        TaskPaused TasksResumed
+        TaskKilled TaskPaused TasksResumed
         OffersCounted PreemptedRoomChanged PriorityChanged QueueConversionPending
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved

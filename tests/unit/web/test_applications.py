@@ -208,6 +208,52 @@ async def test_killing_twice_is_refused_the_second_time(page):
     assert (answer.status_code, answer.json()["code"]) == (409, "application-over")
 
 
+async def test_a_task_that_is_killed_does_not_run_again_and_the_others_go_on(page):
+    name = await page.submit(queue="a", tasks=[TASK | {"name": "map", "count": 3}])
+    first = (await page.launched(3))[0]
+    for task, more in (("map/1", {}), ("2", {"diagnostics": "wrong input"})):
+        answer = await page.post(f"/applications/{name}/kill", json={"task": task, **more})
+        assert (answer.status_code, answer.json()["state"]) == (200, "RUNNING")
+    tasks = (await page.get(f"/applications/{name}/tasks")).json()["tasks"]
+    assert [(task["state"], task["diagnostics"]) for task in tasks] == [
+        ("RUNNING", ""),
+        ("KILLED", "Task killed by user."),
+        ("KILLED", "wrong input"),
+    ]
+    page.engine.end(first)
+    await page.until(lambda: page.server.service.state.applications[1].over)
+    shown = (await page.get(f"/applications/{name}")).json()
+    assert shown["state"] == "KILLED"
+    assert shown["diagnostics"] == "2 of 3 tasks of group map were killed: 1,2."
+    assert (shown["progress"]["succeeded"], shown["progress"]["failed"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("3", "application 1 has no task 3; its tasks are called map/0, reduce/0 ..."),
+        ("map/x", "application 1 has no task map/x; its tasks are called map/0, reduce/0 ..."),
+        ("-1", "application 1 has no task -1; its tasks are called map/0, reduce/0 ..."),
+        ("", "application 1 has no task ; its tasks are called map/0, reduce/0 ..."),
+        ("0", "application 1 has several tasks 0: name the group as well, such as map/0"),
+    ],
+)
+async def test_a_task_that_no_group_or_several_have_is_not_killed(page, task, words):
+    groups = [TASK | {"name": "map"}, TASK | {"name": "reduce", "after": ["map"]}]
+    name = await page.submit(queue="a", tasks=groups)
+    answer = await page.post(f"/applications/{name}/kill", json={"task": task})
+    assert (answer.status_code, answer.json()["message"]) == (404, words)
+
+
+async def test_a_killed_task_is_named_by_its_index_in_the_array(page):
+    array = {"indexes": "10-20:5"}
+    name = await page.submit(queue="a", tasks=[TASK | {"count": 3, "array": array}])
+    assert (await page.post(f"/applications/{name}/kill", json={"task": "15"})).is_success
+    assert (await page.post(f"/applications/{name}/kill", json={"task": "11"})).status_code == 404
+    tasks = (await page.get(f"/applications/{name}/tasks")).json()["tasks"]
+    assert [task["index"] for task in tasks if task["state"] == "KILLED"] == [15]
+
+
 async def test_an_application_moves_to_another_queue(page):
     name = await page.submit(queue="a", tasks=[TASK])
     answer = await page.post(f"/applications/{name}/move", json={"queue": "b"})
