@@ -42,7 +42,7 @@ class Tree:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def imports(self) -> Iterator[tuple[str, str]]:
-        """Each module with each module of the tree that it imports; repeated if it does so often."""
+        """Each module with each module of the tree that it imports, as often as it does so."""
         for importer, module in self.modules.items():
             for node in ast.walk(module):
                 for name in _imported(node):
