@@ -3,29 +3,18 @@
 import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from fairshare.config.fields import Fields
 from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.simulate.readers import read_workload
 from fairshare.simulate.readers.options import ReaderOptions
-from fairshare.simulate.readers.reference import (
-    APPLICATION,
-    FILES,
-    GROUP,
-    LOCALITY,
-    NODE,
-    THINK,
-    WORKLOAD,
-    schema,
-)
+from fairshare.simulate.readers.reference import FILES, schema
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft7Validator(schema())
@@ -149,27 +138,6 @@ def test_the_schema_refuses_what_the_reader_refuses_and_nothing_else(tmp_path):
         if bool(said) == VALIDATOR.is_valid(value) and not beyond and not harmless:
             differing.append((path, new, said))
     assert differing == []
-
-
-def test_the_form_has_the_keys_that_the_reader_looks_for(monkeypatch, tmp_path):
-    found: dict[str, set[str]] = defaultdict(set)
-    finish = Fields.finish
-
-    def note(self, known=()):
-        found[self.what] |= {*self._taken, *known}
-        finish(self, known)
-
-    monkeypatch.setattr(Fields, "finish", note)
-    assert refused(COMPLETE, tmp_path / "w.json") == ""
-    for what, form in (
-        ("", WORKLOAD),
-        ("nodes[0]", NODE),
-        ("applications[0]", APPLICATION),
-        ("applications[0].groups[0]", GROUP),
-        ("applications[0].groups[0].run_by_locality", LOCALITY),
-        ("applications[1].think", THINK),
-    ):
-        assert found[what] == {key.name for key in form.keys}
 
 
 def test_the_schema_is_one():

@@ -254,7 +254,7 @@ applications:
     assert problems(tmp_path, text) == [
         "w.yaml:2:38: error: nodes[0].resources.memory-mb is -1: it must be at least 0 [workload]",
         "w.yaml:3:5: error: there are two nodes n [workload]",
-        "w.yaml:3:26: error: unknown resource type 'disks' in nodes[1].resources: known are"
+        "w.yaml:3:27: error: unknown resource type 'disks' in nodes[1].resources: known are"
         " memory-mb, vcores [workload]",
         "w.yaml:3:38: error: unknown key 'colour' in nodes[1]: known are count, name, rack,"
         " resources [workload]",
@@ -284,7 +284,7 @@ applications:
       - {name: b, hosts: n, resources: {}, duration: 1s, run_by_locality: {rack: 0.5, node: 1}}
 """
     assert problems(tmp_path, text) == [
-        "w.yaml:5:56: error: applications[0].groups[0].run_by_locality needs hosts: the nodes where"
+        "w.yaml:5:39: error: applications[0].groups[0].run_by_locality needs hosts: the nodes where"
         " duration holds [workload]",
         "w.yaml:6:82: error: applications[0].groups[1].run_by_locality.rack must be a number from"
         " 1 to 1000, found '0.5' [workload]",

@@ -1,0 +1,264 @@
+"""Owns documents whose form is a struct: the one definition from which a mapping is read, its JSON
+Schema made, and its table in a reference page.
+
+    class Node(msgspec.Struct, frozen=True):
+        "A node."                                  # the title of its table
+
+        name: Annotated[str, FILLED_TEXT, Doc("its name")]
+        count: Annotated[int, Meta(ge=1), Doc("the number of equal nodes")] = 1
+
+The kind of a value follows from the type of its field, or is written beside it, as `FILLED_TEXT`; a
+field without a default must be written. A key that is not called like its field has its name by
+`msgspec.field(name=...)` or `rename`. What concerns several keys is a method `check(self, at: At)`,
+and in the schema the class variable `RULES`. Knows no key.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from fairshare.config.located import Node
+from fairshare.config.values import (
+    BOOLEAN,
+    TEXT,
+    TEXTS,
+    Reader,
+    Schema,
+    Value,
+    list_of,
+    one_of,
+    unknown_word,
+    whole,
+)
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Doc(msgspec.Struct, frozen=True):
+    """What a key means, for readers of the reference.
+
+    `unwritten` says what holds without it, if the default in the code does not; `words` replaces
+    those of the kind of its value. An empty value counts as none; with `filled` it is refused.
+    """
+
+    meaning: str
+    unwritten: str | None = None
+    words: str = ""
+    filled: bool = False
+
+
+class Key(msgspec.Struct, frozen=True):
+    """One key of a mapping, and the field that has its value.
+
+    `default` is the value of the field without it, for a needed key an empty one.
+    """
+
+    name: str
+    field: str
+    value: Value
+    doc: Doc
+    needed: bool
+    default: Any
+
+
+class At(msgspec.Struct, frozen=True):
+    """Where a struct was read, for the checks of several of its keys."""
+
+    node: Node
+    what: str
+    reader: Reader
+
+    def path(self, key: str) -> str:
+        """How messages name the value of a key."""
+        return f"{self.what}.{key}" if self.what else key
+
+    def has(self, key: str) -> bool:
+        """Whether a key has a value, right or wrong."""
+        node = (self.node.entries or {}).get(key)
+        return node is not None and not node.empty
+
+    def wrong(self, message: str, key: str = "") -> None:
+        """Report a mistake, at a key or in the whole."""
+        self.reader.wrong(self.node.keys.get(key, self.node.place), message)
+
+
+def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
+    """The struct of a mapping; None if there is none. Messages call it `what`.
+
+    A value that is wrong is reported, and its field has the default or, without one, an empty
+    value: the caller refuses the document, after all mistakes in it have been reported.
+    """
+    name = what or f"a {reader.rule}"
+    if node.entries is None:
+        reader.wrong(node.place, f"{name} must be a mapping (name: value), found {node.kind}")
+        return None
+    keys, needed = _keys_by_name(cls)
+    values = {}
+    for written, value in node.entries.items():
+        key, path = keys.get(written), f"{what}.{written}" if what else written
+        if key is None:
+            reader.wrong(node.keys[written], unknown_word("key", written, keys, what))
+        elif not value.empty:
+            read_value = key.value.read(reader, value, path)
+            if read_value is not None:
+                values[key.field] = read_value
+        elif key.doc.filled:
+            reader.wrong(node.keys[written], f"{name} needs a value for {written!r}")
+        elif reader.untyped:
+            reader.wrong(value.place, f"{path} is empty: leave the key out, or give it a value")
+    for key in needed:
+        if key.field not in values:
+            unwritten = node.entries.get(key.name)
+            if unwritten is None or unwritten.empty:
+                place = node.keys.get(key.name, node.place)
+                reader.wrong(place, f"{name} needs a value for {key.name!r}")
+            values[key.field] = key.default
+    made = cls(**values)
+    check = getattr(made, "check", None)
+    if check is not None:
+        check(At(node, what, reader))
+    return made
+
+
+@cache
+def _keys_by_name(cls: type[msgspec.Struct]) -> tuple[dict[str, Key], tuple[Key, ...]]:
+    """The keys of a mapping, and those that must be written."""
+    keys = keys_of(cls)
+    return {key.name: key for key in keys}, tuple(key for key in keys if key.needed)
+
+
+@cache
+def keys_of(cls: type[msgspec.Struct]) -> tuple[Key, ...]:
+    """The keys of a mapping, in the order of the struct's fields."""
+    keys = []
+    for field in msgspec.structs.fields(cls):
+        metadata = field.type.__metadata__ if get_origin(field.type) is Annotated else ()
+        docs = [given for given in metadata if isinstance(given, Doc)]
+        doc, value = docs[0] if docs else Doc(""), _value_of(field.type)
+        default = _empty_of(field.type) if field.required else field.default
+        keys.append(Key(field.encode_name, field.name, value, doc, field.required, default))
+    return tuple(keys)
+
+
+def _empty_of(kind: Any) -> Any:
+    """An empty value of a type, for a document that is refused."""
+    while get_origin(kind) in (Annotated, Union, UnionType):
+        kind = get_args(kind)[0]
+    kinds = {str: "", int: 0, float: 0.0, bool: False, tuple: (), dict: {}}
+    return kinds.get(get_origin(kind) or kind)
+
+
+def _value_of(kind: Any) -> Value:
+    """The kind of value that a type describes."""
+    bounds = msgspec.Meta()
+    if get_origin(kind) is Annotated:
+        kind, *metadata = get_args(kind)
+        for annotation in metadata:
+            if isinstance(annotation, Value):
+                return annotation
+            if isinstance(annotation, msgspec.Meta):
+                bounds = annotation
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        (inner,) = (each for each in arguments if each is not NoneType)
+        return _value_of(Annotated[inner, bounds])
+    if origin is Literal:
+        return one_of(arguments)
+    if origin is tuple:
+        item = _value_of(arguments[0])
+        return TEXTS if item is TEXT else list_of(item)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return struct_value(kind)
+    if kind is int:
+        return whole(*(None if bound is None else int(bound) for bound in (bounds.ge, bounds.le)))
+    return {str: TEXT, bool: BOOLEAN}[kind]
+
+
+def struct_value(cls: type[msgspec.Struct]) -> Value:
+    """A mapping that is read as a struct, and has a definition of its own in the schema."""
+    title = title_of(cls)
+    return Value(
+        {"$ref": f"#/definitions/{cls.__name__.lower()}"},
+        f"[{title[:1].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})",
+        lambda reader, node, what: read(node, cls, reader, what),
+        (cls,),
+    )
+
+
+def title_of(cls: type[msgspec.Struct]) -> str:
+    """The first sentence of its docstring, which heads its table."""
+    return (cls.__doc__ or "").partition(".")[0]
+
+
+def structs_in(cls: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """A struct, and those within it, in the order of their keys."""
+    yield cls
+    for key in keys_of(cls):
+        for inner in key.value.structs:
+            yield from structs_in(inner)
+
+
+def schema_of(cls: type[msgspec.Struct]) -> Schema:
+    """The schema of a mapping: the keys of the struct, and no others."""
+    schema: Schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name: _described(key) for key in keys_of(cls)},
+    }
+    if needed := [key.name for key in keys_of(cls) if key.needed]:
+        schema["required"] = needed
+    return schema | getattr(cls, "RULES", {})
+
+
+def _described(key: Key) -> Schema:
+    """A key's schema, with its meaning for an editor to show."""
+    schema = key.value.schema
+    described: Schema = {"description": key.doc.meaning.replace("`", "")}
+    if key.needed or key.doc.filled:
+        return {"allOf": [schema]} | described if "$ref" in schema else schema | described
+    return {"anyOf": [schema, {"type": "null"}]} | described
+
+
+def document_schema(title: str, cls: type[msgspec.Struct]) -> Schema:
+    """The schema of a whole document."""
+    _, *inner = dict.fromkeys(structs_in(cls))
+    definitions = {struct.__name__.lower(): schema_of(struct) for struct in inner}
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": title}
+    return head | schema_of(cls) | {"definitions": definitions}
+
+
+def schema_text(schema: Schema) -> str:
+    """The text of a schema's file."""
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def table_of(cls: type[msgspec.Struct]) -> str:
+    """A heading, the note, and a row for each key; the note is what the docstring says after the
+    title."""
+    rows = ["| key | value | meaning | default |", "| --- | --- | --- | --- |"]
+    for key in keys_of(cls):
+        words = key.doc.words or key.value.words
+        rows.append(f"| `{key.name}` | {words} | {key.doc.meaning} | {_unwritten(key)} |")
+    note = " ".join((cls.__doc__ or "").partition(".")[2].split())
+    return "\n\n".join(part for part in (f"## {title_of(cls)}", note, "\n".join(rows)) if part)
+
+
+def _unwritten(key: Key) -> str:
+    """What holds without a key, in words."""
+    if key.needed:
+        return "required"
+    if key.doc.unwritten is not None:
+        return key.doc.unwritten
+    match key.default:
+        case bool() as truth:
+            return f"`{truth}`".lower()
+        case int() | float() as number:
+            return str(number)
+        case str() as text if text:
+            return f"`{text}`"
+        case _:
+            return "none"
