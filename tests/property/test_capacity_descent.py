@@ -175,7 +175,7 @@ def picture(manager: ResourceManager) -> list[Any]:
             (q.name, [(orders.keys_now(q, k), s.pending, s.used) for k, s in q.shares.items()])
             for q in state.queues.values()
         ],
-        [(leaf.users.only_pending, leaf.users.ratios, leaf.users.strangers) for leaf in leaves],
+        [(leaf.users.only_pending, leaf.users.ratios, leaf.users.missed_users) for leaf in leaves],
         [
             [key.opportunities for key in one.attempt.asks.wanting]
             for one in state.applications.values()

@@ -237,6 +237,7 @@ def trim_after(directory, kind, records, parts, bounds):
     identity = {
         "scheduler": kind,
         "resource_types": ["memory-mb", "vcores"],
+        "units": ["Mi", ""],
         "epoch_ms": EPOCH_MS,
     }
     (directory / "cluster.json").write_text(json.dumps(identity))

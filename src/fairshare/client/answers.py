@@ -36,9 +36,6 @@ from fairshare.client.errors import AnswerNotUnderstood
 
 OVER = applications.OVER
 
-SlotFigures = JobSlots
-"""The name of `JobSlots` in earlier releases."""
-
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 

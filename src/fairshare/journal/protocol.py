@@ -14,12 +14,12 @@ from fairshare.journal.record import Record
 class Snapshot(msgspec.Struct, frozen=True):
     """The whole state after record `sequence`, at `now_ms`, as bytes that are opaque to a journal.
 
-    `layout` identifies the classes with which it was written.
+    `form` is the version of the form of these bytes.
     """
 
     sequence: int
     now_ms: int
-    layout: str
+    form: int
     body: bytes
 
 

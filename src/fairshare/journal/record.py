@@ -20,7 +20,7 @@ Pace = tuple[tuple[int, int], ...]
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
     """One atomic step of history: an input that changed the state, and its events; and the pace of
-    the runtime since the step before, None in journals of releases that did not record it."""
+    the runtime since the step before, None where it is not known."""
 
     sequence: int
     now_ms: int

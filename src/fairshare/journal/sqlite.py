@@ -3,8 +3,8 @@
 One table has a row for each record (sequence, now_ms, and the record as MessagePack), another one
 the snapshots; each row has a checksum, which is verified when it is read. The file is in WAL mode
 with synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
-`user_version` is the format: 1 had no snapshots, 2 no checksums; rows of those formats have no
-checksum, and are not verified. Does not know the meaning of records and snapshots.
+`user_version` is the format (`docs/reliability.md`). Does not know the meaning of records and
+snapshots.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ from fairshare.journal.trimming import bytes_in_use, spare_records
 from fairshare.this_machine import full_disk
 
 JOURNAL_FILE = "journal.sqlite3"
-FORMAT = 3
+FORMAT = 1
 _APPLICATION = 0x46414952  # "FAIR": identifies the application in the file's header
 
 _TABLE = """
@@ -33,7 +33,7 @@ CREATE TABLE records (
     sequence INTEGER PRIMARY KEY,
     now_ms INTEGER NOT NULL,
     body BLOB NOT NULL,
-    checksum INTEGER
+    checksum INTEGER NOT NULL
 )
 """
 
@@ -41,9 +41,9 @@ _SNAPSHOTS = """
 CREATE TABLE snapshots (
     sequence INTEGER PRIMARY KEY,
     now_ms INTEGER NOT NULL,
-    layout TEXT NOT NULL,
+    form INTEGER NOT NULL,
     body BLOB NOT NULL,
-    checksum INTEGER
+    checksum INTEGER NOT NULL
 )
 """
 
@@ -146,14 +146,14 @@ class SqliteJournal:
         decoder = msgspec.msgpack.Decoder(Record)
         expected = after + 1
         try:
-            for sequence, now_ms, body, *stored in self._rows(after):
+            for sequence, now_ms, body, stored in self._rows(after):
                 if sequence != expected:
                     raise JournalError(
                         f"{self.path}: record {expected} is missing, {sequence} follows; "
                         "restore the file from a copy"
                     )
                 expected += 1
-                self._check_row("record", sequence, now_ms, body, *stored)
+                self._check_row("record", sequence, now_ms, body, stored)
                 try:
                     yield decoder.decode(body)
                 except msgspec.DecodeError as error:
@@ -173,16 +173,16 @@ class SqliteJournal:
         return 1 if first is None else int(first)
 
     def row_checksum(self, sequence: int) -> int:
-        """The stored checksum of a record; 0 if there is no such record, or it has none."""
+        """The stored checksum of a record; 0 if there is no such record."""
         try:
             row = (
                 self._connected()
-                .execute("SELECT * FROM records WHERE sequence = ?", (sequence,))
+                .execute("SELECT checksum FROM records WHERE sequence = ?", (sequence,))
                 .fetchone()
             )
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
-        return row[-1] if row is not None and isinstance(row[-1], int) else 0
+        return 0 if row is None else int(row[0])
 
     def last_instant_ms(self) -> int:
         """The instant of the last stored record; 0 if there is none."""
@@ -200,8 +200,6 @@ class SqliteJournal:
 
     def snapshots(self) -> list[int]:
         """The numbers of the records after which there is a snapshot, ascending."""
-        if self._format() < 2:
-            return []
         try:
             rows = self._connected().execute("SELECT sequence FROM snapshots ORDER BY 1")
             return [sequence for (sequence,) in rows]
@@ -225,7 +223,7 @@ class SqliteJournal:
 
     def save(self, snapshot: Snapshot) -> None:
         """Store a snapshot, in one transaction. Raises JournalError; then it is not stored."""
-        row = (snapshot.sequence, snapshot.now_ms, snapshot.layout, snapshot.body)
+        row = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
         statement = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
         self._write(statement, [(*row, checksum(*row))])
 
@@ -309,9 +307,8 @@ class SqliteJournal:
 
     def _check_row(self, what: str, *row: Any) -> None:
         """Raise JournalError if a row differs from what was written. The last column is the
-        checksum; in files without checksums it is the body."""
-        stored = row[-1]
-        if isinstance(stored, int) and stored != checksum(*row[:-1]):
+        checksum."""
+        if row[-1] != checksum(*row[:-1]):
             raise JournalError(
                 f"{self.path}: {what} {row[0]} is damaged: it is not what was written; restore the"
                 " file from a copy (`fairshare backup` makes them)"
@@ -326,10 +323,6 @@ class SqliteJournal:
             raise self._trouble("read", error) from error
         for sequence in self.snapshots():
             self.snapshot(sequence)
-
-    def _format(self) -> int:
-        (version,) = self._connected().execute("PRAGMA user_version").fetchone()
-        return int(version)
 
     def close(self) -> None:
         """Close the file and release the lock."""
@@ -381,9 +374,9 @@ class SqliteJournal:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if version > FORMAT and owner == _APPLICATION:
+        if version != FORMAT and owner == _APPLICATION:
             raise JournalError(
-                f"{self.path} has format {version}, and this version of fairshare reads up to "
+                f"{self.path} has format {version}, and this version of fairshare reads format "
                 f"{FORMAT}: use the version that wrote it, or name another directory"
             )
         if tables and owner != _APPLICATION:
@@ -402,15 +395,6 @@ class SqliteJournal:
             connection.execute(_TABLE)
             connection.execute(_SNAPSHOTS)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-            connection.execute("COMMIT")
-        elif version < FORMAT:
-            connection.execute("BEGIN IMMEDIATE")
-            if version < 2:
-                connection.execute(_SNAPSHOTS)
-            else:
-                connection.execute("ALTER TABLE snapshots ADD COLUMN checksum INTEGER")
-            connection.execute("ALTER TABLE records ADD COLUMN checksum INTEGER")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 

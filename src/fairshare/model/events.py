@@ -13,7 +13,6 @@ import msgspec
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.inputs import ContainerEnd, StartConditions, SubmitApplication
 from fairshare.model.resources import Resource
-from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ResourceRequest, TaskGroup
 
 
@@ -45,7 +44,7 @@ class ExitCode(enum.IntEnum):
     KILLED_EXCEEDING_MEMORY = -104
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=tag_of):
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
     """The base class of all events. A journal identifies an event by the name of its class."""
 
 

@@ -9,11 +9,10 @@ import msgspec
 from fairshare.documents.bounds import OUTCOMES
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource
-from fairshare.model.tags import tag_of
 from fairshare.model.work import Command, ContainerRequest, TaskGroup
 
 
-class LoadConfiguration(msgspec.Struct, frozen=True, tag=tag_of):
+class LoadConfiguration(msgspec.Struct, frozen=True, tag=True):
     """The scheduler's settings, at the start and at each reload.
 
     `settings` is the scheduler's own frozen structure as msgspec JSON, so that the journal contains
@@ -25,14 +24,14 @@ class LoadConfiguration(msgspec.Struct, frozen=True, tag=tag_of):
     epoch_ms: int = 0
 
 
-class ReloadRefused(msgspec.Struct, frozen=True, tag=tag_of):
+class ReloadRefused(msgspec.Struct, frozen=True, tag=True):
     """The server could not load the configuration files: the old settings stay in force.
 
     The Capacity Scheduler applies the old settings once more, as Hadoop's does.
     """
 
 
-class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
+class NodeJoined(msgspec.Struct, frozen=True, tag=True):
     """A node registered, with its resources. `host` is the name of its machine, which requests
     and blacklists use; empty: the node's name."""
 
@@ -43,7 +42,7 @@ class NodeJoined(msgspec.Struct, frozen=True, tag=tag_of):
     host: str = ""
 
 
-class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
+class NodeLost(msgspec.Struct, frozen=True, tag=True):
     """A node left the cluster, and its containers are lost.
 
     `state` is the reason as a YARN node state: LOST, SHUTDOWN, DECOMMISSIONED, REBOOTED or
@@ -55,7 +54,7 @@ class NodeLost(msgspec.Struct, frozen=True, tag=tag_of):
     report: str = ""
 
 
-class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
+class NodeResized(msgspec.Struct, frozen=True, tag=True):
     """A node's total changed.
 
     If its containers use more, they continue for `overcommit_timeout_ms`; then containers are
@@ -67,32 +66,32 @@ class NodeResized(msgspec.Struct, frozen=True, tag=tag_of):
     overcommit_timeout_ms: int = -1
 
 
-class OvercommitOver(msgspec.Struct, frozen=True, tag=tag_of):
+class OvercommitOver(msgspec.Struct, frozen=True, tag=True):
     """The timeout of an overcommitted node has expired."""
 
     node: str
 
 
-class GangDue(msgspec.Struct, frozen=True, tag=tag_of):
+class GangDue(msgspec.Struct, frozen=True, tag=True):
     """A gang has held its containers for too long, or, if it gave them back, can try again."""
 
     application: ApplicationId
     group: int
 
 
-class TasksDue(msgspec.Struct, frozen=True, tag=tag_of):
+class TasksDue(msgspec.Struct, frozen=True, tag=True):
     """The pause of a task that failed at once is over."""
 
     application: ApplicationId
 
 
-class NodeDue(msgspec.Struct, frozen=True, tag=tag_of):
+class NodeDue(msgspec.Struct, frozen=True, tag=True):
     """The pause of a node that could not start containers is over."""
 
     node: str
 
 
-class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
+class DrainNode(msgspec.Struct, frozen=True, tag=True):
     """Stop allocating containers on a node; its containers continue."""
 
     node: str
@@ -100,7 +99,7 @@ class DrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class DecommissionNode(msgspec.Struct, frozen=True, tag=tag_of):
+class DecommissionNode(msgspec.Struct, frozen=True, tag=True):
     """Stop allocating containers on a node, and remove it when it is empty, or after
     `timeout_ms`."""
 
@@ -110,7 +109,7 @@ class DecommissionNode(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class UndrainNode(msgspec.Struct, frozen=True, tag=tag_of):
+class UndrainNode(msgspec.Struct, frozen=True, tag=True):
     """Allow containers on a node again; a decommissioned node is allowed to join again."""
 
     node: str
@@ -118,7 +117,7 @@ class UndrainNode(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class SetSafeMode(msgspec.Struct, frozen=True, tag=tag_of):
+class SetSafeMode(msgspec.Struct, frozen=True, tag=True):
     """Switch the safe mode, in which no application is admitted and no container allocated;
     running containers continue."""
 
@@ -127,7 +126,7 @@ class SetSafeMode(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class AddLabels(msgspec.Struct, frozen=True, tag=tag_of):
+class AddLabels(msgspec.Struct, frozen=True, tag=True):
     """Add partitions: by name, whether each is exclusive, that is, only serves asks for it.
 
     A non-exclusive partition (False) lends idle resources to asks for the default partition.
@@ -138,7 +137,7 @@ class AddLabels(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class RemoveLabels(msgspec.Struct, frozen=True, tag=tag_of):
+class RemoveLabels(msgspec.Struct, frozen=True, tag=True):
     """Remove partitions; their nodes return to the default partition."""
 
     labels: tuple[str, ...]
@@ -146,7 +145,7 @@ class RemoveLabels(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class LabelNodes(msgspec.Struct, frozen=True, tag=tag_of):
+class LabelNodes(msgspec.Struct, frozen=True, tag=True):
     """Assign nodes to partitions, by name; an empty partition is the default one.
 
     The assignment of an absent node takes effect when it joins; `known` refuses absent nodes.
@@ -158,21 +157,21 @@ class LabelNodes(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class NodeBeat(msgspec.Struct, frozen=True, tag=tag_of):
+class NodeBeat(msgspec.Struct, frozen=True, tag=True):
     """A node's heartbeat. Schedulers assign containers only then."""
 
     node: str
 
 
-class UpdateShares(msgspec.Struct, frozen=True, tag=tag_of):
+class UpdateShares(msgspec.Struct, frozen=True, tag=True):
     """One pass of the scheduler's update: demand, fair shares, starvation, preemption."""
 
 
-class TidyQueues(msgspec.Struct, frozen=True, tag=tag_of):
+class TidyQueues(msgspec.Struct, frozen=True, tag=True):
     """The file loader's periodic check: remove empty dynamic queues, try waiting conversions."""
 
 
-class PreemptContainers(msgspec.Struct, frozen=True, tag=tag_of):
+class PreemptContainers(msgspec.Struct, frozen=True, tag=True):
     """One pass of the preemption monitor, or of killing the containers whose deadline has come."""
 
 
@@ -218,7 +217,7 @@ class StartConditions(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_CONDITIONS = StartConditions()
 
 
-class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class SubmitApplication(msgspec.Struct, frozen=True, tag=True):
     """Submit an application. Its fields define the type of its master:
 
     * `tasks`: the manager runs the groups itself;
@@ -261,7 +260,7 @@ class SubmitApplication(msgspec.Struct, frozen=True, tag=tag_of):
         return self.master_label or self.details.master_label or None
 
 
-class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class ReserveApplication(msgspec.Struct, frozen=True, tag=True):
     """A client requests the number of an application that it may submit later.
 
     The number is `at_least` this one: records that were lost had given away lower numbers.
@@ -270,7 +269,7 @@ class ReserveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     at_least: int = 0
 
 
-class ContinueNumbers(msgspec.Struct, frozen=True, tag=tag_of):
+class ContinueNumbers(msgspec.Struct, frozen=True, tag=True):
     """The journal is a copy that other records followed, or may have: their numbers are lost.
 
     Records that were lost had given away numbers up to `application`, and containers numbers below
@@ -281,7 +280,7 @@ class ContinueNumbers(msgspec.Struct, frozen=True, tag=tag_of):
     first_container: int
 
 
-class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
+class MasterRegistered(msgspec.Struct, frozen=True, tag=True):
     """An application's master registered: its requests become live.
 
     `host`, `rpc_port` and `tracking_url` are the master's addresses, as reported by it.
@@ -293,7 +292,7 @@ class MasterRegistered(msgspec.Struct, frozen=True, tag=tag_of):
     tracking_url: str = ""
 
 
-class UnregisterMaster(msgspec.Struct, frozen=True, tag=tag_of):
+class UnregisterMaster(msgspec.Struct, frozen=True, tag=True):
     """A master reports how its application ended. Its container continues until it exits by itself.
 
     `final_status` is SUCCEEDED, FAILED, KILLED, ENDED or UNDEFINED.
@@ -305,21 +304,21 @@ class UnregisterMaster(msgspec.Struct, frozen=True, tag=tag_of):
     tracking_url: str = ""
 
 
-class RequestContainers(msgspec.Struct, frozen=True, tag=tag_of):
+class RequestContainers(msgspec.Struct, frozen=True, tag=True):
     """A master requests more containers, or withdraws requests."""
 
     application: ApplicationId
     requests: tuple[ContainerRequest, ...]
 
 
-class ReleaseContainers(msgspec.Struct, frozen=True, tag=tag_of):
+class ReleaseContainers(msgspec.Struct, frozen=True, tag=True):
     """A master releases containers."""
 
     application: ApplicationId
     containers: tuple[ContainerId, ...]
 
 
-class LaunchContainer(msgspec.Struct, frozen=True, tag=tag_of):
+class LaunchContainer(msgspec.Struct, frozen=True, tag=True):
     """A master launches a command in one of its containers."""
 
     application: ApplicationId
@@ -328,14 +327,14 @@ class LaunchContainer(msgspec.Struct, frozen=True, tag=tag_of):
     time_limit_ms: int | None = None
 
 
-class AddTasks(msgspec.Struct, frozen=True, tag=tag_of):
+class AddTasks(msgspec.Struct, frozen=True, tag=True):
     """A master adds groups of tasks for the manager to run."""
 
     application: ApplicationId
     tasks: tuple[TaskGroup, ...]
 
 
-class ChangeBlacklist(msgspec.Struct, frozen=True, tag=tag_of):
+class ChangeBlacklist(msgspec.Struct, frozen=True, tag=True):
     """A master adds hosts or racks to its blacklist, or removes them."""
 
     application: ApplicationId
@@ -343,7 +342,7 @@ class ChangeBlacklist(msgspec.Struct, frozen=True, tag=tag_of):
     remove: tuple[str, ...] = ()
 
 
-class FinishApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class FinishApplication(msgspec.Struct, frozen=True, tag=True):
     """A master reports that its application is done."""
 
     application: ApplicationId
@@ -351,7 +350,7 @@ class FinishApplication(msgspec.Struct, frozen=True, tag=tag_of):
     diagnostics: str = ""
 
 
-class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class KillApplication(msgspec.Struct, frozen=True, tag=True):
     """Kill an application."""
 
     application: ApplicationId
@@ -360,7 +359,7 @@ class KillApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class KillTask(msgspec.Struct, frozen=True, tag=tag_of):
+class KillTask(msgspec.Struct, frozen=True, tag=True):
     """Kill one task of an application for good; its other tasks go on."""
 
     application: ApplicationId
@@ -371,7 +370,7 @@ class KillTask(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class HoldApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class HoldApplication(msgspec.Struct, frozen=True, tag=True):
     """Start nothing more of an application until it is released; what runs goes on."""
 
     application: ApplicationId
@@ -379,7 +378,7 @@ class HoldApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class ReleaseApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class ReleaseApplication(msgspec.Struct, frozen=True, tag=True):
     """Let a held application go on."""
 
     application: ApplicationId
@@ -387,7 +386,7 @@ class ReleaseApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class RequeueApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class RequeueApplication(msgspec.Struct, frozen=True, tag=True):
     """End all that runs of an application, and let it begin again."""
 
     application: ApplicationId
@@ -395,13 +394,13 @@ class RequeueApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class BeginDue(msgspec.Struct, frozen=True, tag=tag_of):
+class BeginDue(msgspec.Struct, frozen=True, tag=True):
     """The instant at which an application was to begin has come."""
 
     application: ApplicationId
 
 
-class MoveApplication(msgspec.Struct, frozen=True, tag=tag_of):
+class MoveApplication(msgspec.Struct, frozen=True, tag=True):
     """Move an application to another queue."""
 
     application: ApplicationId
@@ -410,7 +409,7 @@ class MoveApplication(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class SetPriority(msgspec.Struct, frozen=True, tag=tag_of):
+class SetPriority(msgspec.Struct, frozen=True, tag=True):
     """Change an application's priority."""
 
     application: ApplicationId
@@ -419,7 +418,7 @@ class SetPriority(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class ChangeLifetime(msgspec.Struct, frozen=True, tag=tag_of):
+class ChangeLifetime(msgspec.Struct, frozen=True, tag=True):
     """Change the instant at which an application is killed if it is still alive."""
 
     application: ApplicationId
@@ -428,19 +427,19 @@ class ChangeLifetime(msgspec.Struct, frozen=True, tag=tag_of):
     groups: tuple[str, ...] = ()
 
 
-class LifetimeOver(msgspec.Struct, frozen=True, tag=tag_of):
+class LifetimeOver(msgspec.Struct, frozen=True, tag=True):
     """An application's lifetime has expired."""
 
     application: ApplicationId
 
 
-class ForgetApplications(msgspec.Struct, frozen=True, tag=tag_of):
+class ForgetApplications(msgspec.Struct, frozen=True, tag=True):
     """Remove applications that are over from the state. Their numbers are not used again."""
 
     applications: tuple[ApplicationId, ...]
 
 
-class ContainerStarted(msgspec.Struct, frozen=True, tag=tag_of):
+class ContainerStarted(msgspec.Struct, frozen=True, tag=True):
     """An engine runs a container.
 
     `holds_room`: the engine will report the container's end in any case. If the scheduler ends the
@@ -468,7 +467,7 @@ class ContainerEnd(msgspec.Struct, frozen=True):
     cpu_ms: int = 0
 
 
-class ContainerExited(ContainerEnd, frozen=True, tag=tag_of):
+class ContainerExited(ContainerEnd, frozen=True, tag=True):
     """A container has ended by itself, or could not start.
 
     `cannot_start`: its command could not be started for a reason that another attempt would meet

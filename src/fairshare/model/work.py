@@ -47,7 +47,7 @@ class Command(msgspec.Struct, frozen=True, omit_defaults=True):
     `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise the
     file of `payload` has a pickled Python callable with its arguments: `python` runs it, and the
     engine keeps its return value as the container's result. `callable` is the same
-    pickle in the journals of an early release, and before it is written to a file.
+    pickle before it is written to a file.
 
     With `is_launch_context` the file has a launch context of YARN instead
     (`ContainerLaunchContextProto`): its commands, environment, files and tokens, which may be

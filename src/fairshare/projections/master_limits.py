@@ -7,24 +7,15 @@ record made it test. Derived from records alone; decides nothing.
 from fairshare.families.registry import family_of
 from fairshare.families.yarn.context import MasterLimit
 from fairshare.journal.record import Record
-from fairshare.model.resources import Resource
 from fairshare.projections.projection import Projection
 from fairshare.schedulers.protocol import Scheduler
 
 
 class MasterLimits(Projection):
-    """The limits by leaf. `tested` is empty except while a snapshot of an earlier release is read:
-    there it has the limits of the Fair Scheduler's leaves."""
+    """The limits by leaf."""
 
     def __init__(self) -> None:
-        self.tested: dict[str, Resource] = {}
         self._leaves: dict[str, MasterLimit] = {}
-
-    def derive(self) -> None:
-        """Take the limits over from a snapshot of an earlier release."""
-        for leaf, limit in self.tested.items():
-            self._leaves[leaf] = MasterLimit(limit, limit, {})
-        self.tested.clear()
 
     def of_leaf(self, leaf: str) -> MasterLimit | None:
         """Those of a leaf, if they were tested."""

@@ -21,7 +21,6 @@ from fairshare.projections.master_limits import MasterLimits
 from fairshare.projections.node_history import NodeHistory
 from fairshare.projections.projection import Projection
 from fairshare.projections.scheduler_health import SchedulerHealth
-from fairshare.projections.stored import EarlierProjections
 from fairshare.projections.timelines import Timelines
 from fairshare.schedulers.protocol import Scheduler
 
@@ -68,18 +67,14 @@ KINDS: Final[dict[str, type[Projection]]] = get_type_hints(Projections)
 
 
 def checked_parts(parts: Parts) -> dict[str, Any]:
-    """The parts of a snapshot, those of earlier releases in today's form.
+    """The parts of a snapshot.
 
     Raises JournalError if a part is missing or is something else. Projections that are younger than
     the snapshot may be missing.
     """
-    found = dict(parts)
-    earlier = found.pop("chronicle", None)
-    if isinstance(earlier, EarlierProjections):
-        found |= earlier.parts()
-    if MANAGER not in found:
+    if MANAGER not in parts:
         raise JournalError("the snapshot has no manager")
-    for name, part in found.items():
+    for name, part in parts.items():
         if type(part) is not (ResourceManager if name == MANAGER else KINDS.get(name)):
             raise JournalError(f"the snapshot holds something else as its {name}")
-    return found
+    return dict(parts)

@@ -4,7 +4,6 @@ and marks of changes to them. Derived from records alone, as all projections.
 An application is queued while it has no container, and runs while it has one.
 """
 
-from collections.abc import MutableSequence
 from typing import Final, TypeVar
 
 from fairshare.journal.record import Record
@@ -34,7 +33,7 @@ KEPT: Final = 200
 """Spans of each kind, and marks, that are remembered of one application; the oldest go first."""
 
 Kept = TypeVar("Kept")
-Entries = MutableSequence[Kept] | tuple[()]
+Entries = list[Kept] | tuple[()]
 
 HELD, QUEUED, RUNNING = "held", "queued", "running"
 
@@ -65,8 +64,7 @@ class Timeline:
     """One application's spans and marks, the oldest first.
 
     Plain lists, and a shared empty tuple before the first entry, since most applications have one
-    or two spans and nothing else: an empty deque takes 760 bytes, a list 56. Those of a snapshot of
-    an earlier release are deques.
+    or two spans and nothing else: an empty deque takes 760 bytes, a list 56.
     """
 
     __slots__ = ("held", "live", "marks", "phases", "reservations")

@@ -12,14 +12,12 @@ import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from enum import Enum
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from fairshare.errors import JournalError
-from fairshare.runtime.kinds import Kind, Kinds, Part
+from fairshare.runtime.kinds import Kind, Kinds
 
 Value = Any
 Way = Callable[[Any], Value]
@@ -230,10 +228,6 @@ class Reader:
             self._fill(made[number], rows[number])
         for number in others:
             head = rows[number][0]
-            if head >= 0:
-                forms[head].complete(made[number])
-        for number in others:
-            head = rows[number][0]
             derive = forms[head].kind.derive if head >= 0 else None
             if derive is not None:
                 derive(made[number])
@@ -280,67 +274,33 @@ def _empty(row: list[Value]) -> Any:
 
 
 class _Form:
-    """A kind as a snapshot has it, and what makes of it the kind as it is now."""
+    """A kind, with the names of its fields in the order in which a snapshot has them."""
 
-    def __init__(self, kinds: Kinds, tag: str, written: list[str]) -> None:
+    def __init__(self, kinds: Kinds, tag: str, names: list[str]) -> None:
         kind = kinds.of_tag(tag)
         if kind is None:
-            raise ValueError(f"{tag} is nothing that this release knows")
-        self.kind = kind
-        changes = kind.changes
-        names = [changes.renamed.get(name, name) for name in written]
-        part = changes.part
-        self._part = part if part is not None and part.field not in names else None
-        own = frozenset() if self._part is None else self._part.own
-        self._names_of_part = [name if name in own else "" for name in names]
-        unknown = [
-            n for n in names if n not in kind.fields and not kind.forgets(n) and n not in own
-        ]
+            raise ValueError(f"{tag} is nothing that this version knows")
+        unknown = [name for name in names if name not in kind.fields]
         if unknown:
-            raise ValueError(f"{tag} has {', '.join(unknown)}, which this release does not know")
-        self._names = [name if name in kind.fields else "" for name in names]
-        lacking = [name for name in kind.fields if name not in names]
-        self._added = {n: changes.added[n] for n in lacking if n in changes.added}
-        apart = "" if self._part is None else self._part.field
-        missing = [
-            n for n in lacking if n not in changes.added and n not in kind.defaults and n != apart
-        ]
+            raise ValueError(f"{tag} has {', '.join(unknown)}, which this version does not know")
+        missing = [n for n in kind.fields if n not in names and n not in kind.defaults]
         if missing:
             raise ValueError(f"{tag} has no {', '.join(missing)}")
+        self.kind = kind
+        self._names = names
         self._same = tuple(names) == kind.fields
 
     def structure(self, values: list[Any]) -> Any:
         """A structure of its values."""
         if self._same:
             return self.kind.cls(*values)
-        found = dict(zip(self._names, values, strict=True))
-        found.pop("", None)
-        for name, value in self._added.items():
-            found[name] = value(MappingProxyType(found)) if callable(value) else value
-        return self.kind.cls(**found)
+        return self.kind.cls(**dict(zip(self._names, values, strict=True)))
 
     def fill(self, one: Any, values: list[Any]) -> None:
         """Give an object what was written of it."""
         for name, value in zip(self._names, values, strict=True):
-            if name and value is not ABSENT_FIELD:
+            if value is not ABSENT_FIELD:
                 setattr(one, name, value)
-        if self._part is not None:
-            self._separate(one, self._part, values)
-
-    def _separate(self, one: Any, part: Part, values: list[Any]) -> None:
-        other: Any = object.__new__(part.cls)
-        for name, value in zip(self._names_of_part, values, strict=True):
-            if name:
-                setattr(other, name, value)
-        for name, make in part.added.items():
-            if name not in self._names_of_part:
-                setattr(other, name, make(other))
-        setattr(one, part.field, other)
-
-    def complete(self, one: Any) -> None:
-        """Give an object of an older release what it lacks, now that all others have theirs."""
-        for name, value in self._added.items():
-            setattr(one, name, value(one) if callable(value) else deepcopy(value))
 
     def named(self, value: Any) -> Any:
         """A member of an enumeration, or the object of a name."""

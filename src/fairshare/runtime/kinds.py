@@ -1,48 +1,15 @@
-"""Owns the definition of a kind of stored object: its tag, class, fields, and changes by releases.
+"""Owns the definition of a kind of stored object: its tag, class and fields.
 
 A tag never changes: the class behind it may be renamed, moved or rewritten. Fields are identified
 by name, never by order. `stored.py` lists the classes, and `projections/stored.py` those of
 projections.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-
-
-class Part(msgspec.Struct, frozen=True):
-    """What once was a part of an object, and is an object of its own now.
-
-    The fields `own` of snapshots that do not have `field` yet become an object of the class `cls`,
-    which `field` leads to. `added` is as in `Changes`, for that object. Fields that the kind itself
-    also has are given to both.
-    """
-
-    field: str
-    cls: type
-    own: frozenset[str]
-    added: Mapping[str, Callable[[Any], Any]] = {}
-
-
-class Changes(msgspec.Struct, frozen=True):
-    """The changes to the fields of a kind since its tag was first written.
-
-    `renamed`: the present name of each earlier one. `added`: what a field is in snapshots that are
-    older than it: a value, or a function of the object (of a structure: of its fields by name).
-    `removed`: fields that older snapshots have and that mean nothing any more. `part`: fields that
-    are in another object now.
-    """
-
-    renamed: Mapping[str, str] = {}
-    added: Mapping[str, Any] = {}
-    removed: frozenset[str] = frozenset()
-    part: Part | None = None
-
-
-RENAMED_TAGS: Final[dict[str, str]] = {}
-"""Tags of earlier releases whose kind has become a part of another one: `{"mark": "span"}`."""
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -63,15 +30,10 @@ class Kind(msgspec.Struct, frozen=True):
     names: Callable[[str], Any] | None
     structure: bool
     unguarded: bool
-    changes: Changes
 
     def new(self) -> Any:
         """An object without its fields."""
         return object.__new__(self.cls)
-
-    def forgets(self, field: str) -> bool:
-        """Whether older snapshots may have this field, and it is not read."""
-        return field in self.derived or field in self.changes.removed
 
 
 class Kinds:
@@ -94,7 +56,6 @@ class Kinds:
         derived: tuple[str, ...] = (),
         derive: Callable[[Any], None] | None = None,
         names: Callable[[str], Any] | None = None,
-        changes: Changes | None = None,
     ) -> None:
         """A class is stored under a tag. Fields are named here where the class has neither
         `__slots__` nor is a structure. Raises ValueError if the tag or the class is there already.
@@ -116,18 +77,15 @@ class Kinds:
             names,
             structure,
             not structure and not issubclass(cls, Enum) and cls.__dictoffset__ != 0,
-            changes or Changes(),
         )
 
     def of_tag(self, tag: str) -> Kind | None:
-        """The kind of a tag, an earlier one too."""
-        name = RENAMED_TAGS.get(tag, tag)
-        found = self.by_tag.get(name)
-        if found is None:
-            for _ in self.add_missing(name):
-                if name in self.by_tag:
-                    return self.by_tag[name]
-        return found
+        """The kind of a tag."""
+        if tag not in self.by_tag:
+            for _ in self.add_missing(tag):
+                if tag in self.by_tag:
+                    break
+        return self.by_tag.get(tag)
 
     def of_class(self, cls: type) -> Kind | None:
         """The kind of a class; of what is known by name alone, of classes derived from it too."""

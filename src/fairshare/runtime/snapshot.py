@@ -1,10 +1,9 @@
-"""Owns the form of a snapshot: a whole state as bytes, and back, of this release or an earlier one.
+"""Owns the form of a snapshot: a whole state as bytes, and back.
 
 A snapshot is data: MessagePack, compressed, of what `graph.py` makes of the objects. It names no
 class and no function, and whatever the bytes say, nothing is made but the kinds of `stored.py`.
-What releases before this form wrote is read by `pickled.py`. A snapshot that cannot be read is a
-JournalError, so that the reader goes on to an older one, or to the records: never to half a
-state. Knows no file and no journal.
+A snapshot that cannot be read is a JournalError, so that the reader goes on to an older one, or to
+the records: never to half a state. Knows no file and no journal.
 """
 
 import zlib
@@ -16,10 +15,9 @@ from fairshare.errors import JournalError
 from fairshare.journal.protocol import Snapshot
 from fairshare.runtime import stored
 from fairshare.runtime.graph import Reader, Writer, without_collection
-from fairshare.runtime.pickled import data_of_pickle
 
-FORM: Final = "graph-1"
-"""The entry stored beside a snapshot of this form; beside earlier ones, the fields of classes."""
+FORM: Final = 1
+"""The version of this form, which is stored beside each snapshot."""
 
 MOST_BYTES: Final = 4 * 1024**3
 """Of a snapshot that has been unpacked: more is not a state, but an attack."""
@@ -37,14 +35,15 @@ def freeze(sequence: int, now_ms: int, parts: dict[str, Any]) -> Snapshot:
 
 def thaw(snapshot: Snapshot) -> dict[str, Any]:
     """The objects of a snapshot, new ones. Raises JournalError if it cannot be read."""
+    if snapshot.form != FORM:
+        raise JournalError(
+            f"the snapshot behind record {snapshot.sequence} has format {snapshot.form}, and"
+            f" this version of fairshare reads format {FORM}: use the version that wrote it"
+        )
     try:
         body = _unpacked(snapshot.body)
         with without_collection():
-            if snapshot.layout == FORM:
-                data = msgspec.msgpack.decode(body)
-            else:
-                data = data_of_pickle(body, snapshot.layout, stored.STORED)
-            return Reader(stored.STORED, data).read()
+            return Reader(stored.STORED, msgspec.msgpack.decode(body)).read()
     except Exception as error:
         raise JournalError(
             f"the snapshot behind record {snapshot.sequence} cannot be read ({error!r}): it is "

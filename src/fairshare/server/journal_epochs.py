@@ -130,13 +130,11 @@ class GivenNumbers:
         position: Position,
         epoch_ms: int,
         containers: Path,
-        launched: Launched,
     ) -> Iterator[Input]:
         """The inputs with which a server begins behind all numbers that were ever given away; none
         if the journal goes on where it ended.
 
-        To be called once, and the inputs to be fed before all others. `launched` is as for the
-        engine.
+        To be called once, and the inputs to be fed before all others.
         """
         noted = self._noted
         last = max((*_numbers_of_folders(containers, epoch_ms), state.next_application - 1))
@@ -145,15 +143,15 @@ class GivenNumbers:
             self._noted.epoch_ms, self._noted.first_container = epoch_ms, state.first_container
             self._note(0)
             return
-        if noted is None:
-            set_back = not _from_earlier_release(state, containers, launched)
-            noted = _Noted(epoch_ms, "", state.first_container)
-            if set_back:
-                noted.application = last + NUMBERS_AHEAD
-                noted.container = _highest(state) + UNSEEN_CONTAINERS
-            else:
-                noted.application += last
-                noted.container += _highest(state)
+        if noted is None:  # nothing says what this journal gave away after its last record
+            set_back = True
+            noted = _Noted(
+                epoch_ms,
+                "",
+                state.first_container,
+                last + NUMBERS_AHEAD,
+                _highest(state) + UNSEEN_CONTAINERS,
+            )
         else:
             set_back = (
                 noted.boot not in ("", self._boot)
@@ -236,19 +234,6 @@ def _highest(state: State) -> int:
     """A bound of the numbers of all containers that the state may have named."""
     attempts = (application.attempt for application in state.applications.values())
     return max((attempt.next_container for attempt in attempts), default=1)
-
-
-def _from_earlier_release(state: State, containers: Path, launched: Launched) -> bool:
-    """Whether the last server here was of a release that noted no numbers, and the journal is the
-    one that it wrote: it knows all containers that have folders."""
-    return (
-        state.first_container == 1
-        and containers.is_dir()
-        and all(
-            launched(folder.parent.name, folder.name) is not None
-            for folder in containers.glob("*/container_*")
-        )
-    )
 
 
 def unreported_exits(

@@ -46,7 +46,7 @@ CREATE TABLE blocks (
 );
 CREATE TABLE states (
     sequence INTEGER PRIMARY KEY, now_ms INTEGER NOT NULL,
-    layout TEXT NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL
+    form INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL
 );
 """
 _log = logging.getLogger("fairshare.retention")
@@ -158,7 +158,7 @@ class LongHistory:
         )
 
     def _keep(self, snapshot: Snapshot) -> None:
-        row = (snapshot.sequence, snapshot.now_ms, snapshot.layout, snapshot.body)
+        row = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
         self._connection.execute(
             "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)", (*row, checksum(*row))
         )

@@ -375,7 +375,7 @@ class LiveServer:
         state = self.service.state
         known = launches(state, self.projections.history, state.next_application)
         place = (self._identity.epoch_ms, self.directory.containers)
-        self.service.record(self._numbers.begin(state, self.service.position, *place, known))
+        self.service.record(self._numbers.begin(state, self.service.position, *place))
         self._load_configuration()
         if self.engine.nodes_register:
             adoption.await_nodes(self.engine, self.service)

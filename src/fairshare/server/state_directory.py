@@ -46,12 +46,11 @@ class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scheduler: str
     resource_types: tuple[str, ...]
     epoch_ms: int
-    units: tuple[str, ...] = ()  # of the types; an early release did not write them down
+    units: tuple[str, ...]  # of the types
 
     def types(self) -> ResourceTypes:
         """The resource types, as a scheduler wants them."""
-        names = self.resource_types
-        return ResourceTypes(names, self.units or ("Mi", *("" for _ in names[1:])))
+        return ResourceTypes(self.resource_types, self.units)
 
 
 class StateDirectory:
@@ -94,7 +93,7 @@ class StateDirectory:
             self.path / "cluster.json",
             ClusterIdentity,
             "Choose another folder with --state, or mend the file: it says scheduler,"
-            " resource_types and epoch_ms",
+            " resource_types, units and epoch_ms",
         )
 
     def claim(

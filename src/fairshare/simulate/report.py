@@ -76,13 +76,13 @@ class UserReport(msgspec.Struct, frozen=True):
 class QueueSample(msgspec.Struct, frozen=True):
     """One leaf queue in one interval: means of what it used, of its fair share, of what its
     applications used and requested, of what it was entitled to (the smaller of both), and of its
-    capacity or minimum share. The last three are empty in reports of earlier releases."""
+    capacity or minimum share."""
 
     used: dict[str, float]
     fair_share: dict[str, float]
-    demand: dict[str, float] = {}
-    entitled: dict[str, float] = {}
-    guaranteed: dict[str, float] = {}
+    demand: dict[str, float]
+    entitled: dict[str, float]
+    guaranteed: dict[str, float]
 
 
 class Sample(msgspec.Struct, frozen=True):

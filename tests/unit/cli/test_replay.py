@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 from fairshare.families.registry import family_of
+from fairshare.journal.checksums import checksum
 from fairshare.journal.record import Record
 from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.manager.resource_manager import ResourceManager
@@ -103,8 +104,8 @@ def test_what_was_decided_otherwise_is_shown(state):
     reader.close()
     last = records[-1]
     other = msgspec.structs.replace(last, events=last.events[:-1])
-    body = msgspec.msgpack.encode(other).hex()
-    values = f"body = x'{body}', checksum = NULL"
+    body = msgspec.msgpack.encode(other)
+    values = f"body = x'{body.hex()}', checksum = {checksum(last.sequence, last.now_ms, body)}"
     change(state, f"UPDATE records SET {values} WHERE sequence = {last.sequence}")
     result = run("replay", state, "--verify")
     assert result.exit_code == 1

@@ -1,14 +1,12 @@
 """Snapshots in the SQLite journal: kept, found again, and what may go once there is one."""
 
-import sqlite3
-
 import pytest
 
 from fairshare.errors import JournalError
 from fairshare.journal import trimming
 from fairshare.journal.protocol import Snapshot
 from fairshare.journal.record import Record
-from fairshare.journal.sqlite import FORMAT, JOURNAL_FILE, SqliteJournal
+from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.model.inputs import NodeBeat
 
 
@@ -19,7 +17,7 @@ def journal(tmp_path):
         made.append(Record(sequence, sequence * 10, NodeBeat("n1"), ()))
     made.commit()
     for sequence in (20, 50, 90):
-        made.save(Snapshot(sequence, sequence * 10, "l", b"state"))
+        made.save(Snapshot(sequence, sequence * 10, 1, b"state"))
     yield made
     made.close()
 
@@ -30,7 +28,7 @@ def numbers(journal, after=0):
 
 def test_a_snapshot_comes_back_as_it_was(journal):
     assert journal.snapshots() == [20, 50, 90]
-    assert journal.snapshot(50) == Snapshot(50, 500, "l", b"state")
+    assert journal.snapshot(50) == Snapshot(50, 500, 1, b"state")
 
 
 def test_one_that_there_is_not_is_an_error(journal):
@@ -65,7 +63,7 @@ def test_records_that_are_too_large_together_go_though_there_are_few(tmp_path, m
     assert journal.size() > most
     assert journal.trim(1_000, most) == 0  # no snapshot stands for them
     for sequence in (8, 16, 24):
-        journal.save(Snapshot(sequence, sequence * 10, "l", b"state"))
+        journal.save(Snapshot(sequence, sequence * 10, 1, b"state"))
     steps = []
     while gone := journal.trim(1_000, most):
         steps.append(gone)
@@ -116,29 +114,3 @@ def test_a_copy_is_never_written_over_another_file(journal, tmp_path):
     with pytest.raises(JournalError, match="exists already"):
         journal.back_up(tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
-
-
-@pytest.fixture
-def first_format(tmp_path):
-    """A journal as releases before snapshots wrote it."""
-    SqliteJournal(tmp_path).close()
-    connection = sqlite3.connect(tmp_path / JOURNAL_FILE)
-    connection.execute("DROP TABLE snapshots")
-    connection.execute("ALTER TABLE records DROP COLUMN checksum")
-    connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    return tmp_path
-
-
-def test_the_first_format_is_read_and_has_no_snapshots(first_format):
-    reader = SqliteJournal(first_format, read_only=True)
-    assert reader.snapshots() == []
-    reader.close()
-
-
-def test_the_first_format_gets_snapshots_when_a_server_opens_it(first_format):
-    journal = SqliteJournal(first_format)
-    journal.save(Snapshot(0, 0, "l", b""))
-    assert journal.snapshots() == [0]
-    assert journal._connected().execute("PRAGMA user_version").fetchone() == (FORMAT,)
-    journal.close()

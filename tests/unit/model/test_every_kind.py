@@ -81,7 +81,7 @@ EVENT_TAGS = words(
         ApplicationsOrdered AsksChanged AttemptEnded AttemptStarted BlacklistChanged
         ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerHeld ContainerLaunched
         GangPaused GangRestarted GangResumed
-        ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomTold
+        ContainerMarked ContainerReserved ContainerRunning ContainerSpared HeadroomComputed
         LabelsChanged LifetimeSet LimitsComputed MasterStarted MasterUnregistered
         NodeAdded NodeDrained NodeOvercommitted NodeRemoved NodeTotalChanged NodeUndrained
         NodesLabelled NumbersContinued NodeFailing NodeTried NodeRecovered
@@ -122,8 +122,8 @@ def test_every_handler_belongs_to_an_event(table):
 @pytest.mark.parametrize(
     ("kinds", "tags"), [(INPUTS, INPUT_TAGS), (EVENTS, EVENT_TAGS)], ids=["inputs", "events"]
 )
-def test_journals_of_earlier_releases_are_read(kinds, tags):
-    """A class may have another name now: `model.tags.RENAMED` says which one it has in journals."""
+def test_journals_have_the_names_of_these_classes(kinds, tags):
+    """Another name would be another format: `tests/unit/server/test_format.py`."""
     assert {kind.__struct_config__.tag for kind in kinds} == tags
 
 

@@ -103,6 +103,7 @@ def state_directory(tmp_path):
     identity = {
         "scheduler": "fair",
         "resource_types": ["memory-mb", "vcores"],
+        "units": ["Mi", ""],
         "epoch_ms": EPOCH_MS,
     }
     (state / "cluster.json").write_text(json.dumps(identity))

@@ -93,7 +93,7 @@ def submit() -> Callable[..., SubmitApplication]:
 
 @pytest.fixture
 def rewritten() -> Callable[[Snapshot, str, Callable[[dict[str, Any]], dict[str, Any]]], Snapshot]:
-    """A snapshot as a release would have written it in which a kind had other fields, or no tag of
+    """A snapshot as a version would have written it in which a kind had other fields, or no tag of
     this name: `change` gets the fields of each object by name; a field `tag` is the tag."""
 
     def rewrite(

@@ -1,6 +1,5 @@
 """Nodes that are drained or decommissioned, and safe mode, as the runtime drives them."""
 
-import msgspec
 import pytest
 
 from fairshare.families.registry import family_of
@@ -12,7 +11,6 @@ from fairshare.model.inputs import (
     DecommissionNode,
     DrainNode,
     KillApplication,
-    LoadConfiguration,
     NodeJoined,
     NodeLost,
     NodeResized,
@@ -22,7 +20,6 @@ from fairshare.model.inputs import (
 from fairshare.model.invariants import check
 from fairshare.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
-from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fifo.settings import FifoSettings
@@ -184,23 +181,3 @@ SETTINGS = {
     "fifo": FifoSettings(),
     "capacity": CapacitySettings(queues=ROOT_ONLY),
 }
-
-
-@pytest.mark.parametrize("kind", sorted(SETTINGS))
-def test_a_snapshot_from_before_there_were_drains_is_read(kind, rewritten):
-    manager = ResourceManager(family_of(kind).create(ResourceTypes()))
-    manager.handle(0, LoadConfiguration(msgspec.json.encode(SETTINGS[kind]), 1))
-    lacking = {"drains", "overcommits", "safe_mode"}
-    older = rewritten(
-        freeze(7, 70, {"manager": manager}),
-        f"{kind}-state",
-        lambda fields: {name: value for name, value in fields.items() if name not in lacking},
-    )
-    copies = [thaw(older)["manager"] for _ in range(2)]
-    for copy in copies:
-        assert copy.state.drains == {}
-        copy.handle(80, NodeJoined("n1", (8, 8)))
-        assert copy.handle(90, DrainNode("n1"))
-        assert copy.handle(90, SetSafeMode(True))
-        check(copy.state)
-    assert copies[0].state.drains is not copies[1].state.drains

@@ -14,12 +14,10 @@ from enum import Enum
 from functools import cache
 from typing import Any, get_args, get_origin
 
-import msgspec
 import pytest
 
 import fairshare.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.runtime.kinds import Kind, Kinds
-from fairshare.runtime.pickled_classes import STRUCTURES, TAGS
 from fairshare.runtime.stored import all_stored
 
 STORED = all_stored()
@@ -152,11 +150,6 @@ def test_a_tag_or_a_class_is_given_once():
         kinds.add("other", Kind)
 
 
-def test_the_tags_of_pickled_snapshots_lead_to_kinds_of_today():
-    assert all(STORED.of_tag(tag) for tag in TAGS.values())
-    assert all(issubclass(STORED.of_tag(TAGS[path]).cls, msgspec.Struct) for path in STRUCTURES)
-
-
 def test_a_class_without_a_tag_and_an_undeclared_field_are_found():
     """The tests above see what they look for."""
 
@@ -168,6 +161,6 @@ def test_a_class_without_a_tag_and_an_undeclared_field_are_found():
     assert STORED.of_class(Unknown) is None
     assert not is_only_a_type(Unknown)
     assert {name for base in bases(order.cls) for name, _ in assignments(base)} >= {"heap", "key"}
-    assert ("applications", STORED.by_tag["biography"].cls) not in reached(order)
-    held = {cls.__qualname__ for _, cls in reached(STORED.by_tag["biographies"])}
+    assert ("applications", STORED.by_tag["attempts-of-application"].cls) not in reached(order)
+    held = {cls.__qualname__ for _, cls in reached(STORED.by_tag["attempt-history"])}
     assert held == {"ApplicationAttempts", "ContainerAllocated"}

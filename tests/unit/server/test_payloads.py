@@ -106,19 +106,6 @@ async def test_a_disk_that_is_nearly_full_takes_no_call(tmp_path):
         assert command == Command(("true",))
 
 
-async def test_a_call_in_a_journal_of_an_early_release_is_still_ordered(settings, engine):
-    server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    await server.service.ask(with_call())  # as these recorded it
-    await launched(server, engine)
-    await server.close()
-    engine.orders.clear()
-    server = await restarted(settings, engine)
-    (container,) = await launched(server, engine)
-    assert engine.orders[container].command.callable == CALL
-    await server.close()
-
-
 async def test_a_backup_has_the_calls_that_are_still_needed(server, engine, settings, tmp_path):
     await submit(server, with_call())
     await launched(server, engine)

@@ -213,7 +213,7 @@ async def test_the_server_itself_takes_a_snapshot_that_its_copy_cannot_take(
 
 def open_files(sequence, now_ms, parts):
     """No snapshot, but how many descriptors its process has."""
-    return Snapshot(sequence, now_ms, "", b"%d" % len(list(Path("/proc/self/fd").iterdir())))
+    return Snapshot(sequence, now_ms, 1, b"%d" % len(list(Path("/proc/self/fd").iterdir())))
 
 
 async def test_a_copy_holds_no_lock_and_no_other_file_of_its_server(server, copying, monkeypatch):
@@ -229,7 +229,7 @@ async def test_a_copy_whose_server_was_killed_ends_without_a_word(
     def unread(sequence, now_ms, parts):
         """The server's end of the pipe is closed while the snapshot is made."""
         reading.acquire()
-        return Snapshot(sequence, now_ms, "", bytes(1_000_000))
+        return Snapshot(sequence, now_ms, 1, bytes(1_000_000))
 
     reading = multiprocessing.Semaphore(0)
     monkeypatch.setattr(copied_snapshot, "freeze", unread)

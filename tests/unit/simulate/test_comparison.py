@@ -99,8 +99,8 @@ def test_jains_index_is_1_if_all_have_the_same_part_of_their_share():
 
 def test_the_share_error_is_the_part_that_the_wrong_queues_have():
     queues = {
-        "root.a": QueueSample({MEMORY: 75}, {MEMORY: 50}),
-        "root.b": QueueSample({MEMORY: 25}, {MEMORY: 50}),
+        "root.a": QueueSample({MEMORY: 75}, {MEMORY: 50}, {}, {}, {}),
+        "root.b": QueueSample({MEMORY: 25}, {MEMORY: 50}, {}, {}, {}),
     }
     sample = Sample(0, 10, {MEMORY: 100}, {MEMORY: 100}, queues)
     assert run_of(report(timeline=[sample])).share_error == pytest.approx(0.25)
@@ -134,7 +134,9 @@ def test_names_on_the_page_are_text_and_never_markup():
     found = report(
         application(evil, user=evil, queue=evil),
         queues=[queue(evil, 1, 1)],
-        timeline=[Sample(0, 1, {MEMORY: 1}, {}, {evil: QueueSample({MEMORY: 1}, {MEMORY: 1})})],
+        timeline=[
+            Sample(0, 1, {MEMORY: 1}, {}, {evil: QueueSample({MEMORY: 1}, {MEMORY: 1}, {}, {}, {})})
+        ],
         notes=[evil],
     )
     page = render(compare([(evil, found), ("b", found)]), [(evil, found), ("b", found)])

@@ -184,7 +184,7 @@ def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
 
 
 def _decoded(value: dict[str, Any]) -> ContainerExited:
-    """What `verdict` wrote, or a supervisor of an earlier release."""
+    """What `verdict` wrote, or the compiled supervisor."""
     known = (*ContainerExited.__struct_fields__, "ended_at_ms")
     if not value.keys() <= set(known):
         raise ValueError(f"not only {', '.join(known)}")

@@ -96,7 +96,7 @@ class Watcher:
             abandoned.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
             if directory.settled.exists():
-                directory.tidy()  # the server may have been killed before, or be an early release
+                directory.tidy()  # the server may have been killed before
                 if kept is not None:
                     known = kept.knows(directory.path.parent.name)
                     kept.adopt(directory, None if known else adoption.read_launch(directory))

@@ -7,43 +7,21 @@ from fairshare.schedulers.capacity import settings as capacity_settings
 from fairshare.schedulers.capacity import users as capacity_users
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import DominantCalculator, MemoryCalculator
-from fairshare.schedulers.capacity.queues import NO_USE, CapacityQueue, Share
+from fairshare.schedulers.capacity.queues import CapacityQueue, Share
 from fairshare.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.capacity.users import User
 
 STORED_CLASSES: Final = (
-    StoredClass(
-        "capacity-application",
-        CapacityAttempt,
-        added={"asked": lambda one: dict.fromkeys(key.label for key in one.asks.keys.values())},
-        attempt=True,
-    ),
+    StoredClass("capacity-attempt", CapacityAttempt),
     StoredClass("capacity-stage", Stage),
     StoredClass("capacity-dominant-calculator", DominantCalculator),
     StoredClass("capacity-memory-calculator", MemoryCalculator, ("_rest",)),
-    StoredClass(
-        "capacity-queue",
-        CapacityQueue,
-        added={
-            "divides_amounts": False,
-            "funded": lambda one: one.entitled,
-            "given": CapacityQueue.given_now,
-            "share": lambda one: one.shares[""],
-            "sure_use": NO_USE,
-            "template_worth": {},
-            "user_bounds": None,
-        },
-        removed=frozenset({"sure_limit"}),
-    ),
-    StoredClass("capacity-share", Share, added={"stale": {}}),
+    StoredClass("capacity-queue", CapacityQueue),
+    StoredClass("capacity-share", Share),
     StoredClass("capacity-scheduler", CapacityScheduler, ("_state",)),
     StoredClass("capacity-amount", capacity_settings.Amount),
-    StoredClass(
-        "capacity-settings",
-        capacity_settings.CapacitySettings,
-        removed=frozenset({"user_metrics", "application_fail_fast"}),
-    ),
+    StoredClass("capacity-settings", capacity_settings.CapacitySettings),
     StoredClass("capacity-intra-queue-preemption", capacity_settings.IntraQueuePreemption),
     StoredClass("capacity-label-capacity", capacity_settings.LabelCapacity),
     StoredClass("capacity-monitor-settings", capacity_settings.MonitorSettings),
@@ -80,14 +58,6 @@ STORED_CLASSES: Final = (
             "stirred",
             "resized",
         ),
-        added={
-            "departed": {},
-            "most_nodes": lambda state: len(state.nodes),
-            "resized": False,
-            "counts_asks": False,
-            "fulfilling": False,
-        },
-        removed=frozenset({"_fulfilling", "_granting", "_served_ask", "_to_place"}),
         state=True,
     ),
     StoredClass("capacity-user", User),

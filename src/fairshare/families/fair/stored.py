@@ -13,24 +13,12 @@ from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.tables import Tables
 
-
-def _division_of(queue: FairQueue) -> Division:
-    """For snapshots in which each application had its share by itself."""
-    return Division(attempt for attempt in queue.attempts.values() if attempt.runnable)
-
-
 STORED_CLASSES: Final = (
-    StoredClass(
-        "fair-application",
-        FairAttempt,
-        renamed={"fair_share": "own_share"},
-        added={"divided": False},
-        attempt=True,
-    ),
+    StoredClass("fair-attempt", FairAttempt),
     StoredClass("fair-division", Division),
     StoredClass("fair-tables", Tables, ("_arrivals", "most_nodes", "most_on_node", "ports")),
     StoredClass("fair-policy", Policy, names=policy_named),
-    StoredClass("fair-queue", FairQueue, added={"division": _division_of}),
+    StoredClass("fair-queue", FairQueue),
     StoredClass("fair-scheduler", FairScheduler, ("_state",)),
     StoredClass("fair-allocation-settings", fair_settings.AllocationSettings),
     StoredClass("fair-amount", fair_settings.Amount),

@@ -8,7 +8,7 @@ from fairshare.schedulers.fifo.scheduler import FifoScheduler
 from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
 
 STORED_CLASSES: Final = (
-    StoredClass("fifo-application", FifoAttempt, attempt=True),
+    StoredClass("fifo-attempt", FifoAttempt),
     StoredClass("fifo-scheduler", FifoScheduler, ("_state",)),
     StoredClass("fifo-settings", fifo_settings.FifoSettings),
     StoredClass("fifo-state", FifoState, ("line", "started_ms"), state=True),

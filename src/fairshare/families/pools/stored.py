@@ -10,7 +10,7 @@ from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 
 STORED_CLASSES: Final = (
-    StoredClass("pools-job", Job, attempt=True),
+    StoredClass("pools-job", Job),
     StoredClass("pools-slots", Slots),
     StoredClass("pools-scheduler", PoolsScheduler, ("_state",)),
     StoredClass("pools-pool-allocation", pools_settings.PoolAllocation),
@@ -33,13 +33,6 @@ STORED_CLASSES: Final = (
             "checked_ms",
         ),
         derived=("lines",),
-        added={
-            "given": lambda state: {
-                number: (job.limits, job.slow_start)
-                for number, job in state.applications.items()
-                if not job.application.over
-            }
-        },
         state=True,
     ),
     StoredClass("pools-pool", Pool),

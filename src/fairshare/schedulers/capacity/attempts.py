@@ -37,11 +37,11 @@ class CapacityAttempt(Attempt):
     counts, by ask, the missed opportunities of asks for that partition where other partitions lend;
     `re_reservations` counts, by ask, the heartbeats of reserved nodes that could not fulfil the
     reservation. `seen` is the leaf in which it was last considered, with its user's record there,
-    from which its headroom follows; `tells` are the users of that leaf while its master receives
-    the headroom. `moved_from` is the leaf in which it still counts as asking during a move. `drift`
-    is what Hadoop counts as used beyond its containers, after an ask changed its size between a
-    reservation and its fulfilment. `most_containers` is the largest number of containers it had at
-    any release.
+    from which its headroom follows; `headroom_users` are the users of that leaf while its master
+    receives the headroom. `moved_from` is the leaf in which it still counts as asking during a
+    move. `drift` is what Hadoop counts as used beyond its containers, after an ask changed its size
+    between a reservation and its fulfilment. `most_containers` is the largest number of containers
+    it had at any release.
     """
 
     __slots__ = (
@@ -51,6 +51,7 @@ class CapacityAttempt(Attempt):
         "demand",
         "drift",
         "entry",
+        "headroom_users",
         "held",
         "label",
         "labelled",
@@ -68,7 +69,6 @@ class CapacityAttempt(Attempt):
         "size",
         "stage",
         "start_order",
-        "tells",
         "waiting_entry",
     )
 
@@ -79,7 +79,7 @@ class CapacityAttempt(Attempt):
         self.start_order = 0
         self.label = ""
         self.moved_from: CapacityQueue | None = None
-        self.tells: Users | None = None
+        self.headroom_users: Users | None = None
         self.master_resource: Resource = (0,) * types
         self.stage = Stage.NOWHERE
         self.held = False
@@ -135,11 +135,11 @@ class CapacityAttempt(Attempt):
     def register_for_headroom(self) -> None:
         """Register it with the leaf of its headroom while its master receives that headroom."""
         users = None if self.seen is None or not self.registered else self.seen[0].users
-        if users is self.tells:
+        if users is self.headroom_users:
             return
-        if self.tells is not None:
-            self.tells.masters -= 1
-        self.tells = users
+        if self.headroom_users is not None:
+            self.headroom_users.masters -= 1
+        self.headroom_users = users
         if users is not None:
             users.masters += 1
             users.stir()

@@ -68,7 +68,7 @@ def grant(beat: "Heartbeat", most: int) -> int:
             break
         if attempt.reservations or attempt.blacklist:
             break
-        if users.strangers and users.missed(attempt.user) is not None:
+        if users.missed_users and users.missed(attempt.user) is not None:
             break
         key = attempt.asks.wanting[0]
         ask = key.anywhere

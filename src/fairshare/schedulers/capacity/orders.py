@@ -85,9 +85,9 @@ def place(child: CapacityQueue, share: Share, label: str) -> None:
 
 
 def _present_key(child: CapacityQueue, share: Share, label: str) -> Entry:
-    fixed = share.standing
+    fixed = share.fixed_key
     if fixed is None:
-        fixed = share.standing = _fixed_fields(child, child.path[1].policy, label)
+        fixed = share.fixed_key = _fixed_fields(child, child.path[1].policy, label)
     return _key(child, share, fixed)
 
 
@@ -107,7 +107,7 @@ def move_stale(share: Share, label: str) -> None:
     order = share.order
     for child in share.stale:
         part = child.shares[label]
-        old, fixed, c = part.entry, part.standing, part.calculator
+        old, fixed, c = part.entry, part.fixed_key, part.calculator
         assert old is not None  # those that leave are stale no longer
         if fixed is None or c is None or fixed[1] or fixed[2] is not None:
             entry = _present_key(child, part, label)
@@ -134,7 +134,7 @@ def keys_now(queue: CapacityQueue, label: str) -> dict[int, Entry]:
     keys = {int(entry[-1]): entry for entry in share.order}
     for child in share.stale:
         part = child.shares[label]
-        fixed = part.standing or _fixed_fields(child, queue.policy, label)
+        fixed = part.fixed_key or _fixed_fields(child, queue.policy, label)
         keys[child.rank] = _key(child, part, fixed)
     return keys
 

@@ -37,7 +37,7 @@ class Share:
     Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
     the total of the asks of all applications below. `order` has the keys of the children with
     pending asks, the last element of each being the child's rank; those of children in `stale` may
-    be older than their use. `standing` is the part of its own key that does not depend on its use;
+    be older than their use. `fixed_key` is the part of its own key that does not depend on its use;
     None: to be recomputed.
     """
 
@@ -52,6 +52,7 @@ class Share:
         "effective_maximum",
         "effective_minimum",
         "entry",
+        "fixed_key",
         "killable",
         "master_share",
         "master_used",
@@ -61,7 +62,6 @@ class Share:
         "pending",
         "reserved",
         "stale",
-        "standing",
         "used",
         "weight",
         "whole",
@@ -85,7 +85,7 @@ class Share:
         self.effective_maximum = none
         self.master_share = 0.1
         self.entry: Entry | None = None
-        self.standing: tuple[int, bool, int | None, float] | None = None
+        self.fixed_key: tuple[int, bool, int | None, float] | None = None
         self.order: list[Entry] = []
         self.stale: dict[CapacityQueue, None] = {}
         # What its use is measured against, once known; a use of nothing is 0.
@@ -265,7 +265,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.user_bounds = None
         self.sure_use = NO_USE
         for share in self.shares.values():
-            share.standing = None
+            share.fixed_key = None
 
     def may_use(self, label: str) -> bool:
         """Whether a partition is accessible; the default one always is."""

@@ -77,8 +77,8 @@ class Users:
     `only_pending` is how many users had only waiting applications when the limits were last
     computed, at version `counted` (it counts for the masters' limit alone); `only_waiting` is the
     present number. `masters` counts the masters that receive a headroom from this leaf: with any of
-    them the limits are recomputed after each input. `strangers` are users whose application had its
-    turn while they had no record, or were above their limit and may lose their record: with the
+    them the limits are recomputed after each input. `missed_users` are users whose application had
+    its turn while they had no record, or were above their limit and may lose their record: with the
     version then and that application's reservation. As in Hadoop they get nothing until the version
     changes, even if they have a record by then. `orphaned` are users whose record was removed
     although an application of theirs is active, since the end of one that was held back had reduced
@@ -96,6 +96,7 @@ class Users:
         "leaf",
         "limits",
         "masters",
+        "missed_users",
         "most_active",
         "most_users",
         "none",
@@ -105,7 +106,6 @@ class Users:
         "ratios",
         "stirred",
         "stirs",
-        "strangers",
         "users",
         "version",
         "weights",
@@ -130,7 +130,7 @@ class Users:
         self.counted_weight = 0.0
         self.stirs = False
         self.orphaned: dict[str, None] = {}
-        self.strangers: dict[str, tuple[int, Resource]] = {}
+        self.missed_users: dict[str, tuple[int, Resource]] = {}
         self.leaf: Leaf | None = None
         self.stirred: list[Users] = []  # shared by all leaves: those whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
@@ -172,11 +172,11 @@ class Users:
     def miss(self, name: str, reserved: Resource) -> None:
         """Record that an application had its turn whose user has no record or is above its
         limit."""
-        self.strangers[name] = (self.version, reserved)
+        self.missed_users[name] = (self.version, reserved)
 
     def missed(self, name: str) -> Resource | None:
         """The reservation recorded for a user by `miss`, if nothing has changed since."""
-        found = self.strangers.get(name)
+        found = self.missed_users.get(name)
         return None if found is None or found[0] != self.version else found[1]
 
     def changed(self) -> None:
