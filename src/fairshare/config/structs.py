@@ -79,11 +79,11 @@ class At(msgspec.Struct, frozen=True):
     def has(self, key: str) -> bool:
         """Whether a key has a value, right or wrong."""
         node = (self.node.entries or {}).get(key)
-        return node is not None and not node.empty
+        return node is not None and not self.reader.is_unwritten(node)
 
-    def wrong(self, message: str, key: str = "") -> None:
+    def wrong(self, message: str, *path: str) -> None:
         """Report a mistake, at a key or in the whole."""
-        self.reader.wrong(self.node.keys.get(key, self.node.place), message)
+        self.reader.wrong(self.node.find(*path), message)
 
 
 def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
@@ -102,7 +102,7 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
         key, path = keys.get(written), f"{what}.{written}" if what else written
         if key is None:
             reader.wrong(node.keys[written], unknown_word("key", written, keys, what))
-        elif not value.empty:
+        elif not reader.is_unwritten(value):
             read_value = key.value.read(reader, value, path)
             if read_value is not None:
                 values[key.field] = read_value
@@ -113,7 +113,7 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
     for key in needed:
         if key.field not in values:
             unwritten = node.entries.get(key.name)
-            if unwritten is None or unwritten.empty:
+            if unwritten is None or reader.is_unwritten(unwritten):
                 place = node.keys.get(key.name, node.place)
                 reader.wrong(place, f"{name} needs a value for {key.name!r}")
             values[key.field] = key.default

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from math import isfinite
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -40,8 +41,9 @@ class Reader:
     """Reads one kind of document: what its values have in common, and the mistakes in them.
 
     `rule` is that of all mistakes, `bare_unit` the unit of durations without one. `typed`: texts
-    are in quotation marks and not empty, as in TOML. `untyped`: a number may be in quotation marks,
-    and a key without a value is a mistake. `types` are the known resource types; None: any.
+    are in quotation marks and not empty, as in TOML. `untyped`: every word is a text, a number may
+    be in quotation marks, and a key or a text that is empty is a mistake. `types` are the known
+    resource types; None: any. Relative paths in the document start from `folder`.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Reader:
         typed: bool = False,
         untyped: bool = False,
         types: Collection[str] | None = None,
+        folder: Path = Path(),
     ) -> None:
         self.problems = problems
         self.rule = rule
@@ -60,12 +63,17 @@ class Reader:
         self.typed = typed
         self.untyped = untyped
         self.types = types
+        self.folder = folder
         self.mistakes = 0
 
     def wrong(self, place: Place, message: str) -> None:
         """Report a mistake."""
         self.mistakes += 1
         self.problems.error(place, self.rule, message)
+
+    def is_unwritten(self, node: Node) -> bool:
+        """Whether a key has no value; where texts are verbatim, `null` is a text."""
+        return node.empty and not (self.untyped and node.text)
 
     def text(self, node: Node, what: str) -> str | None:
         """A scalar as it is written."""
@@ -75,6 +83,8 @@ class Reader:
             self.wrong(node.place, f"{what} must be a text: write {node.text} in quotation marks")
         elif self.typed and not node.text.strip():
             self.wrong(node.place, f"{what} must not be empty")
+        elif self.untyped and not node.text:
+            self.wrong(node.place, f"{what} is empty: leave the key out, or give it a value")
         else:
             return node.text
         return None
@@ -327,6 +337,25 @@ def one_or_each(value: Value, words: str) -> Value:
         return each if len(each) == len(node.items) else None
 
     return Value({"anyOf": [value.schema, {"type": "array", "items": value.schema}]}, words, read)
+
+
+def by_name(value: Value, words: str, names: Collection[str] = ()) -> Value:
+    """Values by names that the file chooses, or by some of `names`; an empty value is none."""
+
+    def read(reader: Reader, node: Node, what: str) -> dict[str, Any] | None:
+        if node.entries is None:
+            reader.wrong(node.place, f"{what} must be a mapping (name: value), found {node.kind}")
+            return None
+        values = {}
+        for name, inner in node.entries.items():
+            if names and name not in names:
+                reader.wrong(node.keys[name], unknown_word("key", name, names, what))
+            elif (inner_value := value.read(reader, inner, f"{what}.{name}")) is not None:
+                values[name] = inner_value
+        return values
+
+    inner = {"anyOf": [value.schema, {"type": "null"}]}
+    return Value({"type": "object", "additionalProperties": inner}, words, read, value.structs)
 
 
 def either(*values: Value, words: str, read: Callable[[Reader, Node, str], Any]) -> Value:

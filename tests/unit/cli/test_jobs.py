@@ -8,9 +8,10 @@ from textwrap import dedent
 
 import pytest
 
-from fairshare.cli.jobs import GROUP, JOB, WORK, read_job
+from fairshare.cli.jobs import Group, Job, read_job
 from fairshare.cli.submit import command as submit
 from fairshare.client import DriverCommand, Master, TaskGroup
+from fairshare.config.structs import keys_of
 from fairshare.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]
@@ -160,26 +161,25 @@ def test_all_mistakes_are_reported_together_in_the_order_of_their_lines(problems
             slow-start: 1.5
             resources: {memory-mb: 5, yarn.io/gpu: -1}
     """) == [
-        "1: job: unknown key 'quue': did you mean 'queue'?",
-        "2: job: priority: a whole number from -2147483648 to 2147483647 is needed",
+        "1: unknown key 'quue': did you mean 'queue'?",
+        "2: priority must be a whole number, found 'high'",
+        "4: tasks[0]: give one of `command` (a line for the shell) and `arguments` (a list)",
         "4: group a: after: no group 'q'; there are a, a, b, c/d",
-        "4: group a: give one of `command` (a line for the shell) and `arguments` (a list)",
-        "5: task group 1: count: a whole number from 1 to 1000000 is needed",
-        "6: task group 1: unknown key 'comand': did you mean 'command'?",
+        "5: tasks[0].count is 0: it must be at least 1",
+        "6: unknown key 'comand' in tasks[0]: did you mean 'command'?",
+        "8: tasks[1]: give one of `command` (a line for the shell) and `arguments` (a list)",
         "8: group a: there is another group of this name",
-        "8: group a: give one of `command` (a line for the shell) and `arguments` (a list)",
-        "9: task group 2: memory: '1x' is not a size: write 512m, 1g or a number of MB",
-        "10: task group 2: time-limit: '60' has no unit: write 60s or 60m",
-        "13: task group 2: environment: a mapping is needed here, such as `NAME: value`",
-        "14: group b: relax: false says `only there`, but no hosts or racks",
-        "17: task group 3: unknown key 'max_attempts': did you mean 'max-attempts'?",
+        "9: tasks[1].memory: '1x' is not a size: write 512m, 1g or a number of MB",
+        "10: tasks[1].time-limit: '60' has no unit: write 60s or 60m",
+        "13: tasks[1].environment must be a mapping (name: value), found a list",
+        "14: tasks[2]: relax: false says `only there`, but no hosts or racks",
+        "17: unknown key 'max_attempts' in tasks[2]: did you mean 'max-attempts'?",
         "19: group c/d: a name has no slash; tasks are called NAME/0",
-        "20: task group 4: command: one value is needed, not several",
-        "21: task group 4: relax: 'maybe' is neither true nor false: write true or false",
-        "22: task group 4: slow-start: a number from 0 to 1 is needed, such as 0.05",
-        "23: task group 4: resources: memory-mb has a key of its own: memory, or vcores",
-        "23: task group 4: resources: yarn.io/gpu: a whole number from 1 to 9223372036854775807"
-        " is needed",
+        "20: tasks[3].command must be a text, found a list",
+        "21: tasks[3].relax: 'maybe' is neither true nor false: write true or false",
+        "22: tasks[3].slow-start must be a number from 0.0 to 1.0, found '1.5'",
+        "23: tasks[3].resources: memory-mb has a key of its own: memory, or vcores",
+        "23: tasks[3].resources.yarn.io/gpu is -1: it must be at least 1",
     ]
 
 
@@ -189,16 +189,16 @@ def test_all_mistakes_are_reported_together_in_the_order_of_their_lines(problems
         ("name: x", "1: job: give one of `tasks`"),
         ("driver: {command: x}\ntasks: [{command: y}]", "1: job: give one of `tasks`"),
         ("tasks: []", "1: tasks: the list is empty"),
-        ("tasks: {command: x}", "1: tasks: a list is needed here"),
-        ("tasks: [x]", "1: task group 1: a mapping is needed here"),
-        ("[x]", "1: job: a mapping is needed here"),
+        ("tasks: {command: x}", "1: tasks must be a list, found a mapping"),
+        ("tasks: [x]", "1: tasks[0] must be a mapping (name: value), found 'x'"),
+        ("[x]", "1: a job must be a mapping (name: value), found a list"),
         ("name: x\nname: y\ntasks: [{command: x}]", "2: the key 'name' is given twice"),
-        ("name:\ntasks: [{command: x}]", "1: job: name: is empty"),
+        ("name:\ntasks: [{command: x}]", "1: name is empty: leave the key out"),
         ("driver: {memory: 1g}", "1: driver: give one of `command`"),
-        ("driver: {command: x, count: 2}", "1: driver: unknown key 'count'"),
-        ("tasks: [{arguments: []}]", "1: task group 1: arguments: a list is needed"),
-        ("tasks: [{arguments: ['', x]}]", "1: task group 1: arguments: each must be one value"),
-        ("tasks: [{command: x}, {name: b, command: y}]", "1: task group 1: needs a name"),
+        ("driver: {command: x, count: 2}", "1: unknown key 'count' in driver"),
+        ("tasks: [{arguments: []}]", "1: tasks[0].arguments: a list is needed"),
+        ("tasks: [{arguments: ['', x]}]", "1: tasks[0].arguments: each must be one value"),
+        ("tasks: [{command: x}, {name: b, command: y}]", "1: tasks[0] needs a name"),
         (
             "tasks:\n- {name: a, command: x, after: b}\n- {name: b, command: y, after: a}",
             "2: these groups wait for each other: a, b",
@@ -266,7 +266,10 @@ def test_the_job_in_the_help_of_submit_is_a_job(job_of):
     assert [group.after for group in job_of(block.group()).tasks] == [(), ("map",)]
 
 
-@pytest.mark.parametrize("key", sorted({*JOB, *GROUP, *WORK}))
+KEYS = {key.name for struct in (Job, Group) for key in keys_of(struct)}
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
 def test_every_key_is_explained_in_the_documentation_and_named_in_the_help(key):
     assert re.search(rf"^\|.*`{key}`.*\|", PAGE.read_text(), re.M)
     assert re.search(rf"\b{key}\b", submit.help)
@@ -277,5 +280,5 @@ def test_a_gang_may_set_its_timeout_and_other_groups_may_not(job_of, problems_of
     (group,) = job_of(gang).tasks
     assert (group.gang, group.gang_timeout_ms) == (True, 5_000)
     assert problems_of("tasks: [{command: work, gang-timeout: 5s}]") == [
-        "1: group task: gang-timeout has a meaning with gang: true only"
+        "1: tasks[0]: gang-timeout has a meaning with gang: true only"
     ]

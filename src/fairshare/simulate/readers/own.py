@@ -81,8 +81,10 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 class Locality(msgspec.Struct, frozen=True, rename={"off_switch": "off-switch"}):
     """Run times by locality."""
 
-    rack: Annotated[float, _FACTOR, Doc("the factor on other nodes in the rack of a host")] = 1
-    off_switch: Annotated[float, _FACTOR, Doc("the factor in other racks")] = 1
+    rack: Annotated[float, _FACTOR, Doc("the factor on other nodes in the rack of a host", "1")] = (
+        1.0
+    )
+    off_switch: Annotated[float, _FACTOR, Doc("the factor in other racks", "1")] = 1.0
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
