@@ -112,14 +112,6 @@ class Engine(Protocol):
         """Stop the engine; containers continue unless `stop_containers`."""
 
 
-@runtime_checkable
-class Pretends(Protocol):
-    """An engine that runs nothing, so that it needs no commands and no environments."""
-
-    def pretend(self, launch: TaskLaunch) -> None:
-        """As `Engine.launch`."""
-
-
 class ContainerFiles(Protocol):
     """The files that a container writes on this machine. A file may not exist, yet or any more."""
 

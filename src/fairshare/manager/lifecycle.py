@@ -3,12 +3,10 @@
 `resource_manager.py` calls these steps; they change the state only through `step.emit`.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
 from fairshare.manager import gangs, groups
-from fairshare.manager.partitions import Partitions
+from fairshare.manager.partitions import label_of
 from fairshare.manager.requests import entries
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -25,11 +23,10 @@ from fairshare.model.events import (
     TaskKilled,
 )
 from fairshare.model.identifiers import APPLICATION_SHIFT, ContainerId, attempt_of
-from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource
 from fairshare.model.tasks import GROUP_REQUESTS, is_own_failure
 from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.protocol import EndsInOrder, Refusal, Scheduler, Step
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step
 
 MASTER_PRIORITY = 0
 """The request priority of a master's own container, as in Hadoop."""
@@ -40,12 +37,10 @@ ENDED = "Container killed: its application has ended"
 class Lifecycle:
     """The lifecycle of all applications of one scheduler."""
 
-    def __init__(self, scheduler: Scheduler, partitions: Partitions) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.state = scheduler.state
         """The state of the cluster."""
-        self._partitions = partitions
-        self._ends_in_order = scheduler if isinstance(scheduler, EndsInOrder) else None
         self.lost_masters: list[Application] = []  # in one step, until it is over
 
     def start_attempt(self, step: Step, application: Application) -> None:
@@ -105,7 +100,7 @@ class Lifecycle:
             requests,
             self.state.node_on,
             lambda resource: self.scheduler.normalise(step, queue, resource),
-            lambda request: self._partitions.label_of(application, request),
+            lambda request: label_of(self.scheduler, application, request),
         )
         if check:  # the scheduler checks the requested sizes, before rounding
             sizes = {(one.priority, one.request): one.resource for one in requests}
@@ -150,7 +145,7 @@ class Lifecycle:
         self, step: Step, application: Application, request: ContainerRequest
     ) -> tuple[Resource, str]:
         size = self.scheduler.normalise(step, application.queue, request.resource)
-        return size, self._partitions.label_of(application, request)
+        return size, label_of(self.scheduler, application, request)
 
     def _enter_tasks(
         self, step: Step, application: Application, requests: list[ContainerRequest]
@@ -211,19 +206,12 @@ class Lifecycle:
         self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 
-    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
-        """All containers of a holder that ends, the oldest first unless the scheduler defines
-        another order."""
-        if self._ends_in_order is not None:
-            return self._ends_in_order.in_order_of_end(holder)
-        return tuple(holder.containers)
-
     def end(
         self, step: Step, application: Application, state: ApplicationState, diagnostics: str
     ) -> None:
         """End an application and its containers."""
         if application.attempt.active:
-            containers = list(self.in_order_of_end(application))
+            containers = list(self.scheduler.in_order_of_end(application))
             if state != ApplicationState.KILLED and application.attempt.master in containers:
                 # A finished master exits by itself, before the other containers are stopped.
                 containers.sort(key=lambda container: container != application.attempt.master)
@@ -323,7 +311,7 @@ class Lifecycle:
                 f"its master {_failure(attempts, event)}",
             )
             return
-        for container in self.in_order_of_end(application):
+        for container in self.scheduler.in_order_of_end(application):
             if not self._outlives_master(application, container):
                 step.emit(
                     ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")

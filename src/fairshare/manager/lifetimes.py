@@ -9,17 +9,17 @@ The application requests a lifetime, its queue limits it
 from fairshare.model.applications import Application
 from fairshare.model.events import LifetimeSet
 from fairshare.model.inputs import NO_CONDITIONS
-from fairshare.schedulers.protocol import LimitsLifetimes, Refusal, Scheduler, Step
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step
 
 TYPE = "LIFETIME"
 """Hadoop's name for this type of timeout, the only type that exists."""
 
 
 class Lifetimes:
-    """Sets the ends of applications, within the limits of their queues if the scheduler has any."""
+    """Sets the ends of applications, within the limits of their queues."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._limits = scheduler if isinstance(scheduler, LimitsLifetimes) else None
+        self._scheduler = scheduler
 
     def begin(self, step: Step, application: Application) -> None:
         """Set the end of an application that starts, if it or its queue has a lifetime, or if it
@@ -28,9 +28,8 @@ class Lifetimes:
         An application that requests 60 s in a queue with a maximum of 10 s ends 10 s after its
         submission, or, if it was deferred, after its start.
         """
-        lifetime_s = application.submission.lifetime_s
-        if self._limits is not None:
-            lifetime_s = self._limits.lifetime_s(application.queue, lifetime_s)
+        requested_s = application.submission.lifetime_s
+        lifetime_s = self._scheduler.lifetime_s(application.queue, requested_s)
         ends = [step.now_ms + lifetime_s * 1_000] if lifetime_s > 0 else []
         ends += [application.submission.deadline_ms] if application.submission.deadline_ms else []
         if ends and min(ends) != application.expires_ms:
@@ -50,10 +49,9 @@ class Lifetimes:
                 f"application {application.id} cannot end at {expires_ms} ms, which is not in the"
                 f" future: it is {step.now_ms} ms; kill it instead",
             )
-        if self._limits is not None:
-            most_s = self._limits.maximum_lifetime_s(application.queue)
-            if most_s > 0:
-                expires_ms = min(expires_ms, _counted_from(application) + most_s * 1_000)
+        most_s = self._scheduler.maximum_lifetime_s(application.queue)
+        if most_s > 0:
+            expires_ms = min(expires_ms, _counted_from(application) + most_s * 1_000)
         if expires_ms != application.expires_ms:
             step.emit(LifetimeSet(application.id, expires_ms))
 

@@ -61,7 +61,7 @@ def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) ->
     node = scheduler.state.nodes.get(given.node)
     if node is None:
         raise _unknown(given.node)
-    for container in lives.in_order_of_end(node):
+    for container in scheduler.in_order_of_end(node):
         step.emit(
             ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
         )

@@ -15,7 +15,7 @@ from fairshare.manager import groups, lifetimes, nodes, overcommit, reports
 from fairshare.manager.actors import check_actor
 from fairshare.manager.lifecycle import Lifecycle
 from fairshare.manager.lifetimes import Lifetimes
-from fairshare.manager.partitions import Partitions
+from fairshare.manager.partitions import change_labels, check_tasks
 from fairshare.manager.starts import Starts
 from fairshare.model.applications import Application
 from fairshare.model.events import (
@@ -86,7 +86,7 @@ from fairshare.model.inputs import (
 from fairshare.model.queues import full_name
 from fairshare.model.tasks import GROUP_REQUESTS
 from fairshare.model.work import TaskGroup
-from fairshare.schedulers.protocol import GoesBack, Refusal, Scheduler, SettlesSteps, State, Step
+from fairshare.schedulers.protocol import Refusal, Scheduler, State, Step
 from fairshare.wording import no_application
 
 UNPLACEABLE = "invalid-queue-name"
@@ -104,12 +104,9 @@ class ResourceManager:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self._state = scheduler.state
-        self._partitions = Partitions(scheduler)
         self._lifetimes = Lifetimes(scheduler)
-        self._lives = Lifecycle(scheduler, self._partitions)
+        self._lives = Lifecycle(scheduler)
         self._starts = Starts(self._lives, self._lifetimes)
-        self._goes_back = scheduler if isinstance(scheduler, GoesBack) else None
-        self._settle = scheduler.settle if isinstance(scheduler, SettlesSteps) else None
         self._consequences: dict[type, Callable[[Step, Any], None]] = {
             ContainerCompleted: self._lives.follow_completed,
             ApplicationEnded: self._starts.ended,
@@ -189,8 +186,7 @@ class ResourceManager:
             except Refusal as refusal:
                 application = getattr(given, "application", 0)
                 step.emit(RequestRefused(application, refusal.code, refusal.reason))
-            if self._settle is not None:
-                self._settle(step)
+            self.scheduler.settle(step)
             if events:
                 followed = self._follow(step, 0)
                 if self._lives.lost_masters or self._starts.awaited:
@@ -237,8 +233,7 @@ class ResourceManager:
         self.scheduler.load(step, given.settings, given.epoch_ms)
 
     def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
-        if self._goes_back is not None:
-            self._goes_back.go_back(step)
+        self.scheduler.go_back(step)
 
     def _node_joined(self, step: Step, given: NodeJoined) -> None:
         nodes.join(step, self.scheduler, given)
@@ -262,7 +257,7 @@ class ResourceManager:
         nodes.set_safe_mode(step, self.scheduler, given)
 
     def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
-        self._partitions.change(step, given)
+        change_labels(self.scheduler, step, given)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         if given.node in self._state.drains:
@@ -296,7 +291,7 @@ class ResourceManager:
             )
         try:
             groups.check_groups(given.tasks)
-            self._partitions.check_submission(given)
+            self.scheduler.check_labels(given)
             self._starts.check(step, given)
             queue, priority = self.scheduler.place(step, given)
             self._check_tasks(step, number, queue, given.tasks)
@@ -392,7 +387,7 @@ class ResourceManager:
         application = self._running(given.application)
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
         self._check_tasks(step, application.id, application.queue, given.tasks)
-        self._partitions.check_tasks(application, given.tasks)
+        check_tasks(self.scheduler, application, given.tasks)
         step.emit(TasksAdded(given.application, given.tasks))
         self._lives.ask_for_groups(step, application)
 

@@ -122,7 +122,7 @@ class Starts:
                 f"the master of application {application.id} was not started by the server, which"
                 " cannot start it again",
             )
-        for container in self._lives.in_order_of_end(application):
+        for container in self._lives.scheduler.in_order_of_end(application):
             step.emit(ContainerCompleted(container, ExitCode.ABORTED, REQUEUED))
         self._lives.scheduler.end_attempt(step, application)
         self._lives.lost_masters.append(application)

@@ -4,14 +4,14 @@ Hadoop's monitor runs at intervals for ever. Ours runs while the scheduler says 
 come of it: the first round an interval after that began, and each further one an interval later.
 """
 
-from fairshare.schedulers.protocol import Monitored, Scheduler
+from fairshare.schedulers.protocol import Scheduler
 
 
 class Monitoring:
     """`due_ms` is when the next round is due, None while none is needed."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._monitored = scheduler if isinstance(scheduler, Monitored) else None
+        self._scheduler = scheduler
         self.due_ms: int | None = None
 
     def is_due(self, now_ms: int) -> bool:
@@ -23,9 +23,7 @@ class Monitoring:
 
     def look(self, now_ms: int) -> None:
         """Something may have changed: find out whether rounds are needed."""
-        if self._monitored is None:
-            return
-        interval_ms = self._monitored.monitor_interval_ms()
+        interval_ms = self._scheduler.monitor_interval_ms()
         if interval_ms is None:
             self.due_ms = None
         elif self.due_ms is None or self.due_ms > now_ms + interval_ms:  # or it is shorter now

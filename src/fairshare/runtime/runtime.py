@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
-from fairshare.engines.protocol import Engine, LaunchOrder, Pretends, TaskLaunch
+from fairshare.engines.protocol import Engine, LaunchOrder, TaskLaunch
 from fairshare.errors import EngineError, UndecidedError
 from fairshare.journal.protocol import Journal
 from fairshare.journal.record import Record
@@ -68,6 +68,7 @@ class Runtime:
     `extra_environment` adds to the environment of containers. `beat_interval_ms` is Hadoop's
     heartbeat: the pace of offers while an application waits for a nearer node. `unused_expiry_ms`
     is how long a driver may keep a container without launching anything in it; None: for ever.
+    `pretend` is called in place of `engine.launch` if the engine runs nothing and needs no command.
 
     `on_undecided` is called with each input from outside that a bug kept from being decided; its
     step then has a refusal without a record. None: the exception is raised.
@@ -83,6 +84,7 @@ class Runtime:
         extra_environment: ExtraEnvironment = nothing_extra,
         beat_interval_ms: int = 1_000,
         unused_expiry_ms: int | None = None,
+        pretend: Callable[[TaskLaunch], None] | None = None,
         on_undecided: Callable[[Input, UndecidedError], None] | None = None,
     ) -> None:
         self.manager = manager
@@ -92,8 +94,8 @@ class Runtime:
         self._observers = tuple(observers)
         self._on_undecided = on_undecided
         self._encode = msgspec.msgpack.Encoder().encode
-        self._pretends = engine if isinstance(engine, Pretends) else None
-        pretended = self._pretends is not None
+        self._pretend = pretend
+        pretended = pretend is not None
         self._orders = OrderBook(manager.state, extra_environment, pretended=pretended)
         self._interval_ms = beat_interval_ms
         self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
@@ -409,8 +411,8 @@ class Runtime:
                     self.engine.stop(order.container)
                     continue
                 if type(order) is TaskLaunch:
-                    assert self._pretends is not None
-                    self._pretends.pretend(order)
+                    assert self._pretend is not None
+                    self._pretend(order)
                     continue
                 assert type(order) is LaunchOrder
                 try:

@@ -79,12 +79,9 @@ add(
     "scheduler",
     derived=(
         "_consequences",
-        "_goes_back",
         "_inputs",
         "_lifetimes",
         "_lives",
-        "_partitions",
-        "_settle",
         "_starts",
         "_state",
     ),

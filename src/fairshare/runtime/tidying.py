@@ -1,8 +1,7 @@
 """Owns when the scheduler tidies up: queues that were made on demand and are empty go.
 
 Hadoop looks at intervals. We look an interval after something ended that could have left a queue
-empty, and again while there was something to do. The interval is the Fair Scheduler's ten seconds,
-unless the scheduler tidies in rounds of its own.
+empty, and again while there was something to do, unless the scheduler tidies in rounds.
 """
 
 from collections.abc import Sequence
@@ -14,9 +13,7 @@ from fairshare.model.events import (
     ConfigurationLoaded,
     Event,
 )
-from fairshare.schedulers.protocol import Scheduler, TidiesInRounds
-
-INTERVAL_MS = 10_000
+from fairshare.schedulers.protocol import Scheduler
 
 _CAUSES = frozenset((ApplicationEnded, ApplicationMoved, ApplicationRejected, ConfigurationLoaded))
 
@@ -25,14 +22,14 @@ class Tidying:
     """`due_ms` is when to tidy up, None while there is no reason to."""
 
     def __init__(self, scheduler: Scheduler, due_ms: int | None = None) -> None:
-        self._rounds = scheduler if isinstance(scheduler, TidiesInRounds) else None
+        self._scheduler = scheduler
         self.due_ms = due_ms
 
     @classmethod
     def after_recovery(cls, scheduler: Scheduler, now_ms: int) -> "Tidying":
         """What ended before may have left a queue empty. Rounds are an interval apart for ever."""
         tidying = cls(scheduler, now_ms)
-        if tidying._rounds is not None:
+        if scheduler.tidies_in_rounds:
             tidying._put_off(now_ms, found=False)
         return tidying
 
@@ -46,7 +43,6 @@ class Tidying:
         self._put_off(now_ms, found=bool(events))
 
     def _put_off(self, now_ms: int, *, found: bool) -> None:
-        interval_ms = INTERVAL_MS if found else None
-        if self._rounds is not None:
-            interval_ms = self._rounds.tidy_interval_ms()
+        needed = found or self._scheduler.tidies_in_rounds
+        interval_ms = self._scheduler.tidy_interval_ms() if needed else None
         self.due_ms = None if interval_ms is None else now_ms + interval_ms

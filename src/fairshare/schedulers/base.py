@@ -39,7 +39,7 @@ from fairshare.schedulers.access_lists import allows
 from fairshare.schedulers.entitlement import Preemption
 from fairshare.schedulers.nearness import level_of
 from fairshare.schedulers.normalisation import normalise
-from fairshare.schedulers.protocol import Refusal, Step
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step
 from fairshare.schedulers.reasons import Limits, NotInQueue, Reason
 from fairshare.schedulers.steps import Steps, in_one_step
 from fairshare.schedulers.views import ApplicationView, QueueView, VolatileFields, application_view
@@ -134,7 +134,7 @@ class BaseLimits:
         return None
 
 
-class BaseScheduler:
+class BaseScheduler(Scheduler):
     """One queue, without shares, priorities, preemption and limits."""
 
     name: ClassVar[str]

@@ -5,7 +5,7 @@ The manager handles life cycles (submissions, attempts, tasks); the scheduler ha
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 from fairshare.model.applications import Application
 from fairshare.model.attempts import Attempt
@@ -22,6 +22,9 @@ from fairshare.schedulers.steps import Steps
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 State = ClusterState[Queue[Attempt], Attempt]
+
+TIDY_INTERVAL_MS = 10_000
+"""The Fair Scheduler's interval."""
 
 
 class Refusal(Exception):
@@ -61,98 +64,11 @@ def move_deferred(
         step.emit(ApplicationMoved(application.id, leaf, True))
 
 
-@runtime_checkable
-class GoesBack(Protocol):
-    """A scheduler that reapplies its old settings after new ones were refused."""
-
-    def go_back(self, step: Step) -> None:
-        """New settings were refused; those in force remain."""
-
-
-@runtime_checkable
-class EndsInOrder(Protocol):
-    """A scheduler that defines the order in which containers end that end at the same time.
-
-    With any other scheduler the oldest container ends first.
-    """
-
-    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
-        """The live containers of an application or on a node, which all end now."""
-
-
-@runtime_checkable
-class LimitsLifetimes(Protocol):
-    """A scheduler whose queues limit the lifetime of their applications.
-
-    With any other scheduler the requested lifetime applies.
-    """
-
-    def lifetime_s(self, queue: str, requested_s: int) -> int:
-        """The lifetime that a queue grants for a requested one; 0 or less means no limit for
-        both."""
-
-    def maximum_lifetime_s(self, queue: str) -> int:
-        """The longest lifetime that a later request may set; 0 or less: no limit."""
-
-
-@runtime_checkable
-class Partitioned(Protocol):
-    """A scheduler whose nodes may belong to partitions (node labels).
-
-    Any other scheduler refuses requests for a partition.
-    """
-
-    def label_of(
-        self, application: Application, wanted: str | None, *, master: bool, check: bool
-    ) -> str:
-        """The partition of an ask that names this one, or none; with `check` it raises Refusal if
-        the ask may not use it."""
-
-    def labels(self) -> dict[str, bool]:
-        """The existing partitions, by name: whether each is exclusive."""
-
-    def add_labels(self, step: Step, new: dict[str, bool]) -> None:
-        """Create partitions, by name: whether each is exclusive; raises Refusal."""
-
-    def remove_labels(self, step: Step, names: Sequence[str]) -> None:
-        """Remove partitions; raises Refusal."""
-
-    def label_nodes(self, step: Step, nodes: dict[str, str], *, known: bool) -> None:
-        """Assign nodes to partitions; raises Refusal. `known`: only registered nodes are
-        allowed."""
-
-
-@runtime_checkable
-class Monitored(Protocol):
-    """A scheduler that decides preemption in rounds (`preempt`) at a fixed interval."""
-
-    def monitor_interval_ms(self) -> int | None:
-        """The interval between rounds now; None: no round is needed, since none could preempt."""
-
-
-@runtime_checkable
-class TidiesInRounds(Protocol):
-    """A scheduler that removes queues which several rounds (`tidy`) have found idle."""
-
-    def tidy_interval_ms(self) -> int | None:
-        """The interval between rounds now; None: no round is needed, since no queue could be
-        removed."""
-
-
-@runtime_checkable
-class SettlesSteps(Protocol):
-    """A scheduler that completes a step after its input has been processed."""
-
-    def settle(self, step: Step) -> None:
-        """Emit the cluster-wide consequences of the events of this step."""
-
-
 class Scheduler(Protocol):
     """Fair, capacity, pools, fifo: one package each, one protocol."""
 
-    @property
-    def name(self) -> str:
-        """`fair`, `fifo`, ..."""
+    name: ClassVar[str]
+    """`fair`, `fifo`, ..."""
 
     @property
     def state(self) -> State:
@@ -254,3 +170,92 @@ class Scheduler(Protocol):
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""
+
+    # Methods that only some schedulers define, with what they do in all others.
+
+    tidies_in_rounds: ClassVar[bool] = False
+    """Whether `tidy` removes only queues that several rounds have found idle. It is then called at
+    an interval, and otherwise after something has ended."""
+
+    def go_back(self, step: Step) -> None:
+        """New settings were refused; those in force remain, and may be applied once more."""
+        return
+
+    def settle(self, step: Step) -> None:
+        """Emit the cluster-wide consequences of the events of a step whose input was processed."""
+        return
+
+    def in_order_of_end(self, holder: Application | Node) -> Sequence[ContainerId]:
+        """The live containers of an application or on a node, which all end now: the oldest
+        first."""
+        return tuple(holder.containers)
+
+    def lifetime_s(self, queue: str, requested_s: int) -> int:
+        """The lifetime that a queue grants for a requested one; 0 or less means no limit for
+        both."""
+        return requested_s
+
+    def maximum_lifetime_s(self, queue: str) -> int:
+        """The longest lifetime that a later request may set; 0 or less: no limit."""
+        return 0
+
+    def monitor_interval_ms(self) -> int | None:
+        """The interval between rounds of preemption (`preempt`) now; None: no round is needed,
+        since none could preempt."""
+        return None
+
+    def tidy_interval_ms(self) -> int | None:
+        """The interval until `tidy` now; None: it is not needed, since no queue could be
+        removed."""
+        return TIDY_INTERVAL_MS
+
+    # Partitions (node labels): by default there are none.
+
+    def labels(self) -> dict[str, bool]:
+        """The existing partitions, by name: whether each is exclusive."""
+        return {}
+
+    def check_labels(self, submission: SubmitApplication) -> None:
+        """Raise Refusal for a partition that no queue could have access to; the others are checked
+        when the queue is known."""
+        label = submission.wanted_label(master=True) or submission.wanted_label(master=False)
+        asked = [one.label for asking in (submission.requests, submission.tasks) for one in asking]
+        for wanted in (label, *asked):
+            if wanted:
+                raise _unknown(self.name, wanted)
+
+    def label_of(
+        self, application: Application, wanted: str | None, *, master: bool, check: bool
+    ) -> str:
+        """The partition of an ask that names this one, or none; with `check` it raises Refusal if
+        the ask may not use it."""
+        if wanted is None:
+            wanted = application.submission.wanted_label(master=master)
+        if wanted and check:
+            raise _unknown(self.name, wanted)
+        return ""
+
+    def add_labels(self, step: Step, new: dict[str, bool]) -> None:
+        """Create partitions, by name: whether each is exclusive; raises Refusal."""
+        raise _without_labels(self.name)
+
+    def remove_labels(self, step: Step, names: Sequence[str]) -> None:
+        """Remove partitions; raises Refusal."""
+        raise _without_labels(self.name)
+
+    def label_nodes(self, step: Step, nodes: dict[str, str], *, known: bool) -> None:
+        """Assign nodes to partitions; raises Refusal. `known`: only registered nodes are
+        allowed."""
+        raise _without_labels(self.name)
+
+
+def _unknown(scheduler: str, label: str) -> Refusal:
+    return Refusal(
+        "invalid-label",
+        f"there is no partition {label!r}: the {scheduler} scheduler has no node labels, the"
+        " capacity scheduler has",
+    )
+
+
+def _without_labels(scheduler: str) -> Refusal:
+    return Refusal("labels-disabled", f"the {scheduler} scheduler has no node labels")

@@ -124,6 +124,7 @@ class Rerun:
             self.engine,
             observers=(self._observe, *observers),
             beat_interval_ms=beat_interval_ms,
+            pretend=self.engine.pretend,
             unused_expiry_ms=unused_expiry_ms,
         )
         loaded = False

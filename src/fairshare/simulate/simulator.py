@@ -92,6 +92,7 @@ class Simulator:
             self.engine,
             observers=(self._outcomes.observe, self._collection.observe, *observers),
             beat_interval_ms=beat_interval_ms,
+            pretend=self.engine.pretend,
         )
         self.agenda.at(0, LoadConfiguration(settings, EPOCH_MS))
         for node in workload.nodes if nodes is None else nodes:

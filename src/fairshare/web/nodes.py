@@ -19,7 +19,6 @@ from fairshare.errors import InputError
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.model.inputs import AddLabels, LabelNodes, RemoveLabels
 from fairshare.model.nodes import Node
-from fairshare.schedulers.protocol import Partitioned
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import rows_of_one_instant
@@ -156,8 +155,6 @@ async def label_nodes(request: Request) -> Response:
 def _labels(server: LiveServer) -> Response:
     scheduler = server.scheduler
     state = server.service.state
-    if not isinstance(scheduler, Partitioned):
-        return answer(Labels([]))
     nodes: dict[str, list[str]] = {}
     for node in state.nodes.values():
         nodes.setdefault(state.label_of(node), []).append(node.name)

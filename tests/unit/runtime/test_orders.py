@@ -120,8 +120,7 @@ def test_a_container_that_is_killed_in_the_same_batch_is_not_launched(bench, sub
 def pretending(bench):
     """Lets the engine of a bench run nothing from now on; its launches."""
     launched = []
-    bench.engine.pretend = launched.append
-    bench.restart()
+    bench.restart(pretend=launched.append)
     return launched
 
 

@@ -2,8 +2,9 @@
 
 from fairshare.model.events import ApplicationEnded, ApplicationState, SharesUpdated
 from fairshare.model.resources import ResourceTypes
-from fairshare.runtime.tidying import INTERVAL_MS, Tidying
+from fairshare.runtime.tidying import Tidying
 from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.schedulers.protocol import TIDY_INTERVAL_MS
 
 SCHEDULER = FairScheduler(ResourceTypes())
 
@@ -20,13 +21,13 @@ def test_it_is_due_an_interval_after_the_first_end():
     tidying = Tidying(SCHEDULER)
     tidying.note(5, [SharesUpdated(), END])
     tidying.note(6, [END])
-    assert tidying.due_ms == 5 + INTERVAL_MS
+    assert tidying.due_ms == 5 + TIDY_INTERVAL_MS
 
 
 def test_it_is_due_again_only_after_something_was_found():
     tidying = Tidying(SCHEDULER)
     tidying.note(5, [END])
     tidying.done(100, [END])
-    assert tidying.due_ms == 100 + INTERVAL_MS
+    assert tidying.due_ms == 100 + TIDY_INTERVAL_MS
     tidying.done(200, [])
     assert tidying.due_ms is None

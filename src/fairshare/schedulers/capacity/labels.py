@@ -222,6 +222,9 @@ class PartitionMethods:
             check_label(state, leaf, label, requested=requested is not None)
         return label
 
+    def check_labels(self, submission: SubmitApplication) -> None:
+        """Each request is checked when the queue is known."""
+
     def labels(self) -> dict[str, bool]:
         """The cluster's partitions, by name: whether each is exclusive."""
         return self._state.partitions

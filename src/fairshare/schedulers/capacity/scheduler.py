@@ -50,17 +50,18 @@ from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.reasons import CapacityLimits
 from fairshare.schedulers.capacity.settings import CapacitySettings
 from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.protocol import Refusal, Step, move_deferred
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, at_once
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class CapacityScheduler(labels.PartitionMethods):
+class CapacityScheduler(labels.PartitionMethods, Scheduler):
     """YARN's Capacity Scheduler (Hadoop: CapacityScheduler)."""
 
     name = "capacity"
+    tidies_in_rounds = True
 
     def __init__(self, types: ResourceTypes) -> None:
         self._state: CapacityState = CapacityState(types)

@@ -42,14 +42,14 @@ from fairshare.schedulers.fair.reasons import FairLimits
 from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.normalisation import normalise
-from fairshare.schedulers.protocol import Refusal, Step, move_deferred
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
 from fairshare.schedulers.queue_names import leaves_below, listed
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, at_once
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class FairScheduler:
+class FairScheduler(Scheduler):
     """YARN's Fair Scheduler (Hadoop: FairScheduler)."""
 
     name = "fair"

@@ -38,13 +38,13 @@ from fairshare.schedulers.pools.settings import (
 )
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import pool_of, queue_of
-from fairshare.schedulers.protocol import Refusal, Step, move_deferred
+from fairshare.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
 from fairshare.schedulers.reasons import Limits, NotInQueue
 from fairshare.schedulers.steps import Steps, in_one_step
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 
-class PoolsScheduler:
+class PoolsScheduler(Scheduler):
     """The Fair Scheduler of MapReduce."""
 
     name = "pools"
