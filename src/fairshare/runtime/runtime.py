@@ -26,14 +26,12 @@ from fairshare.model.inputs import (
     UpdateShares,
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
+from fairshare.runtime.agenda import Agenda
 from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
-from fairshare.runtime.monitoring import Monitoring
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
 from fairshare.runtime.pace import Pacing
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
-from fairshare.runtime.tidying import Tidying
-from fairshare.runtime.timers import Timers
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
@@ -100,9 +98,7 @@ class Runtime:
         self._interval_ms = beat_interval_ms
         self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
         self._unused_expiry_ms = unused_expiry_ms
-        self._timers = Timers(manager.state, unused_expiry_ms)
-        self._tidying = Tidying(manager.scheduler)
-        self._monitoring = Monitoring(manager.scheduler)
+        self._agenda = Agenda(manager.scheduler, unused_expiry_ms)
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -129,9 +125,8 @@ class Runtime:
         self._sequence = self.position.sequence
         self._now_ms = self._updated_ms = self.position.now_ms
         self._beats = HeartbeatRounds(self.manager.state, self._interval_ms)
-        self._tidying = Tidying.after_recovery(self.manager.scheduler, self._now_ms)
-        self._monitoring = Monitoring(self.manager.scheduler)
-        self._timers = Timers(self.manager.state, self._unused_expiry_ms)
+        self._agenda = Agenda(self.manager.scheduler, self._unused_expiry_ms)
+        self._agenda.recovered(self._now_ms)
         self._eventful = True
         self._settling = None
         self._pacing = Pacing()
@@ -195,7 +190,7 @@ class Runtime:
     def timed(self) -> bool:
         """Whether an application, a container or a node has an instant at which something is done
         to it, such as the end of a lifetime."""
-        return self._timers.any
+        return self._agenda.any
 
     def set_silent(self, node: str, silent: bool = True) -> None:
         """Allocate nothing on a node from now on, or again; not recorded, and forgotten by
@@ -273,8 +268,7 @@ class Runtime:
     def _note(self, events: Sequence[Event]) -> None:
         if self._beats.note(events):
             self._eventful = True
-            self._tidying.note(self._now_ms, events)
-            self._timers.note(events)
+            self._agenda.note(self._now_ms, events)
 
     def _bring_clocks_up_to_date(self, inputs: Sequence[Input]) -> list[Step]:
         """Let the scheduler update its view of the present state once more before a change.
@@ -314,24 +308,25 @@ class Runtime:
         and not with its clocks: what becomes due meanwhile comes in the next settlement."""
         scheduler = self.manager.scheduler
         state = self.manager.state
-        if self._timers.any:
-            for due in self._timers.due(now_ms):
+        agenda = self._agenda
+        if agenda.any:
+            for due in agenda.due(now_ms):
                 self._provoke(due)
         if state.safe_mode or self._paused:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
         if state.gangs:
-            any(self._provoke(due) for due in self._timers.gangs.look(now_ms))
+            any(self._provoke(due) for due in agenda.gangs_with_room(now_ms))
         deadline_ms = scheduler.next_deadline_ms()
         killing = deadline_ms is not None and deadline_ms <= now_ms
-        if self._monitoring.is_due(now_ms) or killing:
+        if agenda.monitor_is_due(now_ms) or killing:
             self._provoke(PreemptContainers())
         update_ms = self._next_update_ms()
         if update_ms is not None and update_ms <= now_ms:
             self._update()
-        if self._tidying.due_ms is not None and self._tidying.due_ms <= now_ms:
-            self._tidying.done(now_ms, self._provoke(TidyQueues()))
+        if agenda.tidy_ms is not None and agenda.tidy_ms <= now_ms:
+            agenda.tidied(now_ms, self._provoke(TidyQueues()))
         for _ in range(_PASSES):
             if scheduler.update_due():
                 self._update()
@@ -344,13 +339,14 @@ class Runtime:
             if self._beats.disturbed or not scheduler.update_due():
                 break
         self._eventful = self._beats.disturbed
-        self._monitoring.look(self._now_ms)
+        agenda.look_at_monitor(self._now_ms)
         self._deadline_ms = self._find_deadline_ms()
 
     def _find_deadline_ms(self) -> int | None:
         soon_ms = self._now_ms + 1
         scheduler, state = self.manager.scheduler, self.manager.state
-        timer_ms = self._timers.next_ms() if self._timers.any else None
+        agenda = self._agenda
+        timer_ms = agenda.next_ms() if agenda.any else None
         if state.safe_mode or self._paused:
             return _earliest_ms((timer_ms,), soon_ms)
         if scheduler.update_due() and state.nodes:
@@ -360,8 +356,8 @@ class Runtime:
             self._beats.next_due_ms(soon_ms),
             scheduler.next_deadline_ms(),
             self._next_update_ms(),
-            self._tidying.due_ms,
-            self._monitoring.due_ms,
+            agenda.tidy_ms,
+            agenda.monitor_ms,
         )
         return _earliest_ms(times, soon_ms)
 
@@ -388,7 +384,7 @@ class Runtime:
         events = self._decide(given)
         if events:
             self._steps.append((given, events))
-            self._timers.note_beat(events)
+            self._agenda.note_beat(events)
         return events
 
     def _finish(self) -> list[Step]:

@@ -19,7 +19,7 @@ from fairshare.model.inputs import (
 )
 from fairshare.model.operations import pause_ms
 from fairshare.model.work import Command, TaskGroup
-from fairshare.runtime.pauses import Pauses
+from fairshare.runtime.agenda import Agenda
 from fairshare.runtime.snapshot import freeze, thaw
 
 ONE = TaskGroup("t", 1, (1024, 1), Command(("false",)), max_attempts=100)
@@ -33,17 +33,17 @@ class Cluster(Managed):
         super().__init__("fair", SETTINGS["fair"], (8192, 8))
         for name in nodes:
             super().feed(NodeJoined(name, (8192, 8)))
-        self.pauses = Pauses(self.state)
+        self.agenda = Agenda(self.manager.scheduler)
 
     def feed(self, given) -> tuple[Event, ...]:
         events = super().feed(given)
-        if hasattr(self, "pauses"):
-            self.pauses.note(events)
+        if hasattr(self, "agenda"):
+            self.agenda.note(self.now_ms, events)
         return events
 
     def launch(self, *nodes: str) -> list[ContainerLaunched]:
         """What the beats of nodes launch, once all that is due has been fed."""
-        for due in self.pauses.take(self.now_ms):
+        for due in self.agenda.due(self.now_ms):
             self.feed(due)
         return [event for event in self.beat(*nodes) if isinstance(event, ContainerLaunched)]
 
@@ -52,7 +52,7 @@ class Cluster(Managed):
 
     def sleep(self) -> int:
         """Let the time pass until the next pause is over; how long that is."""
-        next_ms = self.pauses.next_ms()
+        next_ms = self.agenda.next_ms()
         assert next_ms is not None
         before_ms, self.now_ms = self.now_ms, max(self.now_ms, next_ms)
         return self.now_ms - before_ms
@@ -155,7 +155,7 @@ def test_the_pause_of_an_application_that_was_killed_is_forgotten(cluster):
     (launched,) = cluster.launch()
     cluster.fail(launched.container)
     cluster.feed(KillApplication(1))
-    assert cluster.pauses.next_ms() is None
+    assert cluster.agenda.next_ms() is None
     assert cluster.feed(TasksDue(1)) == ()
 
 
@@ -163,7 +163,7 @@ def test_pauses_of_a_recovered_state_are_over_when_they_were_to_be(cluster):
     submit(cluster)
     (launched,) = cluster.launch()
     (paused,) = [one for one in cluster.fail(launched.container) if type(one) is TaskPaused]
-    assert Pauses(cluster.state).next_ms() == paused.until_ms
+    assert Agenda(cluster.manager.scheduler).next_ms() == paused.until_ms
     assert cluster.feed(TasksDue(1)) == ()  # too early
 
 

@@ -52,7 +52,7 @@ def test_lifetimes_of_forgotten_applications_take_no_memory(quiet, submit):
         quiet.runtime.turn(20_000 + number, [living])
         quiet.runtime.turn(20_000 + number, [KillApplication(number)])
         quiet.runtime.turn(20_000 + number, [ForgetApplications((number,))])
-    assert len(quiet.runtime._timers._lifetimes._instants._heap) < 100
+    assert len(quiet.runtime._agenda._lifetimes._heap) < 100
 
 
 def test_a_driver_may_hold_a_container_unused_while_later_drivers_are_forgotten(quiet):
