@@ -9,10 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
-
-from fairshare.demonstration.applications.archive import Archive
 
 PATIENCE_S = 150.0
 
@@ -21,22 +18,18 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the demonstration keeps everything: its folder, and the figures for the next time."""
+    """Where the demonstration keeps everything."""
     return tmp_path_factory.mktemp("demo")
 
 
 @pytest.fixture(scope="module")
 def start(place: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
-    environment = os.environ | {
-        "TMPDIR": str(place),
-        "XDG_CACHE_HOME": str(place / "cache"),
-        "PYTHONUNBUFFERED": "1",
-    }
+    environment = os.environ | {"TMPDIR": str(place), "PYTHONUNBUFFERED": "1"}
 
-    def begin(*options: str) -> "subprocess.Popen[str]":
+    def begin(*options: str, program: str = "-m fairshare") -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [sys.executable, "-m", "fairshare", "demo", "--quick", *options],
+            [sys.executable, *program.split(" ", 1), "demo", "--quick", *options],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -69,12 +62,7 @@ def processes_naming(place: Path) -> dict[int, str]:
 
 def assert_nothing_is_left(place: Path) -> None:
     assert processes_naming(place) == {}
-    assert [entry.name for entry in place.iterdir() if entry.name != "cache"] == []
-
-
-def archive_of(place: Path) -> Archive:
-    kept = (place / "cache" / "fairshare" / "demo.json").read_bytes()
-    return msgspec.json.decode(kept, type=Archive)
+    assert list(place.iterdir()) == []
 
 
 def read_until(process: "subprocess.Popen[str]", words: str) -> str:
@@ -98,40 +86,61 @@ def run_to_the_end(start: Start, place: Path, *options: str, checks: int = 6) ->
     return output
 
 
-def test_it_ends_well_with_both_schedulers_and_compares_them(start: Start, place: Path) -> None:
-    output = run_to_the_end(start, place)
-    assert "both schedulers" not in output
-    assert "runs again in another container" in output
-    plan = archive_of(place).plan
-
-    output = run_to_the_end(start, place, "--scheduler", "fifo")
-    assert "The same work with both schedulers" in output
-    assert "owed" not in output.partition("What happened")[0]  # by whom?
-    kept = archive_of(place)
-    assert kept.plan == plan
-    assert kept.runs.keys() == {"fair", "fifo"}
-    for run in kept.runs.values():
-        got = [team.got for team in run.figures.teams.values()]
-        assert 0 < sum(got) <= 1.0
-        assert 0 < run.figures.busy <= 1.0
-        assert run.figures.queries.begun_longest_ms <= run.figures.queries.answered_longest_ms
+def rows_of(output: str) -> dict[str, list[str]]:
+    """The values of each team in the table at the end."""
+    table = output.partition("first container after")[2].splitlines()[1:4]
+    return {name: values for name, *values in map(str.split, table)}
 
 
-def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler(
+def test_teams_get_parts_of_the_machine_and_all_results_are_right(
     start: Start, place: Path
 ) -> None:
-    output = run_to_the_end(start, place, "--scheduler", "capacity")
-    users = {user.name: user for user in archive_of(place).runs["capacity"].figures.users}
-    assert [users[name].expected for name in ("bob", "ann")] == pytest.approx([1 / 3, 2 / 3])
-    assert "users of research" in output  # in so short a run bob has all he wants at once
+    output = run_to_the_end(start, place)
+    assert "runs again in another container" in output
+    rows = rows_of(output)
+    assert list(rows) == ["research", "production", "adhoc"]
+    assert [values[1] for values in rows.values()] == ["33%", "50%", "17%"]
+    got = [int(values[2].rstrip("%")) for values in rows.values()]
+    assert all(part > 0 for part in got)
+    assert sum(got) <= 102
+
+
+def test_fifo_owes_nothing_to_any_team(start: Start, place: Path) -> None:
+    rows = rows_of(run_to_the_end(start, place, "--scheduler", "fifo"))
+    assert [values[1] for values in rows.values()] == ["-", "-", "-"]
+
+
+def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler_and_the_record_is_kept(
+    start: Start, place: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    output = run_to_the_end(start, place, "--scheduler", "capacity", "--keep", str(kept), checks=7)
+    assert re.search(r"bob, with weight 1, had \d+% of research's part, .* 33%", output)
+    assert re.search(r"ann, with weight 2, had \d+% of research's part, .* 67%", output)
+    assert {"journal.sqlite3", "cluster.json"} <= {path.name for path in kept.iterdir()}
 
 
 def test_jobs_of_mapreduce_share_slots_in_pools_and_all_results_are_right(
     start: Start, place: Path
 ) -> None:
     output = run_to_the_end(start, place, "--scheduler", "mapreduce", checks=7)
-    assert "production: its minimum of 4 map slots was there after" in output
-    assert "adhoc: 3 of 3 small jobs gave the right number" in output
+    assert "production had its minimum of 4 map slots" in output
+    assert "adhoc: 4 of 4 small jobs answered rightly" in output
+
+
+def test_it_fails_if_a_result_is_wrong(start: Start, place: Path) -> None:
+    program = (
+        "-c import sys; from fairshare.demo.work import Tasks; from fairshare.cli import main;"
+        "count = Tasks.count;"
+        "Tasks.count = staticmethod(lambda data: count(data) + count(b'the'));"
+        "main()"
+    )
+    process = start(program=program)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert "a direct count differs for 1" in output
+    assert "✗ adhoc: 3 of 4 short queries answered rightly" in output
+    assert_nothing_is_left(place)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -61,16 +61,12 @@ def _sources(folder):
 
 def test_the_demonstration_finds_its_configurations(installed):
     program = (
-        "from fairshare.demonstration.server import configuration_directory as found\n"
-        "from fairshare.demonstration.applications.summary import COMMANDS, WEIGHTED\n"
-        "print(*(len(list(found(name).iterdir())) for name in ('fair', 'capacity', 'pools')))\n"
-        "print(*COMMANDS.values(), WEIGHTED, sep='; ')\n"
+        "from fairshare.demo.server import EXAMPLES\n"
+        "from fairshare.demo.work import VARIANTS\n"
+        "for variant in VARIANTS.values():\n"
+        "    print(len(list((EXAMPLES / variant.configuration).iterdir())))\n"
     )
-    files, commands = installed("-c", program).splitlines()
-    assert files == "3 3 3"
-    assert commands == (
-        "fairshare demo; fairshare demo --scheduler fifo; fairshare demo --scheduler capacity"
-    )
+    assert installed("-c", program).split() == ["3", "3", "3", "3"]
 
 
 def test_pages_and_examples_are_in_it(installed):
@@ -78,7 +74,7 @@ def test_pages_and_examples_are_in_it(installed):
         "import fairshare, pathlib\n"
         "root = pathlib.Path(fairshare.__file__).parent\n"
         "print(root)\n"
-        "for name in ('web/pages/static', 'demonstration/examples/jobs'):\n"
+        "for name in ('web/pages/static', 'demo/examples/jobs'):\n"
         "    print(any((root / name).iterdir()))\n"
     )
     place, *found = installed("-c", program).splitlines()

@@ -47,7 +47,7 @@ HADOOP_SAYS = (
 )
 """Sentences that scripts know by heart, word for word."""
 
-OF_A_PLAN = ("demonstration/",)
+OF_A_PLAN = ("demo/",)
 """What is counted there is fixed, or large."""
 
 

@@ -14,7 +14,7 @@ MODULES = [
     found.name
     for found in pkgutil.walk_packages(fairshare.__path__, "fairshare.")
     # These are programs, which run when they are imported.
-    if not found.name.endswith("__main__") and ".demonstration.examples" not in found.name
+    if not found.name.endswith("__main__") and ".demo.examples" not in found.name
 ]
 NEEDS_RAY = {"fairshare.ray.driver"}
 """Imports Ray, which is not in the environment of every test."""

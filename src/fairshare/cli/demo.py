@@ -6,13 +6,13 @@ import click
 
 from fairshare.cli.options import SchedulerChoice
 from fairshare.cli.tables import open_console
-from fairshare.families.registry import FAMILIES, FILE_DEFAULT, family_of
+from fairshare.families.registry import FILE_DEFAULT, family_of
 
 
 @click.command()
 @click.option(
     "--scheduler",
-    type=SchedulerChoice([one.name for one in FAMILIES.values() if one.demonstration]),
+    type=SchedulerChoice(["fair", "capacity", "pools", "fifo"]),
     default=FILE_DEFAULT,
     show_default=True,
     help="The scheduler, for the same work. fifo shows the problem that the others solve: first"
@@ -37,14 +37,13 @@ def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None
     """Show the scheduler at work.
 
     Starts a server on this machine, on which three teams run real work, some of it large and some
-    short. Shows the shares and the waiting applications, checks the results, and ends after about
-    a minute. It leaves only some measurements in ~/.cache/fairshare, to compare two runs.
+    short. Shows who has what, checks the results, and ends after about a minute. It leaves nothing.
     """
     if crash and family_of(scheduler).jobs:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
     if keep is not None and keep.is_dir() and any(keep.iterdir()):
         raise click.UsageError(f"--keep {keep}: the directory is not empty")
-    from fairshare.demonstration.performance import demonstrate
+    from fairshare.demo.demonstration import demonstrate
 
     if not demonstrate(scheduler, open_console(), quick=quick, crash=crash, keep=keep):
         raise SystemExit(1)

@@ -146,14 +146,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
 
     jobs: ClassVar[Jobs | None] = None
     """The words of MapReduce jobs, if applications are such jobs, whose tasks take slots: scenarios
-    and the demonstration then have jobs."""
-
-    divides: ClassVar[bool] = True
-    """Whether it divides the cluster at all; the demonstration compares others with one that does
-    not."""
-
-    demonstration: ClassVar[str] = ""
-    """The title of `fairshare demo` under this scheduler; empty: there is no demonstration."""
+    then have jobs."""
 
     has_priorities: ClassVar[bool] = True
     """Whether the priority of an application means anything."""

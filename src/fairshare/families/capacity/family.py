@@ -73,7 +73,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         ),
     )
     files = (CAPACITY_FILE,)
-    demonstration = "capacity: every team has its guarantee"
     stored_classes = part(_stored_classes)
     events = EVENTS
     settings_type = CapacitySettings

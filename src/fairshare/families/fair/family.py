@@ -61,7 +61,6 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
-    demonstration = "fair: every team gets its share"
     stored_classes = part(_stored_classes)
     events = EVENTS
     settings_type = FairSettings

@@ -36,13 +36,11 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
 
     name = "fifo"
     title = "Fifo Scheduler"
-    divides = False
     yarn = part(_yarn)
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),
         (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),
     )
-    demonstration = "fifo: first come, first served"
     stored_classes = part(_stored_classes)
     settings_type = FifoSettings
     has_priorities = False

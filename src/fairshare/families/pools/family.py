@@ -63,7 +63,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     title = "Fair Scheduler of MapReduce"
     yarn = part(_yarn)
     classes = ((TASK_SCHEDULER, _CLASS),)
-    demonstration = "mapreduce: every pool has its minimum"
     stored_classes = part(_stored_classes)
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE

@@ -1,1 +1,0 @@
-"""Owns the demonstration of MapReduce: jobs of three pools on the slots of this machine."""
