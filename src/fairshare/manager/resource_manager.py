@@ -301,7 +301,9 @@ class ResourceManager:
                 step.emit(ApplicationSubmitted(number, given, full_name(given.queue), 0))
                 step.emit(RequestRefused(number, refusal.code, refusal.reason))
                 return
-            step.emit(ApplicationRejected(number, given, refusal.code, refusal.reason))
+            step.emit(
+                ApplicationRejected(number, given, refusal.code, refusal.reason, refusal.queue)
+            )
             return
         step.emit(ApplicationSubmitted(number, given, queue, priority))
         self._starts.begin(step, self._state.applications[number])

@@ -91,12 +91,14 @@ class ApplicationSubmitted(Event, frozen=True):
 
 
 class ApplicationRejected(Event, frozen=True):
-    """An application was rejected; it remains listed, in a final state."""
+    """An application was rejected; it remains listed, in a final state. `queue` is the queue that
+    rejected it, where Hadoop's message names one."""
 
     application: ApplicationId
     submission: SubmitApplication
     code: str
     reason: str
+    queue: str = ""
 
 
 class AttemptStarted(Event, frozen=True):

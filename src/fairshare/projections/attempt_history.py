@@ -82,7 +82,7 @@ class Attempt:
 class ApplicationAttempts:
     """One application. `use_ms` counts containers that have ended, `preempted_ms` those of them
     that were preempted. `reserved`: it once had a reservation;
-    `refusal` is the code of a refused submission."""
+    `refusal` is the code of a refused submission, `refused_by` the queue of its event."""
 
     __slots__ = (
         "attempts",
@@ -96,6 +96,7 @@ class ApplicationAttempts:
         "preempted_others",
         "progress",
         "refusal",
+        "refused_by",
         "reserved",
         "use_ms",
     )
@@ -112,6 +113,7 @@ class ApplicationAttempts:
         self.preempted_others = 0
         self.reserved = False
         self.refusal = ""
+        self.refused_by = ""
         self.new_queue = False
         self.outside = False
 
@@ -193,7 +195,8 @@ class AttemptHistory(Projection):
                 self._submitted(event)
             case ApplicationRejected(application=number):
                 found = self._applications[number] = ApplicationAttempts(self._none)
-                found.end, found.refusal = ApplicationState.REJECTED, event.code
+                found.end = ApplicationState.REJECTED
+                found.refusal, found.refused_by = event.code, event.queue
             case AttemptStarted(application=number, attempt=attempt):
                 self.of(number).attempts.append(Attempt(attempt, now_ms))
             case MasterStarted(application=number):

@@ -28,11 +28,16 @@ TIDY_INTERVAL_MS = 10_000
 
 
 class Refusal(Exception):
-    """A tenant's request is refused. Becomes an event; never leaves the core."""
+    """A tenant's request is refused. Becomes an event; never leaves the core.
 
-    def __init__(self, code: str, reason: str) -> None:
+    `queue` is that of a submission for which Hadoop's message to YARN's clients names it, with the
+    application, which has no number yet when the scheduler refuses it.
+    """
+
+    def __init__(self, code: str, reason: str, queue: str = "") -> None:
         self.code = code
         self.reason = reason
+        self.queue = queue
         super().__init__(reason)
 
 

@@ -505,10 +505,6 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     return replace(about, available=free[0].available, node=free[0].name)
 
 
-FEW = 5
-"""The maximum number of applications that `ahead` names."""
-
-
 def applications_before(
     entries: Iterable[tuple[ApplicationId, Any]], mine: Any
 ) -> list[ApplicationId]:

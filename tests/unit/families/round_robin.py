@@ -17,7 +17,7 @@ from fairshare.model.identifiers import ApplicationId
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.schedulers.base import DEFAULT, BaseLimits, BaseScheduler, BaseSettings, BaseState
 from fairshare.schedulers.protocol import Step
-from fairshare.schedulers.reasons import FEW
+from fairshare.schedulers.reasons import MOST_AHEAD
 
 PER_TURN = "yarn.scheduler.round-robin.containers-per-turn"
 LONG_TURN = 100
@@ -50,7 +50,7 @@ class RoundRobinLimits(BaseLimits):
         turns = list(self._state.queues[DEFAULT].attempts.values())
         before = turns[: turns.index(self._attempt)]
         waiting = [other.id for other in before if other.asks.wanting]
-        return len(waiting), tuple(waiting[:FEW])
+        return len(waiting), tuple(waiting[:MOST_AHEAD])
 
 
 class RoundRobinScheduler(BaseScheduler):

@@ -34,7 +34,6 @@ from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import larger
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
-from fairshare.schedulers.capacity.wording import queue_of_refusal
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
@@ -128,9 +127,8 @@ def _exceeded(state: CapacityState, attempt: CapacityAttempt, limit: Resource) -
     return "User's AM resource limit exceeded."
 
 
-def refusal(application: Application, name: str, code: str) -> str:
-    """Why a submission was refused; Hadoop names the application in some messages."""
-    queue = queue_of_refusal(code, application.diagnostics)
+def refusal(application: Application, name: str, code: str, queue: str) -> str:
+    """Why a submission was refused; Hadoop names the application in messages about a queue."""
     if not queue:
         return application.diagnostics
     return _REFUSALS[code].format(name=name, user=application.user, queue=queue)
@@ -356,9 +354,9 @@ class CapacityYarn(YarnInterface):
         """Its leaf, stage, label, user and size."""
         return waiting_key(application)
 
-    def refusal(self, application: Application, name: str, code: str) -> str:
+    def refusal(self, application: Application, name: str, code: str, queue: str) -> str:
         """As Hadoop's Capacity Scheduler words it."""
-        return refusal(application, name, code)
+        return refusal(application, name, code, queue)
 
 
 def _own(state: State) -> CapacityState:

@@ -39,7 +39,6 @@ from fairshare.schedulers.fair.scheduler import FairScheduler
 from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.fair.views import Sums, sums_with
-from fairshare.schedulers.fair.wording import queue_of_refusal
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.queue_names import without_leaves
 from fairshare.schedulers.rounding import single
@@ -175,10 +174,9 @@ def why_waits(state: FairState, application: Application) -> str:
     return f"{WAITS} The {holder} has reached the maximum limit of runnable applications."
 
 
-def refusal(application: Application, name: str, code: str) -> str:
+def refusal(application: Application, name: str, queue: str) -> str:
     """Why a submission was refused. Hadoop names the application in one message of this
-    scheduler."""
-    queue = queue_of_refusal(code, application.diagnostics)
+    scheduler, that of a queue."""
     if not queue:
         return without_leaves(application.diagnostics)
     return f"User {application.user} does not have permission to submit {name} to queue {queue}"
@@ -278,9 +276,9 @@ class FairYarn(YarnInterface):
         """The limit on running applications that holds it back."""
         return why_waits(_own(state), application)
 
-    def refusal(self, application: Application, name: str, code: str) -> str:
+    def refusal(self, application: Application, name: str, code: str, queue: str) -> str:
         """As Hadoop's Fair Scheduler words it."""
-        return refusal(application, name, code)
+        return refusal(application, name, queue)
 
 
 def _own(state: State) -> FairState:

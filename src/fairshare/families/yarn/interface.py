@@ -189,9 +189,9 @@ class YarnInterface:
         equal texts. By default the text itself; override it where a key costs less."""
         return self.why_waits(state, application)
 
-    def refusal(self, application: Application, name: str, code: str) -> str:
+    def refusal(self, application: Application, name: str, code: str, queue: str) -> str:
         """Why a submission was refused. `name` is that of the application, which Hadoop's messages
-        have, `code` that of the refusal. By default the scheduler's own words."""
+        have, `code` and `queue` those of the refusal. By default the scheduler's own words."""
         return application.diagnostics
 
 

@@ -12,7 +12,7 @@ from fairshare.schedulers.capacity.calculators import truncate
 from fairshare.schedulers.capacity.queues import CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
 from fairshare.schedulers.entitlement import Entitlement, Obstacle, Preemption, largest_excesses
-from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
+from fairshare.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
 
 
 class CapacityLimits:
@@ -158,7 +158,7 @@ class CapacityLimits:
                 continue
             keys = orders.keys_now(queue.parent, key.label)
             queues += sum(1 for entry in keys.values() if entry < keys[queue.rank])
-        return len(before) + queues, tuple(before[:FEW])
+        return len(before) + queues, tuple(before[:MOST_AHEAD])
 
     def preempting(self) -> Sequence[int]:
         """All containers that the monitor has selected, since it selects for queues, not

@@ -37,7 +37,6 @@ from fairshare.schedulers.capacity import (
     priorities,
     tree,
     views,
-    wording,
 )
 from fairshare.schedulers.capacity import submission as checks
 from fairshare.schedulers.capacity.access import may_administer, may_submit
@@ -226,7 +225,9 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
                     activation.activate_below(state, step, state.made_below(above))
             return leaf
         if not found.leaf:
-            raise Refusal("not-a-leaf-queue", self._not_a_leaf(found.name, given.user))
+            advice = leaves_below(found.name, self._leaves())
+            reason = f"Application submitted by user {given.user} to non-leaf queue: {found.name}"
+            raise Refusal("not-a-leaf-queue", reason + advice, found.name)
         return found
 
     def _leaves(self) -> list[str]:
@@ -235,9 +236,6 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
     def _queues_to_name(self) -> str:
         """Advice for a submission to an unknown queue: the existing leaves."""
         return f"The leaf queues are {listed(self._leaves())}"
-
-    def _not_a_leaf(self, queue: str, user: str) -> str:
-        return wording.non_leaf_queue(user, queue) + leaves_below(queue, self._leaves())
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
         """Put an attempt into its queue; it becomes active when there is room for its master."""

@@ -6,7 +6,7 @@ CapacityScheduler.preValidateMoveApplication).
 
 from typing import TYPE_CHECKING
 
-from fairshare.schedulers.capacity import management, wording
+from fairshare.schedulers.capacity import management
 from fairshare.schedulers.capacity.events import UserNoted
 from fairshare.schedulers.capacity.queues import RUNNING, CapacityQueue
 from fairshare.schedulers.capacity.state import CapacityState
@@ -59,4 +59,6 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
 
 
 def _stopped(queue: CapacityQueue) -> Refusal:
-    return Refusal("queue-stopped", wording.stopped_queue(queue.name))
+    name = queue.name
+    reason = f"Queue {name} is STOPPED. Cannot accept submission of applications"
+    return Refusal("queue-stopped", reason, name)

@@ -15,7 +15,7 @@ from fairshare.model.events import (
 from fairshare.model.inputs import SubmitApplication
 from fairshare.model.queues import ROOT, parent_name
 from fairshare.schedulers.access_lists import allows
-from fairshare.schedulers.capacity import management, naming, wording
+from fairshare.schedulers.capacity import management, naming
 from fairshare.schedulers.capacity.access import may_submit
 from fairshare.schedulers.capacity.checks import faults_of_created, refusals, sizes, still_held
 from fairshare.schedulers.capacity.configuration import settings_of
@@ -124,7 +124,12 @@ def create(state: CapacityState, step: "Step", name: str) -> CapacityQueue:
 
 
 def _unknown(name: str) -> Refusal:
-    return Refusal("unknown-queue", wording.unknown_queue(name))
+    return Refusal(
+        "unknown-queue",
+        f"Application submitted to unknown queue: {name}. It does not exist, and nothing above it"
+        " may create it",
+        name,
+    )
 
 
 def _check_depth(state: CapacityState, parent: CapacityQueue, name: str, missing: int) -> None:

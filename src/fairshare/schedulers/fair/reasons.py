@@ -15,7 +15,7 @@ from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.settings import NEVER_MS
 from fairshare.schedulers.fair.starvation import lacking_minimum, starved_below, utilization
 from fairshare.schedulers.fair.state import FairState
-from fairshare.schedulers.reasons import FEW, Cause, Reason, applications_before
+from fairshare.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
 from fairshare.schedulers.rounding import single
 
 
@@ -92,7 +92,7 @@ class FairLimits:
                 entries = (entry_of(q) for q in members if q is not None and q.entry is not None)
                 mine: Any = entry_of(queue)
                 queues += sum(1 for entry in entries if entry < mine)
-        return len(before) + queues, tuple(before[:FEW])
+        return len(before) + queues, tuple(before[:MOST_AHEAD])
 
     def preempting(self) -> Sequence[int]:
         """The marked containers on the nodes that make room for it."""

@@ -137,7 +137,8 @@ class FairScheduler(Scheduler):
             advice = leaves_below(name, (queue.name for queue in found if queue.leaf))
             raise Refusal("not-a-leaf-queue", f"{name} is not a leaf queue{advice}")
         if not may_submit(settings.allocations, name, user, groups):
-            raise Refusal("access-denied", wording.may_not_submit(user, name))
+            reason = f"User {user} cannot submit applications to queue {name}"
+            raise Refusal("access-denied", reason, name)
         if master is not None:
             self._check_zero(leaf, self.normalise(step, name, master))
         return name, 0

@@ -2,37 +2,11 @@
 nothing."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from fairshare.model.identifiers import ApplicationId, application_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.model.work import ResourceRequest
-
-
-def resource_text(types: ResourceTypes, resource: Resource) -> str:
-    """`<memory:1024, vCores:1, yarn.io/gpu: 2>`; further types only if they are not 0."""
-    further = zip(types.names[2:], types.units[2:], resource[2:], strict=True)
-    further_texts = [f"{name}: {amount}{unit}" for name, unit, amount in further if amount]
-    return "<" + ", ".join((f"memory:{resource[0]}, vCores:{resource[1]}", *further_texts)) + ">"
-
-
-_MAY_NOT_SUBMIT: Final = " cannot submit applications to queue "
-
-
-def may_not_submit(user: str, queue: str) -> str:
-    """A submission to a queue whose access list does not have the user."""
-    return f"User {user}{_MAY_NOT_SUBMIT}{queue}"
-
-
-def queue_of_refusal(code: str, reason: str) -> str:
-    """The queue that `may_not_submit` names; empty for any other refusal.
-
-    A record of a refusal has its code and its reason, and no field for the queue: this is the only
-    place that reads the name back.
-    """
-    if code != "access-denied" or _MAY_NOT_SUBMIT not in reason:
-        return ""
-    return reason.rpartition(_MAY_NOT_SUBMIT)[2]
+from fairshare.schedulers.resource_text import resource_text
 
 
 def too_large(
@@ -42,11 +16,11 @@ def too_large(
     return (
         "Invalid resource request! Cannot allocate containers as requested resource is greater"
         f" than maximum allowed allocation. Requested resource type=[{name}], Requested"
-        f" resource={resource_text(types, wanted)}, maximum allowed"
-        f" allocation={resource_text(types, allowed)}, please note that maximum allowed"
+        f" resource={resource_text(wanted, types)}, maximum allowed"
+        f" allocation={resource_text(allowed, types)}, please note that maximum allowed"
         " allocation is calculated by scheduler based on maximum resource of registered"
         " NodeManagers, which might be less than configured maximum"
-        f" allocation={resource_text(types, configured)}"
+        f" allocation={resource_text(configured, types)}"
     )
 
 
@@ -74,7 +48,7 @@ def _request_text(types: ResourceTypes, request: ResourceRequest) -> str:
     relax = "true" if request.relax else "false"
     return (
         f"{{AllocationRequestId: {request.request}, Priority: {request.priority}, Capability:"
-        f" {resource_text(types, request.resource)}, # Containers: {request.count}, Location:"
+        f" {resource_text(request.resource, types)}, # Containers: {request.count}, Location:"
         f" {request.location}, Relax Locality: {relax}, Execution Type Request: {{Execution Type:"
         " GUARANTEED, Enforce Execution Type: false}, Node Label Expression: }"
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fairshare.model.asks import AskKey
 from fairshare.model.identifiers import ApplicationId
 from fairshare.schedulers.base import BaseLimits
-from fairshare.schedulers.reasons import FEW, applications_before
+from fairshare.schedulers.reasons import MOST_AHEAD, applications_before
 
 if TYPE_CHECKING:
     from fairshare.schedulers.fifo.state import FifoAttempt, FifoState
@@ -24,4 +24,4 @@ class FifoLimits(BaseLimits):
             return 0, ()
         line = (a for a in self._state.line.members if a is not None and a.entry is not None)
         before = applications_before(((a.id, a.entry) for a in line), mine)
-        return len(before), tuple(before[:FEW])
+        return len(before), tuple(before[:MOST_AHEAD])

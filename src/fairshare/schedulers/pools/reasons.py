@@ -13,7 +13,7 @@ from fairshare.schedulers.pools.limits import first_come, pool_limit
 from fairshare.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.schedulers.pools.sharing import min_share
 from fairshare.schedulers.pools.state import PoolsState
-from fairshare.schedulers.reasons import FEW, Cause, Reason
+from fairshare.schedulers.reasons import MOST_AHEAD, Cause, Reason
 
 
 class PoolsLimits:
@@ -76,7 +76,7 @@ class PoolsLimits:
         mine = place(job)
         others = [one for one in state.jobs.values() if one.runnable and one.slots[kind].needed]
         before = sorted((place(one), one.id) for one in others if place(one) < mine)
-        return len(before), tuple(number for _, number in before[:FEW])
+        return len(before), tuple(number for _, number in before[:MOST_AHEAD])
 
     def preempting(self) -> Sequence[int]:
         """None: preempted tasks are killed at once."""

@@ -31,7 +31,7 @@ def application_diagnostics(
             return _failed(gateway, application, last)
         if application.state is ApplicationState.REJECTED:
             name = application_name(gateway.scheduler.state.epoch_ms, application.id)
-            return gateway.yarn.refusal(application, name, history.refusal)
+            return gateway.yarn.refusal(application, name, history.refusal, history.refused_by)
         return application.diagnostics
     if application.attempt.unregistered is not None:
         return application.attempt.unregistered.diagnostics
