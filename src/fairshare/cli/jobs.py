@@ -192,7 +192,7 @@ class Group(Work, frozen=True, kw_only=True, rename="kebab"):
             at.wrong(f"{at.what}: count and array: give one of both")
         if self.array is not None and self.array.at_once is not None and at.has("at-once"):
             at.wrong(f"{at.what}: at-once and %{self.array.at_once}: give one of both")
-        if not self.relax and not at.has("hosts") and not at.has("racks"):
+        if not self.relax and not self.hosts and not self.racks:
             at.wrong(f"{at.what}: relax: false says `only there`, but no hosts or racks")
 
     def submitted(self) -> TaskGroup:

@@ -19,12 +19,12 @@ import msgspec
 from msgspec import Meta
 
 from fairshare.config.engines import ENGINES
-from fairshare.config.fields import Fields
 from fairshare.config.limits import LimitSettings
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.config.struct_fields import Reader, read_numbers, read_struct, read_words
+from fairshare.config.structs import At, read
 from fairshare.config.toml_tree import read_toml
+from fairshare.config.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
 from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 
@@ -72,26 +72,23 @@ class LabelTables(msgspec.Struct, frozen=True):
     nodes: dict[str, str] = {}
 
 
-def read_label_tables(tables: Mapping[str, Node], problems: Problems, rule: str) -> LabelTables:
+def read_label_tables(tables: Mapping[str, Node], reader: Reader) -> LabelTables:
     """Read both."""
-    found = {
-        name: Fields(tables[name], name, problems, rule) for name in SECTIONS if name in tables
-    }
     labels: dict[str, bool] = {}
     nodes: dict[str, str] = {}
-    if fields := found.get(LABELS):
-        for name, node in fields.entries.items():
-            kind = fields.word_of(node, f"{LABELS}.{name}", _KINDS)
-            if kind in _KINDS:
+    if LABELS in tables:
+        for name, node in reader.entries(tables[LABELS], LABELS).items():
+            kind = reader.word(node, f"{LABELS}.{name}", _KINDS)
+            if kind is not None:
                 labels[name] = _KINDS[kind]
-    if fields := found.get(NODES):
-        for name, node in fields.entries.items():
+    if NODES in tables:
+        for name, node in reader.entries(tables[NODES], NODES).items():
             if node.text in labels:
                 nodes[name] = node.text
             else:
                 known = ", ".join(labels) or "none"
                 message = f"there is no label {node.text!r}: [{LABELS}] has {known}"
-                fields.wrong(node.place, message)
+                reader.wrong(node.place, message)
     return LabelTables(labels, nodes)
 
 
@@ -118,6 +115,16 @@ class ServerSettings(msgspec.Struct, frozen=True):
     socket: str | None = None
     socket_group: str | None = None
     log_format: Literal["text", "json"] = "text"
+
+
+def _read_gpus(reader: Reader, node: Node, what: str) -> GpuSetting:
+    value: Any = node.plain
+    if message := wrong_gpus(value):
+        reader.wrong(node.place, message)
+    return tuple(value) if isinstance(value, list) else value
+
+
+_GPUS: Final = either(TEXT, TEXTS, words="", read=_read_gpus)
 
 
 class ContainerSettings(msgspec.Struct, frozen=True):
@@ -154,12 +161,19 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     user_kept_containers: Annotated[int, Meta(ge=10, le=2**40)] = 200_000
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
     no_new_privileges: bool = False
-    gpus: GpuSetting = "none"
+    gpus: Annotated[GpuSetting, _GPUS] = "none"
     interactive_idle_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 3600
     interactive_detached_s: Annotated[int, Meta(ge=1, le=100_000_000)] = 60
     interactive_idle_by_queue_s: dict[str, Annotated[int, Meta(ge=0, le=100_000_000)]] = {}
     image_program: str = "auto"
     image_options: tuple[str, ...] = ()
+
+    def check(self, at: At) -> None:
+        """Memory and vcores have keys of their own."""
+        for name in (MEMORY, VCORES):
+            if name in self.resources:
+                message = f"{name} belongs to [engine], as memory_mb or vcores"
+                at.wrong(message, "resources", name)
 
 
 class EngineSettings(ContainerSettings, frozen=True, kw_only=True):
@@ -169,7 +183,7 @@ class EngineSettings(ContainerSettings, frozen=True, kw_only=True):
     Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
     """
 
-    kind: str = "local"
+    kind: Annotated[str, one_of(ENGINES)] = "local"
     nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
     memory_mb: Annotated[int, Meta(ge=1, le=2**40)] | None = None
     vcores: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
@@ -214,6 +228,21 @@ class WatchSettings(msgspec.Struct, frozen=True):
     settle_ms: Annotated[int, Meta(ge=0, le=_DAY_MS)] = 5_000
 
 
+_USER_WORD: Final = "{user}"
+
+
+def _read_groups_command(reader: Reader, node: Node, what: str) -> tuple[str, ...] | None:
+    before = reader.mistakes
+    words: tuple[str, ...] = TEXTS.read(reader, node, what)
+    if reader.mistakes == before and not any(_USER_WORD in word for word in words[1:]):
+        message = f"{what} must hold the word {_USER_WORD} behind the command"
+        reader.wrong(node.place, message)
+    return words
+
+
+_GROUPS_COMMAND: Final = Value(TEXTS.schema, TEXTS.words, _read_groups_command)
+
+
 class UserSettings(msgspec.Struct, frozen=True):
     """Where the groups of users come from; at most one is set, else the operating system says.
 
@@ -221,7 +250,22 @@ class UserSettings(msgspec.Struct, frozen=True):
     """
 
     groups_file: str | None = None
-    groups_command: tuple[str, ...] | None = None
+    groups_command: Annotated[tuple[str, ...] | None, _GROUPS_COMMAND] = None
+
+    def check(self, at: At) -> None:
+        """There is one source."""
+        if at.has("groups_file") and at.has("groups_command"):
+            at.wrong("groups come from groups_file or from groups_command: write one of both")
+
+
+def _network(text: str) -> str:
+    """An IP address or a network; raises ValueError."""
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        message = f"{text!r} is neither an IP address nor a network such as 10.0.0.0/8"
+        raise ValueError(message) from None
+    return text
 
 
 class AuthenticationSettings(msgspec.Struct, frozen=True):
@@ -235,7 +279,7 @@ class AuthenticationSettings(msgspec.Struct, frozen=True):
 
     tokens: bool = False
     socket: bool = False
-    proxies: tuple[str, ...] = ()
+    proxies: Annotated[tuple[str, ...], list_of(parsed(_network))] = ()
     proxy_header: str = "X-Forwarded-User"
 
     @property
@@ -324,36 +368,25 @@ def read_tree(
         if name not in tables:
             listed = ", ".join(f"[{one}]" for one in known)
             problems.error(place, RULE, f"{name!r} is unknown: there are {listed}")
-    values = {
-        name: read_struct(Fields(tables[name], name, problems, RULE), cls, _READERS)
+    reader = Reader(problems, RULE, typed=True)
+    found: dict[str, Any] = {
+        name: (name in tables and read(tables[name], cls, reader, name)) or cls()
         for name, cls in structs.items()
-        if name in tables
     }
-    _check_together(values, root, problems)
-    if default_port is not None:
-        values.setdefault("server", {}).setdefault("port", default_port)
-    found: dict[str, Any] = {name: cls(**values.get(name, {})) for name, cls in structs.items()}
-    return ShellSettings(
-        **{name: found[name] for name in _STRUCTS},
-        sections={name: found[name] for name in sections or ()},
-        labels=read_label_tables(tables, problems, RULE),
-    )
-
-
-def _check_together(values: dict[str, dict[str, Any]], root: Node, problems: Problems) -> None:
-    """Report keys that do not go together."""
-    if len(values.get("users", ())) > 1:
-        problems.error(
-            root.find("users"),
-            RULE,
-            "groups come from groups_file or from groups_command: write one of both",
-        )
-    if values.get("authentication", {}).get("socket") and "socket" not in values.get("server", ()):
+    if found["authentication"].socket and found["server"].socket is None:
         problems.error(
             root.find("authentication", "socket"),
             RULE,
             "socket = true needs the path of the socket: write one as socket below [server]",
         )
+    server = tables.get("server")
+    if default_port is not None and "port" not in ((server and server.entries) or ()):
+        found["server"] = msgspec.structs.replace(found["server"], port=default_port)
+    return ShellSettings(
+        **{name: found[name] for name in _STRUCTS},
+        sections={name: found[name] for name in sections or ()},
+        labels=read_label_tables(tables, reader),
+    )
 
 
 def check_resources(
@@ -377,56 +410,3 @@ def check_resources(
             "resource-type",
             f"there is no resource type {name!r}: yarn.resource-types names {further}",
         )
-
-
-# Fields whose types do not say it all.
-
-
-def _engine(fields: Fields, node: Node, what: str) -> str:
-    return fields.word_of(node, what, list(ENGINES))
-
-
-def _gpus(fields: Fields, node: Node, what: str) -> GpuSetting:
-    value: Any = node.plain
-    if message := wrong_gpus(value):
-        fields.wrong(node.place, message)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _resources(fields: Fields, node: Node, what: str) -> dict[str, int]:
-    amounts = read_numbers(
-        fields, node, what, lambda value, name: fields.whole_of(value, name, 0, 2**53)
-    )
-    for name in (MEMORY, VCORES):
-        if amounts.pop(name, None) is not None:
-            message = f"{name} belongs to [engine], as memory_mb or vcores"
-            fields.problems.error(node.find(name), RULE, message)
-    return amounts
-
-
-def _proxies(fields: Fields, node: Node, what: str) -> tuple[str, ...]:
-    for item in node.items or ():
-        try:
-            ipaddress.ip_network(item.text)
-        except ValueError:
-            message = f"{item.text!r} is neither an IP address nor a network such as 10.0.0.0/8"
-            fields.wrong(item.place, f"{what}: {message}")
-    return read_words(fields, node, what)
-
-
-def _groups_command(fields: Fields, node: Node, what: str) -> tuple[str, ...]:
-    before, words = fields.mistakes, read_words(fields, node, what)
-    if fields.mistakes == before and not any(_USER_WORD in word for word in words[1:]):
-        message = f"{what} must hold the word {_USER_WORD} behind the command"
-        fields.wrong(node.place, message)
-    return words
-
-
-_USER_WORD: Final = "{user}"
-_READERS: Final[dict[str, Reader]] = {
-    "kind": _engine,
-    "gpus": _gpus,
-    "resources": _resources,
-    "proxies": _proxies,
-    "groups_command": _groups_command,
-}

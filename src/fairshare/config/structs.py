@@ -26,10 +26,14 @@ from fairshare.config.values import (
     BOOLEAN,
     TEXT,
     TEXTS,
+    UNITS,
     Reader,
     Schema,
     Value,
+    amount_in,
+    by_name,
     list_of,
+    number_within,
     one_of,
     unknown_word,
     whole,
@@ -93,12 +97,12 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
     value: the caller refuses the document, after all mistakes in it have been reported.
     """
     name = what or f"a {reader.rule}"
+    entries = reader.entries(node, name)
     if node.entries is None:
-        reader.wrong(node.place, f"{name} must be a mapping (name: value), found {node.kind}")
         return None
     keys, needed = _keys_by_name(cls)
     values = {}
-    for written, value in node.entries.items():
+    for written, value in entries.items():
         key, path = keys.get(written), f"{what}.{written}" if what else written
         if key is None:
             reader.wrong(node.keys[written], unknown_word("key", written, keys, what))
@@ -112,7 +116,7 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
             reader.wrong(value.place, f"{path} is empty: leave the key out, or give it a value")
     for key in needed:
         if key.field not in values:
-            unwritten = node.entries.get(key.name)
+            unwritten = entries.get(key.name)
             if unwritten is None or reader.is_unwritten(unwritten):
                 place = node.keys.get(key.name, node.place)
                 reader.wrong(place, f"{name} needs a value for {key.name!r}")
@@ -138,7 +142,7 @@ def keys_of(cls: type[msgspec.Struct]) -> tuple[Key, ...]:
     for field in msgspec.structs.fields(cls):
         metadata = field.type.__metadata__ if get_origin(field.type) is Annotated else ()
         docs = [given for given in metadata if isinstance(given, Doc)]
-        doc, value = docs[0] if docs else Doc(""), _value_of(field.type)
+        doc, value = docs[0] if docs else Doc(""), _value_of(field.type, field.encode_name)
         default = _empty_of(field.type) if field.required else field.default
         keys.append(Key(field.encode_name, field.name, value, doc, field.required, default))
     return tuple(keys)
@@ -152,9 +156,9 @@ def _empty_of(kind: Any) -> Any:
     return kinds.get(get_origin(kind) or kind)
 
 
-def _value_of(kind: Any) -> Value:
-    """The kind of value that a type describes."""
-    bounds = msgspec.Meta()
+def _value_of(kind: Any, name: str = "") -> Value:
+    """The kind of value that a type describes, and the unit with which a name ends (`_ms`)."""
+    bounds = None
     if get_origin(kind) is Annotated:
         kind, *metadata = get_args(kind)
         for annotation in metadata:
@@ -165,17 +169,30 @@ def _value_of(kind: Any) -> Value:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         (inner,) = (each for each in arguments if each is not NoneType)
-        return _value_of(Annotated[inner, bounds])
+        return _value_of(inner if bounds is None else Annotated[inner, bounds], name)
     if origin is Literal:
-        return one_of(arguments)
+        return one_of(sorted(arguments))
     if origin is tuple:
         item = _value_of(arguments[0])
         return TEXTS if item is TEXT else list_of(item)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return struct_value(kind)
+    if origin is dict:
+        names = get_args(arguments[0]) if get_origin(arguments[0]) is Literal else ()
+        item = _value_of(arguments[1])
+        return by_name(item, f"{item.words} by name", names)
     if kind is int:
-        return whole(*(None if bound is None else int(bound) for bound in (bounds.ge, bounds.le)))
+        least, most = (None if bound is None else int(bound) for bound in _bounds(bounds))
+        unit = name.rpartition("_")[2]
+        return amount_in(unit, least, most) if unit in UNITS else whole(least, most)
+    if kind is float:
+        return number_within(*_bounds(bounds))
     return {str: TEXT, bool: BOOLEAN}[kind]
+
+
+def _bounds(meta: msgspec.Meta | None) -> tuple[float | None, float | None]:
+    """The least and the largest value."""
+    return (None, None) if meta is None else (meta.ge, meta.le)
 
 
 def struct_value(cls: type[msgspec.Struct]) -> Value:

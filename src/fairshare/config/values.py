@@ -18,7 +18,7 @@ import msgspec
 from fairshare.config.located import Node
 from fairshare.config.problems import Place, Problems
 from fairshare.documents.booleans import parse_boolean
-from fairshare.documents.durations import Unit, parse_duration_ms
+from fairshare.documents.durations import Unit, parse_duration, parse_duration_ms
 from fairshare.documents.sizes import parse_size
 from fairshare.model.resources import MEMORY
 
@@ -35,6 +35,17 @@ _SIZE: Final = r"^\s*([0-9]+(\.[0-9]+)?|\.[0-9]+)\s*([kKmMgGtT]([iI]?[bB])?)?\s*
 _BOOLEAN: Final = (
     "^([tT][rR][uU][eE]|[yY][eE][sS]|[oO][nN]|[fF][aA][lL][sS][eE]|[nN][oO]|[oO][fF]{2})$"
 )
+
+
+UNITS: Final[dict[str, Callable[[str], int]]] = {
+    "ms": lambda text: parse_duration(text, "ms"),
+    "s": lambda text: parse_duration(text, "s"),
+    "hours": lambda text: parse_duration(text, "h"),
+    "days": lambda text: parse_duration(text, "d"),
+    "kb": lambda text: parse_size(text, "KB"),
+    "mb": parse_size,
+}
+"""How a text is read as a number, by the unit with which a name ends."""
 
 
 class Reader:
@@ -100,8 +111,15 @@ class Reader:
         """The elements of a list."""
         if node.items is None:
             self.wrong(node.place, f"{what} must be a list, found {node.kind}")
-            return []
-        return node.items
+        elif self.typed and not node.items:
+            self.wrong(node.place, f"{what} must not be empty")
+        return node.items or []
+
+    def entries(self, node: Node, what: str) -> dict[str, Node]:
+        """The entries of a mapping."""
+        if node.entries is None:
+            self.wrong(node.place, f"{what} must be a mapping (name: value), found {node.kind}")
+        return node.entries or {}
 
     def whole(
         self, node: Node, what: str, minimum: int | None = None, maximum: int | None = None
@@ -241,13 +259,27 @@ def whole(minimum: int | None = None, maximum: int | None = None) -> Value:
     )
 
 
-def number_within(minimum: float, maximum: float) -> Value:
+def number_within(minimum: float | None, maximum: float | None) -> Value:
     """A number within bounds."""
+    bounds = {"minimum": minimum, "maximum": maximum}
     return Value(
-        {"type": "number", "minimum": minimum, "maximum": maximum},
-        f"number from {minimum} to {maximum}",
+        {"type": "number"} | {name: at for name, at in bounds.items() if at is not None},
+        "number" if maximum is None else f"number from {minimum} to {maximum}",
         lambda reader, node, what: reader.number(node, what, minimum, maximum),
     )
+
+
+def amount_in(unit: str, minimum: int | None, maximum: int | None) -> Value:
+    """A whole number of a unit, which may be written as a text with another one."""
+    parse, plain = UNITS[unit], whole(minimum, maximum)
+
+    def read(reader: Reader, node: Node, what: str) -> int | None:
+        if not isinstance(node.scalar, str):
+            return reader.whole(node, what, minimum, maximum)
+        amount = reader.parsed(node, what, parse)
+        return None if amount is None else reader.bounded(node, what, amount, minimum, maximum)
+
+    return Value(plain.schema, plain.words, read)
 
 
 def duration(bare_unit: Unit | None = None) -> Value:
@@ -342,14 +374,14 @@ def one_or_each(value: Value, words: str) -> Value:
 def by_name(value: Value, words: str, names: Collection[str] = ()) -> Value:
     """Values by names that the file chooses, or by some of `names`; an empty value is none."""
 
-    def read(reader: Reader, node: Node, what: str) -> dict[str, Any] | None:
-        if node.entries is None:
-            reader.wrong(node.place, f"{what} must be a mapping (name: value), found {node.kind}")
-            return None
+    def read(reader: Reader, node: Node, what: str) -> dict[str, Any]:
         values = {}
-        for name, inner in node.entries.items():
+        for name, inner in reader.entries(node, what).items():
             if names and name not in names:
                 reader.wrong(node.keys[name], unknown_word("key", name, names, what))
+            elif reader.typed and inner.entries is not None:
+                message = f"{what}: {name}: write a name with a period in quotation marks"
+                reader.wrong(node.keys[name], message)
             elif (inner_value := value.read(reader, inner, f"{what}.{name}")) is not None:
                 values[name] = inner_value
         return values

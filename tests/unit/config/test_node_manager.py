@@ -69,7 +69,7 @@ def test_the_amounts_may_be_written_in_one_line(tmp_path):
         ('[engine.resources]\n"yarn.io/gpu" = -1', 2, "must be at least 0"),
         ("[engine.resources]\na.b = 2", 2, "in quotation marks"),
         ("[engine.resources]\nmemory-mb = 2", 2, "belongs to [engine]"),
-        ("[engine]\nresources = 3", 2, "must be a table of numbers by name, found '3'"),
+        ("[engine]\nresources = 3", 2, "resources must be a mapping (name: value), found '3'"),
     ],
 )
 def test_what_a_node_cannot_offer_is_reported_at_its_line(tmp_path, toml, line, words):

@@ -158,7 +158,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
             if isinstance(values, tuple) and len(values) != self.tasks:
                 listed = f"{counted(len(values), 'value')} for {counted(self.tasks, 'task')}"
                 at.wrong(f"{at.path(key)} has {listed}")
-        if at.has("run_by_locality") and not at.has("hosts"):
+        if at.has("run_by_locality") and not self.hosts:
             path = at.path("run_by_locality")
             at.wrong(f"{path} needs hosts: the nodes where duration holds", "run_by_locality")
 

@@ -5,13 +5,13 @@ accepts them; else the leaf queues in turn, one for each queue or user of the tr
 Placement is asked on a scheduler of its own, which nothing else uses.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from fairshare.config.fields import Fields
 from fairshare.config.problems import Place, Problems
+from fairshare.config.structs import read
+from fairshare.config.values import Reader
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationSubmitted
@@ -31,14 +31,14 @@ DEFAULT = "default"
 class QueueMapping(msgspec.Struct, frozen=True):
     """A mapping file: queues of the trace, users of the trace, and what holds for all others."""
 
-    queues: Mapping[str, str] = {}
-    users: Mapping[str, str] = {}
+    queues: dict[str, str] = {}
+    users: dict[str, str] = {}
     default: str | None = None
 
     def of(self, job: TraceJob) -> str | None:
         """The queue of a job; its user counts before its queue."""
         named = self.users.get(job.user) or self.queues.get(job.queue or "")
-        return named or self.default
+        return named or self.default or None
 
 
 def read_mapping(path: Path) -> QueueMapping:
@@ -60,16 +60,10 @@ def read_mapping(path: Path) -> QueueMapping:
     if root is None:
         problems.raise_errors()
         return QueueMapping()
-    fields = Fields(root, "", problems, RULE)
-    found: dict[str, dict[str, str]] = {}
-    for kind in ("queues", "users"):
-        node = fields.get(kind)
-        inner = None if node is None else Fields(node, kind, problems, RULE)
-        found[kind] = {} if inner is None else {name: inner.text(name) for name in inner.entries}
-    default = fields.text("default")
-    fields.finish()
+    mapping = read(root, QueueMapping, Reader(problems, RULE))
     problems.raise_errors()
-    return QueueMapping(found["queues"], found["users"], default or None)
+    assert mapping is not None
+    return mapping
 
 
 class QueueChoice:

@@ -273,7 +273,7 @@ def test_a_changed_file_is_taken_over_and_a_broken_one_is_not(tmp_path: Path) ->
         ('generation = "2.0"', "pools.generation must be '0.19' or '0.20' or '1.2'"),
         ("strict = 2", "pools.strict: "),
         ("colour = 1", "unknown key 'colour' in pools"),
-        ("priority_factors = {SOON = 1}", "there is no 'SOON'"),
+        ("priority_factors = {SOON = 1}", "unknown key 'SOON' in pools.priority_factors"),
         ("priority_factors = {LOW = -1}", "LOW is -1.0: it must be at least 0"),
     ],
 )
