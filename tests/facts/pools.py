@@ -8,6 +8,7 @@ from fairshare.families.pools.file import read_pools_file
 from fairshare.families.pools.jobs import ReloadGate
 from fairshare.model.events import Locality
 from fairshare.model.inputs import SubmitApplication
+from fairshare.model.resources import NO_LIMIT
 from fairshare.schedulers.pools.deficits import grown, split
 from fairshare.schedulers.pools.heartbeats import tasks_per_heartbeat
 from fairshare.schedulers.pools.jobs import Slots, maps_suffice
@@ -15,13 +16,7 @@ from fairshare.schedulers.pools.load import even_cap, proportional_cap
 from fairshare.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
 from fairshare.schedulers.pools.naming import pool_name
 from fairshare.schedulers.pools.service_orders import fair_rank
-from fairshare.schedulers.pools.settings import (
-    FACTORS,
-    NEVER_MS,
-    NO_LIMIT,
-    PRIORITIES,
-    PoolsSettings,
-)
+from fairshare.schedulers.pools.settings import FACTORS, NEVER_MS, PRIORITIES, PoolsSettings
 from fairshare.schedulers.pools.sharing import Claim, fill
 from fairshare.schedulers.pools.starvation import below_half_share, below_min_share, lacking
 from fairshare.schedulers.pools.weights import boosted, size_weight

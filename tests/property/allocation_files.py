@@ -6,10 +6,9 @@ from decimal import Decimal
 
 from fairshare.config.xml import escaped
 from fairshare.families.fair.file_settings import SETTINGS as FILE_SETTINGS
-from fairshare.families.fair.queue_elements import ROOT
 from fairshare.families.fair.queue_settings import SETTINGS
 from fairshare.families.fair_to_capacity.texts import number
-from fairshare.model.queues import parent_name
+from fairshare.model.queues import ROOT, parent_name
 from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.schedulers.fair.settings import (
     NEVER_MS,

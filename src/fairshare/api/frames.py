@@ -49,14 +49,13 @@ class Message(NamedTuple):
     closed: bool = False
 
 
-def accept_key(key: str) -> str:
-    """The answer to a handshake's Sec-WebSocket-Key.
+def accept_key(key: bytes) -> bytes:
+    """The proof that a server has understood a handshake's Sec-WebSocket-Key (RFC 6455, 4.2.2).
 
-    >>> accept_key("dGhlIHNhbXBsZSBub25jZQ==")
-    's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+    >>> accept_key(b"dGhlIHNhbXBsZSBub25jZQ==")
+    b's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
     """
-    digest = hashlib.sha1(key.encode() + _GUID, usedforsecurity=False).digest()
-    return base64.b64encode(digest).decode()
+    return base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
 
 
 def data_frame(data: bytes, mask: bytes = b"") -> bytes:

@@ -137,7 +137,7 @@ def open_session(server: Server, container: str, kind: Literal["exec", "terminal
             ) from error
         if head.status != 101:
             raise _refused(answers, head, server.url)
-        if head.headers.get("sec-websocket-accept") != frames.accept_key(key):
+        if head.headers.get("sec-websocket-accept") != frames.accept_key(key.encode()).decode():
             raise AnswerNotUnderstood(f"what answers at {server.url} begins no session")
         opened.pop_all()
         return Session(connection, answers.rest)

@@ -17,7 +17,7 @@ from fairshare.journal.memory import ForgetfulJournal
 from fairshare.manager.resource_manager import ResourceManager
 from fairshare.model.events import ApplicationState
 from fairshare.model.inputs import NodeJoined
-from fairshare.simulate.comparison import keyed
+from fairshare.simulate.comparison import FULL, keyed
 from fairshare.simulate.report import ApplicationReport, Report, Sample
 from fairshare.simulate.simulator import Simulator
 from fairshare.simulate.workload import Arrival, Workload
@@ -28,8 +28,6 @@ PARTS: Final = 4
 NOTICEABLE: Final = 1.2
 """A time that is so many times another one is called longer, if it is noticeable at all."""
 
-FULL: Final = 0.8
-"""From this part on a cluster, or a queue's maximum, is called full: containers leave gaps."""
 
 _NOT_OVER: Final = (ApplicationState.PENDING.value, ApplicationState.RUNNING.value)
 

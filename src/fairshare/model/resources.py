@@ -14,6 +14,9 @@ Resource = tuple[int, ...]
 UNBOUNDED = 2**63 - 1
 """No limit: the largest value that Hadoop can represent (Hadoop: Resources.unbounded)."""
 
+NO_LIMIT = 2**31 - 1
+"""No limit on a number of applications: Java's largest `int`."""
+
 MEMORY = "memory-mb"
 VCORES = "vcores"
 

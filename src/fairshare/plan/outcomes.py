@@ -11,7 +11,7 @@ uses beyond that at a time does not make up for what it lacks at another.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import mean
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -28,7 +28,7 @@ from fairshare.model.events import (
 from fairshare.model.identifiers import ApplicationId, ContainerId
 from fairshare.model.resources import Resource, add, smallest, subtract, total
 from fairshare.schedulers.protocol import State
-from fairshare.simulate.comparison import FULL, WAITED_MS
+from fairshare.simulate.comparison import FULL, LEAST_RUN_MS, WAITED_MS
 from fairshare.simulate.levels import KINDS, divided
 from fairshare.simulate.usage import Interval
 from fairshare.simulate.world import Grant
@@ -148,9 +148,6 @@ class Competition:
             ):
                 waited_ms = max(waited_ms, now_ms - since_ms)
         return Competed(round(self._most, 6), waited_ms)
-
-
-LEAST_RUN_MS: Final = 10_000
 
 
 class Outcome(msgspec.Struct):

@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
 from fairshare.engines.local.gpus.found import find_gpus
@@ -33,7 +34,6 @@ from fairshare.errors import EngineError
 from fairshare.model.events import ExitCode
 from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.ray.amounts import GPU
 from fairshare.ray.messages import AgentOptions, Report
 from fairshare.wording import cause
 

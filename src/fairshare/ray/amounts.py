@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import EngineError
 from fairshare.model.resources import MEMORY, VCORES
 
@@ -49,7 +50,6 @@ def attributes_of(node: Mapping[str, Any], partition_label: str) -> dict[str, st
     return found
 
 
-GPU: Final = "yarn.io/gpu"
 _MEBIBYTE: Final = 1024 * 1024
 
 

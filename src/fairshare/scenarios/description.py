@@ -14,7 +14,7 @@ from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState, ContainerAllocated
 from fairshare.model.identifiers import ApplicationId, attempt_of, number_of
 from fairshare.model.nodes import Node
-from fairshare.model.resources import MEMORY, Resource, ResourceTypes, total
+from fairshare.model.resources import MEMORY, NO_LIMIT, Resource, ResourceTypes, total
 from fairshare.model.state import ClusterState
 from fairshare.scenarios.cluster import Applications, Cluster
 from fairshare.schedulers.protocol import Scheduler
@@ -83,9 +83,6 @@ def _short(reason: Reason) -> str:
 
 
 Description = dict[str, Any]
-
-NO_LIMIT = 2**31 - 1
-"""How Hadoop writes a limit on applications that is none."""
 
 
 def _same(text: str) -> dict[str, str]:

@@ -31,10 +31,9 @@ from fairshare.config.yaml_form import (
     whole,
 )
 from fairshare.families.registry import all_families
+from fairshare.manager.requests import DEFAULT_RACK
 from fairshare.scenarios import steps
 from fairshare.scenarios.fields import Fields, Values, refusal_of
-
-DEFAULT_RACK: Final = "/default-rack"
 
 
 class StepForm(msgspec.Struct, frozen=True):

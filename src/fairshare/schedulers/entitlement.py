@@ -11,6 +11,9 @@ import msgspec
 
 from fairshare.model.resources import Resource
 
+PREEMPTED = "Container preempted by scheduler"
+"""The diagnostics of a preempted container."""
+
 
 class Obstacle(enum.StrEnum):
     """What keeps preemption from serving an application now. The first that applies is reported."""

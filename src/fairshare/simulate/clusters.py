@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import FairshareError
 from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
-from fairshare.simulate.traces.records import GPU
 from fairshare.wording import counted
 
 MOST_NODES: Final = 100_000

@@ -28,11 +28,9 @@ from fairshare.model.inputs import (
 )
 from fairshare.runtime.pace import FED
 from fairshare.runtime.runtime import Observer, Runtime
+from fairshare.simulate.simulator import PATIENCE_MS
 from fairshare.simulate.world import ENDED, GRANTED, REGISTERED, STARTED, Entry, Fact, World
 from fairshare.simulate.world_engine import WorldEngine
-
-PATIENCE_MS: Final = 3_600_000
-"""How long it goes on while only the scheduler's timers are left, and nothing is granted."""
 
 IDLE_MS: Final = 120_000
 """And how long if no container is there that could be preempted, and nothing has an instant set:

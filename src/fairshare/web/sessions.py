@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from fairshare.api.frames import LOST, close_frame, text_frame
+from fairshare.api.frames import LOST, accept_key, close_frame, text_frame
 from fairshare.engines.protocol import OpensSessions
 from fairshare.errors import EngineError, InputError
 from fairshare.model.applications import Application
@@ -25,7 +25,7 @@ from fairshare.web.actors import caller_of, groups_of, identity_of
 from fairshare.web.limits import Sessions
 from fairshare.web.openapi.operation import Parameter, get
 from fairshare.web.requests import read_container, read_parameters, server_of
-from fairshare.web.websocket import SWITCHES, accept_key, asked_key
+from fairshare.web.websocket import SWITCHES, asked_key
 
 ONE = "/containers/{container}"
 

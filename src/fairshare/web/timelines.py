@@ -17,9 +17,9 @@ from fairshare.api.timelines import (
     Timeline,
 )
 from fairshare.insight.efficiency import ContainerUse, efficiency_of
-from fairshare.model.events import ExitCode
 from fairshare.model.identifiers import application_name, container_name
 from fairshare.projections.container_history import ContainerRecord
+from fairshare.server.accounting.queries import outcome
 from fairshare.web.answers import answer
 from fairshare.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.web.requests import read_application, read_parameters, server_of, whole_number
@@ -29,13 +29,6 @@ MOST_SPANS = 5_000
 STEPS = 400
 """The most points of the curve of running containers, about the pixels of a chart; longer curves
 are thinned out."""
-
-_OUTCOMES = {
-    ExitCode.SUCCESS: "succeeded",
-    ExitCode.PREEMPTED: "preempted",
-    ExitCode.ABORTED: "stopped",
-    ExitCode.KILLED_EXCEEDING_MEMORY: "out of memory",
-}
 
 
 async def show_timeline(request: Request) -> Response:
@@ -116,8 +109,7 @@ def outcome_of(record: ContainerRecord) -> str:
     """The state of a container, or its outcome, in one or two words."""
     if record.finished_ms is None:
         return "starting" if record.running_ms is None else "running"
-    code = record.exit_code
-    return _OUTCOMES.get(ExitCode(code), "ended") if code in set(ExitCode) else "failed"
+    return "failed" if record.exit_code is None else outcome(record.exit_code)
 
 
 def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:

@@ -9,7 +9,6 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import hashlib
 import logging
 import struct
 from collections.abc import AsyncIterator, Iterator
@@ -18,6 +17,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from fairshare.api.frames import accept_key
 from fairshare.errors import FairshareError
 from fairshare.web.answers import refusal
 
@@ -34,7 +34,6 @@ GOODBYE_S = 5.0
 """How long the client's goodbye is awaited."""
 MOST_INBOUND_BYTES = 64 * 1024
 
-_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _log = logging.getLogger("fairshare.access")
 
 
@@ -167,15 +166,6 @@ def asked_key(scope: Scope) -> bytes:
         return key if len(base64.b64decode(key, validate=True)) == 16 else b""
     except binascii.Error:
         return b""
-
-
-def accept_key(key: bytes) -> bytes:
-    """The proof that a server has understood the request (RFC 6455, 4.2.2).
-
-    >>> accept_key(b"dGhlIHNhbXBsZSBub25jZQ==")
-    b's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
-    """
-    return base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
 
 
 def frame(kind: int, payload: bytes) -> bytes:

@@ -70,4 +70,4 @@ def test_everything_else_is_malformed(sent):
 
 def test_the_key_of_a_handshake_is_that_of_the_rfc():
     key = "dGhlIHNhbXBsZSBub25jZQ=="
-    assert accept_key(key) == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    assert accept_key(key.encode()) == b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="

@@ -2,8 +2,9 @@
 
 import pytest
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import EngineError
-from fairshare.ray.amounts import GPU, further, offer
+from fairshare.ray.amounts import further, offer
 
 TYPES = ("memory-mb", "vcores", GPU, "licence")
 

@@ -16,7 +16,8 @@ from fairshare.families.capacity.monitor import REMOVAL, read_if_runs
 from fairshare.families.capacity.names import PREFIX
 from fairshare.families.capacity.text import read_workflow_priorities
 from fairshare.families.setting import of_cluster
-from fairshare.schedulers.capacity.settings import NO_LIMIT, WorkflowPriority
+from fairshare.model.resources import NO_LIMIT
+from fairshare.schedulers.capacity.settings import WorkflowPriority
 
 CALCULATOR: Final = PREFIX + "resource-calculator"
 DOMINANT: Final = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"

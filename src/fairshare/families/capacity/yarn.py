@@ -21,14 +21,14 @@ from fairshare.families.yarn.documents import (
     partition_usage,
     percent,
 )
-from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
+from fairshare.families.yarn.interface import WAITS, YarnInterface, counts_use, within_largest_node
 from fairshare.families.yarn.queues import PartitionReport, QueueReport, QueueReports
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.nodes import Node
 from fairshare.model.queues import ROOT
-from fairshare.model.resources import Resource, largest
+from fairshare.model.resources import NO_LIMIT, Resource, largest
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.schedulers.capacity.calculators import larger
@@ -39,7 +39,6 @@ from fairshare.schedulers.resource_text import resource_text
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.steps import Steps
 
-WAITS: Final = "Application is added to the scheduler and is not yet activated."
 _DEFAULT: Final = "<DEFAULT_PARTITION>"
 _REFUSALS: Final = {
     "not-a-leaf-queue": "Application {name} submitted by user : {user} to non-leaf queue : {queue}",
@@ -182,9 +181,6 @@ def application_usages(
     if reserved:
         usages.append(partition_usage(types, "*", none, none, none, (none, none, none)))
     return ResourceUsages(usages)
-
-
-NO_LIMIT = 2**31 - 1
 
 
 def queue_report(state: CapacityState, queue: CapacityQueue) -> QueueReport:

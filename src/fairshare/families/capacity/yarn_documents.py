@@ -39,7 +39,6 @@ from fairshare.families.yarn.documents import (
     resource_info,
     shortest,
 )
-from fairshare.families.yarn.queues import NO_LIMIT
 from fairshare.journal.record import Record
 from fairshare.model.events import (
     ApplicationMoved,
@@ -53,7 +52,7 @@ from fairshare.model.events import (
     NodeTotalChanged,
 )
 from fairshare.model.identifiers import container_name
-from fairshare.model.resources import UNBOUNDED, Resource
+from fairshare.model.resources import NO_LIMIT, UNBOUNDED, Resource
 from fairshare.schedulers.capacity import limits
 from fairshare.schedulers.capacity.counts import Counts, counts_with
 from fairshare.schedulers.capacity.queues import WEIGHT, CapacityQueue

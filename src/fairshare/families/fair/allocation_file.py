@@ -12,7 +12,8 @@ from fairshare.config.xml import Element, parse
 from fairshare.families.fair.element_values import BAD_FILE, ElementValues
 from fairshare.families.fair.file_settings import BY_NAME
 from fairshare.families.fair.placement_policy import read_placement_policy
-from fairshare.families.fair.queue_elements import ROOT, read_queues
+from fairshare.families.fair.queue_elements import read_queues
+from fairshare.model.queues import ROOT
 from fairshare.model.resources import ResourceTypes
 from fairshare.schedulers.fair.policies import POLICIES, Policy
 from fairshare.schedulers.fair.settings import AllocationSettings, QueueSettings

@@ -10,11 +10,9 @@ from typing import Any, Final
 from fairshare.config.xml import Element
 from fairshare.families.fair.element_values import BAD_FILE, ElementValues
 from fairshare.families.fair.queue_settings import BY_NAME
-from fairshare.model.queues import LONGEST_NAME
+from fairshare.model.queues import LONGEST_NAME, ROOT
 from fairshare.model.resources import fits
 from fairshare.schedulers.fair.settings import QueueSettings
-
-ROOT: Final = "root"
 
 # All white space of Unicode. `str.strip` without an argument takes U+001C to U+001F away, too.
 NAME_BLANKS: Final = (

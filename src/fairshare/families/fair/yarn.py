@@ -7,7 +7,7 @@ Scripts parse these texts for names, so they are written as Hadoop writes them.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Final, cast
+from typing import cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,18 +20,12 @@ from fairshare.families.yarn.documents import (
     percent,
     resource_info,
 )
-from fairshare.families.yarn.interface import YarnInterface, counts_use, within_largest_node
-from fairshare.families.yarn.queues import (
-    NO_LIMIT,
-    TYPED,
-    QueueReport,
-    QueueReports,
-    reports_of_views,
-)
+from fairshare.families.yarn.interface import WAITS, YarnInterface, counts_use, within_largest_node
+from fairshare.families.yarn.queues import TYPED, QueueReport, QueueReports, reports_of_views
 from fairshare.journal.record import Record
 from fairshare.model.applications import Application
 from fairshare.model.events import ContainerAllocated
-from fairshare.model.resources import Resource, add, smallest, subtract
+from fairshare.model.resources import NO_LIMIT, Resource, add, smallest, subtract
 from fairshare.schedulers.fair.limits import master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.reasons import run_limit
@@ -157,9 +151,6 @@ class _Queues:
 
     def most_allowed(self) -> Resource:
         return self.state.settings.maximum_allocation
-
-
-WAITS: Final = "Application is added to the scheduler and is not yet activated."
 
 
 def why_waits(state: FairState, application: Application) -> str:

@@ -11,9 +11,8 @@ from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.texts import plain_number, resource_text
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.model.queues import ROOT
-from fairshare.model.resources import smallest
+from fairshare.model.resources import NO_LIMIT, smallest
 from fairshare.schedulers.access_lists import allows_all
-from fairshare.schedulers.fair.settings import NO_LIMIT
 
 _NOT_LIMITED: Final = -1.0
 _ACCESS: Final = "yarn.acl.enable"

@@ -21,7 +21,8 @@ from fairshare.families.fair_to_capacity.source import Source
 from fairshare.families.fair_to_capacity.texts import plain_number
 from fairshare.families.fair_to_capacity.tree import Queue, Tree
 from fairshare.families.family import CLASS, TASK_SCHEDULER
-from fairshare.schedulers.fair.settings import NEVER_MS, NO_LIMIT
+from fairshare.model.resources import NO_LIMIT
+from fairshare.schedulers.fair.settings import NEVER_MS
 from fairshare.wording import counted
 
 _PROPORTIONAL: Final = (

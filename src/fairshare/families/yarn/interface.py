@@ -8,7 +8,7 @@ State is read only. `state` is always that of the family's own scheduler.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from msgspec import UNSET, UnsetType
 
@@ -22,6 +22,8 @@ from fairshare.model.resources import Resource
 from fairshare.schedulers.protocol import State
 from fairshare.schedulers.rounding import single
 from fairshare.schedulers.steps import Steps
+
+WAITS: Final = "Application is added to the scheduler and is not yet activated."
 
 
 class NodeLabels(Protocol):

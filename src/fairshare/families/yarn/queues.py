@@ -16,11 +16,8 @@ from msgspec import UNSET, UnsetType
 from fairshare.families.yarn.context import YarnContext
 from fairshare.families.yarn.documents import Document, ResourceInfo, resource_info
 from fairshare.model.queues import ROOT
-from fairshare.model.resources import Resource, ResourceTypes, smallest
+from fairshare.model.resources import NO_LIMIT, Resource, ResourceTypes, smallest
 from fairshare.schedulers.views import QueueView
-
-NO_LIMIT = 2**31 - 1
-"""The number for a limit that does not exist: Java's largest integer."""
 
 TYPED = {"type_": "type"}
 

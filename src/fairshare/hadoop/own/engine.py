@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
+from fairshare.hadoop.engine.engine import INVALID_EXIT
 from fairshare.hadoop.engine.launch import submitted_context
 from fairshare.hadoop.keys import TokenSigner
 from fairshare.hadoop.wire.messages import ContainerLaunchContextProto
@@ -89,9 +90,6 @@ def _resource(name: str, resource: Any) -> dict[str, Any]:
         "public": resource.visibility == _PUBLIC,
     }
 
-
-INVALID_EXIT = -1000
-"""Hadoop's exit code of a container that could not be started."""
 
 KILLED_BY_MASTER = -105
 """Hadoop's exit code of a container that its master has stopped."""

@@ -7,10 +7,10 @@ partition is the label `""`. Decides nothing; the package's `state.py` changes i
 from bisect import insort
 
 from fairshare.model.queues import Queue
-from fairshare.model.resources import UNBOUNDED, Resource
+from fairshare.model.resources import NO_LIMIT, UNBOUNDED, Resource
 from fairshare.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.schedulers.capacity.calculators import ResourceCalculator
-from fairshare.schedulers.capacity.settings import NO_LIMIT, PriorityRule, QueueSettings
+from fairshare.schedulers.capacity.settings import PriorityRule, QueueSettings
 from fairshare.schedulers.capacity.users import Users
 
 RUNNING = "RUNNING"
@@ -251,14 +251,6 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.active: dict[int, CapacityAttempt] = {}
         self.waiting: list[Entry] = []
         self.held: dict[int, CapacityAttempt] = {}
-
-    def given_now(self) -> dict[str, float]:
-        """`given` for snapshots of a release that did not store it: what the leaves have now."""
-        found: dict[str, float] = {}
-        for leaf in self.children.values():
-            for label in leaf.entitled:
-                found[label] = found.get(label, 0.0) + leaf.shares[label].absolute_capacity
-        return found
 
     def reconsider(self) -> None:
         """Drop cached values after a change of capacities or settings."""

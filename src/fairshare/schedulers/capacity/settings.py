@@ -10,7 +10,7 @@ import enum
 
 import msgspec
 
-from fairshare.model.resources import Resource, ResourceTypes
+from fairshare.model.resources import NO_LIMIT, Resource, ResourceTypes
 from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
 
 __all__ = [
@@ -40,8 +40,6 @@ __all__ = [
 UNSET = -1
 """A number that means that nothing is set (Hadoop: CapacitySchedulerConfiguration.UNDEFINED)."""
 
-NO_LIMIT = 2**31 - 1
-"""No limit on applications (Hadoop's largest 32-bit integer)."""
 
 ALL_LABELS = "*"
 """In `accessible_labels`: every label."""

@@ -19,6 +19,7 @@ from fairshare.model.nodes import Node
 from fairshare.model.resources import Resource, add, fits, subtract
 from fairshare.model.work import ANYWHERE
 from fairshare.schedulers.calculators import take_from
+from fairshare.schedulers.entitlement import PREEMPTED
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.containers import containers_of_node, nodes_in_order
 from fairshare.schedulers.fair.preemption_requests import PreemptionRequest, preemption_requests
@@ -27,8 +28,6 @@ from fairshare.schedulers.hash_order import application_code, in_hash_order
 
 if TYPE_CHECKING:
     from fairshare.schedulers.protocol import Step
-
-PREEMPTED = "Container preempted by scheduler"
 
 
 class Answer(NamedTuple):

@@ -6,11 +6,11 @@ Decides nothing; the package's `state.py` changes it.
 from typing import Any
 
 from fairshare.model.queues import Queue
-from fairshare.model.resources import Resource, fits, largest, smallest
+from fairshare.model.resources import NO_LIMIT, Resource, fits, largest, smallest
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.division import Division
 from fairshare.schedulers.fair.policies import POLICIES, Policy, fair_key
-from fairshare.schedulers.fair.settings import NEVER_MS, NO_LIMIT, Amount
+from fairshare.schedulers.fair.settings import NEVER_MS, Amount
 from fairshare.schedulers.ordering import Entry, Order
 
 

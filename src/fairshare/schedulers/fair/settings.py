@@ -6,13 +6,11 @@ file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32
 
 import msgspec
 
-from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
 from fairshare.placement.rule import RuleSettings
 
 __all__ = ["AllocationSettings", "Amount", "FairSettings", "QueueSettings", "RuleSettings"]
 
-NO_LIMIT = 2**31 - 1
-"""No limit on applications (Hadoop's largest 32-bit integer)."""
 
 NEVER_MS = UNBOUNDED
 """A timeout that never expires."""

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairshare.model.applications import Application
-from fairshare.model.resources import Resource, positive, scale, subtract, total
+from fairshare.model.resources import NO_LIMIT, Resource, positive, scale, subtract, total
 from fairshare.schedulers import views
 from fairshare.schedulers.fair.attempts import FairAttempt
 from fairshare.schedulers.fair.headroom import headroom
 from fairshare.schedulers.fair.limits import master_fits, master_limit
 from fairshare.schedulers.fair.queues import FairQueue
 from fairshare.schedulers.fair.reasons import run_limit
-from fairshare.schedulers.fair.settings import NO_LIMIT
 from fairshare.schedulers.fair.sharing import steady_shares
 from fairshare.schedulers.fair.state import FairState
 from fairshare.schedulers.steps import Steps

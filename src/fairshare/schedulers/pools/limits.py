@@ -3,8 +3,8 @@ on the tasks of one pool."""
 
 from typing import TYPE_CHECKING
 
+from fairshare.model.resources import NO_LIMIT
 from fairshare.schedulers.pools.jobs import Job
-from fairshare.schedulers.pools.settings import NO_LIMIT
 from fairshare.schedulers.pools.tree import PoolsCluster
 
 if TYPE_CHECKING:

@@ -9,13 +9,8 @@ from math import isfinite
 from typing import Final
 
 from fairshare.model.inputs import SubmitApplication
-from fairshare.schedulers.pools.settings import (
-    DEFAULT_POOL,
-    NO_LIMIT,
-    NORMAL,
-    PRIORITIES,
-    PoolsSettings,
-)
+from fairshare.model.resources import NO_LIMIT
+from fairshare.schedulers.pools.settings import DEFAULT_POOL, NORMAL, PRIORITIES, PoolsSettings
 from fairshare.schedulers.pools.tree import pool_of
 
 POOL: Final = "mapred.fairscheduler.pool"

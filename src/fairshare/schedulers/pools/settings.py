@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
 
 MAP_SLOTS: Final = "map-slots"
 REDUCE_SLOTS: Final = "reduce-slots"
@@ -17,7 +17,6 @@ SLOTS: Final = (MAP_SLOTS, REDUCE_SLOTS)
 MAP, REDUCE = 0, 1
 """The two kinds of tasks: the index of a kind in every pair."""
 
-NO_LIMIT: Final = 2**31 - 1
 NEVER_MS: Final = UNBOUNDED
 DEFAULT_POOL: Final = "default"
 DEFAULT_LOAD_MANAGER: Final = "cap-based"

@@ -5,12 +5,12 @@ from fairshare.api.queues import PoolFigures, PoolSlots
 from fairshare.model.applications import Application
 from fairshare.model.events import ApplicationState
 from fairshare.model.queues import ROOT
-from fairshare.model.resources import UNBOUNDED, Resource, positive, subtract, total
+from fairshare.model.resources import NO_LIMIT, UNBOUNDED, Resource, positive, subtract, total
 from fairshare.schedulers import views
 from fairshare.schedulers.pools import sharing, starvation
 from fairshare.schedulers.pools.jobs import Job
 from fairshare.schedulers.pools.limits import pool_limit
-from fairshare.schedulers.pools.settings import MAP, NO_LIMIT, REDUCE
+from fairshare.schedulers.pools.settings import MAP, REDUCE
 from fairshare.schedulers.pools.state import PoolsState
 from fairshare.schedulers.pools.tree import Pool
 from fairshare.schedulers.pools.weights import priority_name

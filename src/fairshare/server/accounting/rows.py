@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from fairshare.api.ray_programs import command_of as ray_command
+from fairshare.documents.gpus import GPU
 from fairshare.model.applications import Application
 from fairshare.model.identifiers import application_of
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
@@ -17,7 +18,6 @@ from fairshare.projections.attempt_history import ApplicationAttempts
 from fairshare.projections.container_history import ContainerRecord
 from fairshare.server.views import kind_of
 
-GPU: Final = "yarn.io/gpu"
 MAX_TEXT: Final = 500
 """The first characters of a command, and the last ones of diagnostics, that are kept."""
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes, in_order
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import left_out, number, parsed, rows_of, table_in, whole
 
 POD_SIZES = frozenset({"name", "cpu_milli", "memory_mib", "num_gpu"})

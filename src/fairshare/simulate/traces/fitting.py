@@ -21,11 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import MEMORY, VCORES, Resource, ResourceTypes, fits
 from fairshare.model.work import TaskGroup
 from fairshare.simulate.traces.queue_choice import QueueChoice
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.workload import Arrival, GroupPlan, Session, Turn, Workload
 from fairshare.wording import counted
 

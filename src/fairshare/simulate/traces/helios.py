@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.traces.records import (
     ALONE,
-    GPU,
     MOST_GPUS,
     PER_NODE,
     Trace,

@@ -12,11 +12,10 @@ from typing import IO, Final
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.model.resources import MEMORY, VCORES
 from fairshare.simulate.traces.rows import TraceUnreadable
 from fairshare.wording import cause
-
-GPU = "yarn.io/gpu"
 
 
 class TraceGroup(msgspec.Struct, frozen=True, gc=False):

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes, in_order
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import (
     TraceUnreadable,
     files_in,

@@ -23,6 +23,7 @@ from fairshare.api.ray_programs import (
 from fairshare.api.values import in_words
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.durations import parse_duration_ms
+from fairshare.documents.gpus import GPU
 from fairshare.documents.sizes import parse_memory_mb
 from fairshare.errors import InputError
 
@@ -41,7 +42,6 @@ KEYS: Final = (
 )
 """The keys of metadata that fairshare reads, after the prefix."""
 
-GPU: Final = "yarn.io/gpu"
 JOB_NAME: Final = "job_name"
 """The key of metadata that names a job, in Ray too."""
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fairshare.simulate.traces.records import GPU, TraceGroup, TraceJob, TraceNodes
+from fairshare.documents.gpus import GPU
+from fairshare.simulate.traces.records import TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.registry import is_trace, open_trace
 from fairshare.simulate.traces.rows import DamagedLine
 

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError
 from fairshare.families.directory import read_directory
 from fairshare.families.registry import family_of
@@ -11,7 +12,7 @@ from fairshare.model.inputs import NodeJoined
 from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
 from fairshare.simulate.traces.fitting import Fitting, fitted
 from fairshare.simulate.traces.queue_choice import QueueChoice, read_mapping
-from fairshare.simulate.traces.records import GPU, Trace, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 
 TYPES = ResourceTypes()
 WITH_GPUS = ResourceTypes((MEMORY, VCORES, GPU), ("Mi", "", ""))

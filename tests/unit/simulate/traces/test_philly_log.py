@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from fairshare.documents.gpus import GPU
 from fairshare.simulate.traces import rows
-from fairshare.simulate.traces.records import GPU, TraceGroup, TraceJob, TraceNodes
+from fairshare.simulate.traces.records import TraceGroup, TraceJob, TraceNodes
 from fairshare.simulate.traces.registry import open_trace
 from fairshare.simulate.traces.rows import DamagedLine, elements_of
 

@@ -127,11 +127,6 @@ class Relay:
         for descriptor in {*outputs, *(() if input_ is None else (input_,))}:
             os.set_blocking(descriptor, False)
 
-    @property
-    def outputs_open(self) -> bool:
-        """Whether output may follow."""
-        return bool(self._outputs)
-
     def seen(self, data: bytes) -> None:
         """Output that has passed; for those who keep some of it."""
 

@@ -24,11 +24,10 @@ from fairshare.schedulers.capacity.preemption.reserved import take_for_reservati
 from fairshare.schedulers.capacity.preemption.selection import Selection, take_from_leaf
 from fairshare.schedulers.capacity.preemption.snapshot import Claim
 from fairshare.schedulers.capacity.state import CapacityState
+from fairshare.schedulers.entitlement import PREEMPTED
 
 if TYPE_CHECKING:
     from fairshare.schedulers.protocol import Step
-
-PREEMPTED = "Container preempted by scheduler"
 
 
 class Monitor:
