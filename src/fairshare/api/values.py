@@ -1,7 +1,7 @@
 """Owns the types of fields that several records have, and the base classes of requests."""
 
 import re
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -58,7 +58,6 @@ Place = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=LINE)]
 User = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=_ACCOUNT)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=LINE)]
 NoticeTarget = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TARGET, pattern=LINE)]
-NoticeEvent = Literal["end", "failed", "start"]
 QueueName = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUEUE_NAME, pattern=LINE)]
 Diagnostics = Annotated[str, msgspec.Meta(max_length=10_000)]
 LabelName = Annotated[str, msgspec.Meta(max_length=255, pattern=LINE)]

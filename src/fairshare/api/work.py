@@ -4,7 +4,7 @@ Resources are mappings such as `{"memory-mb": 1024, "vcores": 1}`, times are mil
 Constraints between fields are checked where a server translates them (`web/submissions.py`).
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 
@@ -18,7 +18,6 @@ from fairshare.api.values import (
     Duration,
     LabelName,
     Name,
-    NoticeEvent,
     NoticeTarget,
     Place,
     Priority,
@@ -35,14 +34,15 @@ from fairshare.documents.bounds import (
     MAX_MOUNTS,
     NOTICE_TARGETS,
     UNLIMITED,
+    GangRestart,
+    NoticeEvent,
+    Outcome,
+    ProcessLimit,
+    SignalName,
 )
 
 DEFAULT_RESOURCES: Final = {"memory-mb": 1024, "vcores": 1}
 """What a container gets of the types that its request does not name; 0 of all others."""
-
-
-ProcessLimit = Literal["as", "core", "cpu", "data", "fsize", "memlock", "nofile", "stack"]
-"""`documents.bounds.PROCESS_LIMITS`; a test compares both."""
 
 
 class EndSignal(Body, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class EndSignal(Body, frozen=True, kw_only=True):
     `first_process` that one alone.
     """
 
-    name: Literal["CONT", "HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH"]
+    name: SignalName
     before_ms: Duration | None = None
     first_process: bool = False
 
@@ -147,7 +147,7 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     label: LabelName | None = None
     gang: bool = False
     gang_timeout_ms: Duration = GANG_TIMEOUT_MS
-    gang_restart: Literal["all", "task"] = "all"
+    gang_restart: GangRestart = "all"
     at_once: Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)] | None = None
     keep_going: bool = False
     array: TaskArray | None = None
@@ -173,7 +173,7 @@ class Dependency(Body, frozen=True, kw_only=True):
     FINISHED, `failed` any other end."""
 
     application: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    outcome: Literal["ok", "failed", "any"] = "ok"
+    outcome: Outcome = "ok"
 
 
 class Submission(Body, frozen=True, kw_only=True):

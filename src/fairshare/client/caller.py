@@ -10,14 +10,13 @@ import re
 import resource
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from fairshare.api.cluster import Cluster
 from fairshare.api.work import Command, Submission
 from fairshare.client.errors import NotHere
-from fairshare.documents.bounds import PROCESS_LIMITS, UNLIMITED
+from fairshare.documents.bounds import PROCESS_LIMITS, UNLIMITED, ProcessLimit
 from fairshare.this_machine import this_machine
 
 EXPORTED = (
@@ -57,7 +56,7 @@ class Caller(msgspec.Struct, frozen=True):
 
     directory: str
     umask: int
-    limits: dict[str, int]
+    limits: dict[ProcessLimit, int]
 
 
 def runs_here(cluster: Cluster) -> bool:
@@ -142,7 +141,7 @@ def taken_along(
         environment = {**along, **command.environment}
         more: dict[str, object] = {"environment": environment} if environment else {}
         if caller is not None:
-            limits: dict[Any, int] = {**caller.limits, **command.limits}
+            limits: dict[ProcessLimit, int] = {**caller.limits, **command.limits}
             if directory and command.directory is None:
                 more |= {"directory": caller.directory, "directory_optional": True}
             if command.umask is None:

@@ -1,14 +1,11 @@
 """What a command takes along of the process that submits it."""
 
-from typing import get_args, get_type_hints
-
 import pytest
 
 from fairshare.api.cluster import Cluster
-from fairshare.api.work import DriverCommand, EndSignal, ProcessLimit, Submission, TaskGroup
+from fairshare.api.work import DriverCommand, Submission, TaskGroup
 from fairshare.client.caller import Caller, exported, runs_here, taken_along, this_caller
 from fairshare.client.errors import NotHere
-from fairshare.documents.bounds import END_SIGNALS, PROCESS_LIMITS
 from fairshare.this_machine import this_machine
 
 ANN = Caller("/home/ann/project", 0o027, {"nofile": 1024, "core": 0})
@@ -59,8 +56,3 @@ def test_a_deleted_directory_cannot_be_taken_along(tmp_path, monkeypatch):
     gone.rmdir()
     with pytest.raises(NotHere, match="does not exist any more"):
         this_caller()
-
-
-def test_the_limits_of_requests_are_those_of_the_engine():
-    assert get_args(ProcessLimit) == PROCESS_LIMITS
-    assert get_args(get_type_hints(EndSignal)["name"]) == END_SIGNALS
