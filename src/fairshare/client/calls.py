@@ -1,41 +1,21 @@
-"""Owns every call of the REST interface as data: its path, what is sent, what its answer becomes.
+"""Every call of the REST interface as a method: its route, and what becomes of its answer.
 
 `Client` and `AsyncClient` have their methods from here (`methods` says how), and from `operations`
-those of several calls. Knows no socket.
+those of several calls.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from fairshare.api.applications import (
-    Containers,
-    HoldBody,
-    KillBody,
-    MoveBody,
-    PriorityBody,
-    Reasons,
-    ResubmitBody,
-    Submitted,
-    Tasks,
-    Uploaded,
-)
-from fairshare.api.cluster import SafeModeBody, ShutdownBody, Version
-from fairshare.api.configuration import ChangeBody
-from fairshare.api.nodes import (
-    AddLabelsBody,
-    DecommissionBody,
-    LabelNodesBody,
-    Nodes,
-    NodesBody,
-    RemoveLabelsBody,
-)
-from fairshare.api.queues import Queues
-from fairshare.api.values import ActorBody
+from fairshare.api import routes
+from fairshare.api.accounting import PastApplications, PastContainers, Report
+from fairshare.api.cron import CronJob, Overlap
+from fairshare.api.routes import Route
 from fairshare.api.work import Submission
 from fairshare.client import callables
-from fairshare.client.accounting_calls import AccountingCalls
 from fairshare.client.answers import (
     Application,
     Applications,
@@ -50,12 +30,10 @@ from fairshare.client.answers import (
     Queue,
     Reason,
     Refreshed,
-    SafeMode,
     Stopping,
     Task,
     whole,
 )
-from fairshare.client.cron_calls import CronCalls
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import Reply, segment
 from fairshare.client.methods import Call as Call
@@ -63,17 +41,19 @@ from fairshare.client.methods import Returned, method
 from fairshare.errors import InputError
 
 Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 SLOWEST_UPLOAD: Final = 1 << 20
 """Bytes a second for which an upload has time."""
 
-LABELS: Final = Decoded(Labels, lambda answer: answer.labels)
-NODES: Final = Decoded(Nodes, lambda answer: answer.nodes)
-SAFE_MODE: Final = Decoded(SafeMode, lambda answer: answer.safe_mode)
-VERSION: Final = Decoded(Version, lambda answer: answer.version)
+ORDERS: Final = {
+    "drain": routes.DRAIN_NODES,
+    "undrain": routes.UNDRAIN_NODES,
+    "decommission": routes.DECOMMISSION_NODES,
+}
 
 
-class CallTable(AccountingCalls, CronCalls):
+class CallTable:
     """Every call of the REST interface, once: the methods that both clients have.
 
     A method describes its call. The other base of a class decides what becomes of the call: it is
@@ -82,72 +62,75 @@ class CallTable(AccountingCalls, CronCalls):
 
     _server: Server
 
-    def _posted(
-        self, path: str, body: ActorBody, understand: Callable[[Any], Answer]
-    ) -> Call[Answer]:
-        """An order with the user who gives it, for a server that checks permissions."""
-        return Call(path, understand, msgspec.structs.replace(body, user=self._server.user()))
+    def _call(self, route: Route[Answer], *names: str | int, **values: Any) -> Call[Answer]:
+        """A call of a route: `names` fill its path, `values` its parameters or its body.
+
+        A body also names the user who gives the order, for a server that checks permissions.
+        """
+        path = _path(route.path, names)
+        if route.body is None:
+            return Call(path, whole(route.answer), parameters=values)
+        body = route.body(**{"user": self._server.user(), **values})
+        return Call(path, whole(route.answer), body)
 
     @method
     def cluster(self) -> Call[Cluster]:
         """The cluster as a whole."""
-        return Call("/cluster", whole(Cluster))
+        return self._call(routes.SHOW_CLUSTER)
 
     @method
     def configuration(self) -> Call[Configuration]:
         """The configuration in force, and whether the files say something else."""
-        return Call("/configuration", whole(Configuration))
+        return self._call(routes.SHOW_CONFIGURATION)
 
     @method
     def refresh_queues(self) -> Call[Refreshed]:
         """Let the server read its configuration again. Raises Refused with all problems."""
-        return self._posted("/admin/refresh-queues", ActorBody(), whole(Refreshed))
+        return self._call(routes.REFRESH_QUEUES)
 
     @method
     def labels(self) -> Call[list[Label]]:
         """The cluster's partitions (node labels), and the nodes of each."""
-        return Call("/labels", LABELS)
+        return taken(self._call(routes.LIST_LABELS), _labels)
 
     @method
     def add_labels(self, labels: Mapping[str, bool]) -> Call[list[Label]]:
         """Make partitions, by name: whether each is exclusive."""
-        return self._posted("/admin/labels/add", AddLabelsBody(labels=dict(labels)), LABELS)
+        return taken(self._call(routes.ADD_LABELS, labels=dict(labels)), _labels)
 
     @method
     def remove_labels(self, labels: Sequence[str]) -> Call[list[Label]]:
         """Remove partitions that no queue names."""
-        return self._posted("/admin/labels/remove", RemoveLabelsBody(labels=tuple(labels)), LABELS)
+        return taken(self._call(routes.REMOVE_LABELS, labels=tuple(labels)), _labels)
 
     @method
     def label_nodes(self, nodes: Mapping[str, str], *, known: bool = False) -> Call[list[Label]]:
         """Put nodes into partitions; "" is the default one."""
-        body = LabelNodesBody(nodes=dict(nodes), known=known)
-        return self._posted("/admin/labels/assign", body, LABELS)
+        return taken(self._call(routes.LABEL_NODES, nodes=dict(nodes), known=known), _labels)
 
     @method
     def order_nodes(
         self, /, verb: str, nodes: Sequence[str], **more: int
     ) -> Call[tuple[Node, ...]]:
         """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
-        body = NodesBody(nodes=tuple(nodes))
-        if more:
-            body = DecommissionBody(nodes=body.nodes, timeout_ms=more["timeout_ms"])
-        return self._posted(f"/admin/nodes/{verb}", body, NODES)
+        return taken(
+            self._call(ORDERS[verb], nodes=tuple(nodes), **more), lambda answer: answer.nodes
+        )
 
     @method
     def safe_mode(self) -> Call[bool]:
         """Whether nothing is admitted and granted."""
-        return Call("/admin/safe-mode", SAFE_MODE)
+        return taken(self._call(routes.SHOW_SAFE_MODE), lambda answer: answer.safe_mode)
 
     @method
     def set_safe_mode(self, on: bool) -> Call[bool]:
         """Admit and grant nothing any more, or again."""
-        return self._posted("/admin/safe-mode", SafeModeBody(on=on), SAFE_MODE)
+        return taken(self._call(routes.SET_SAFE_MODE, on=on), lambda answer: answer.safe_mode)
 
     @method
     def properties(self) -> Call[Properties]:
         """The scheduler's properties. Raises Refused where only a file can change them."""
-        return Call("/configuration/properties", whole(Properties))
+        return _properties(self._call(routes.SHOW_PROPERTIES))
 
     @method
     def change_configuration(
@@ -156,23 +139,23 @@ class CallTable(AccountingCalls, CronCalls):
         """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.
         """
-        body = ChangeBody(update=dict(update), check=check)
-        return self._posted("/admin/configuration", body, whole(Properties))
+        change = self._call(routes.CHANGE_PROPERTIES, update=dict(update), check=check)
+        return _properties(change)
 
     @method
     def format_configuration(self) -> Call[Properties]:
         """Forget all changes: the file holds again."""
-        return self._posted("/admin/configuration/format", ActorBody(), whole(Properties))
+        return _properties(self._call(routes.FORMAT_PROPERTIES))
 
     @method
     def queues(self) -> Call[tuple[Queue, ...]]:
         """All queues, the root first."""
-        return Call("/queues", Decoded(Queues, lambda answer: answer.queues))
+        return taken(self._call(routes.LIST_QUEUES), lambda answer: answer.queues)
 
     @method
     def nodes(self) -> Call[tuple[Node, ...]]:
         """All nodes."""
-        return Call("/nodes", NODES)
+        return taken(self._call(routes.LIST_NODES), lambda answer: answer.nodes)
 
     @method
     def applications(
@@ -185,40 +168,39 @@ class CallTable(AccountingCalls, CronCalls):
         limit: int | None = None,
     ) -> Call[tuple[Application, ...]]:
         """The applications of that state, user and queue with that tag, the newest first."""
-        parameters = {"state": state, "user": user, "queue": queue, "tag": tag, "limit": limit}
-        return Call(
-            "/applications",
-            Decoded(Applications, lambda answer: answer.applications),
-            parameters=parameters,
+        call = self._call(
+            routes.LIST_APPLICATIONS, state=state, user=user, queue=queue, tag=tag, limit=limit
         )
+        understand = Decoded(Applications, lambda answer: answer.applications)
+        return Call(call.path, understand, parameters=call.parameters)
 
     @method
     def application(self, application: str | int) -> Call[Application]:
         """One application with its groups, its live containers and its diagnostics."""
-        return Call(_path(application), whole(Application))
+        return self._call(routes.SHOW_APPLICATION, application)
 
     @method
     def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
         """Why an application waits, the weightiest reason first; none if it waits for nothing."""
-        return Call(_path(application, "reasons"), Decoded(Reasons, lambda answer: answer.reasons))
+        return taken(self._call(routes.LIST_REASONS, application), lambda answer: answer.reasons)
 
     @method
     def tasks(self, application: str | int) -> Call[tuple[Task, ...]]:
         """Every task of an application."""
-        return Call(_path(application, "tasks"), Decoded(Tasks, lambda answer: answer.tasks))
+        return taken(self._call(routes.LIST_TASKS, application), lambda answer: answer.tasks)
 
     @method
     def containers(self, application: str | int) -> Call[tuple[Container, ...]]:
         """Every container of an application, alive or over."""
-        return Call(
-            _path(application, "containers"), Decoded(Containers, lambda answer: answer.containers)
+        return taken(
+            self._call(routes.LIST_CONTAINERS, application), lambda answer: answer.containers
         )
 
     @method
     def changes(self, since: int = 0, timeout_s: int = 0) -> Call[int]:
         """The version of the cluster's state: when it is not `since`, or after the timeout."""
-        parameters = {"since": since, "timeout": timeout_s}
-        return Call("/changes", VERSION, parameters=parameters, wait_s=timeout_s)
+        call = self._call(routes.WAIT_FOR_CHANGE, since=since, timeout=timeout_s)
+        return msgspec.structs.replace(taken(call, lambda answer: answer.version), wait_s=timeout_s)
 
     @method
     def upload(self, call: bytes) -> Call[str]:
@@ -227,16 +209,17 @@ class CallTable(AccountingCalls, CronCalls):
         import hashlib  # it loads OpenSSL, which only an upload needs
 
         digest = hashlib.sha256(call).hexdigest()
+        upload = taken(self._call(routes.UPLOAD_PAYLOAD, digest), lambda answer: answer.digest)
         wait_s = len(call) / SLOWEST_UPLOAD
-        understand = Decoded(Uploaded, lambda answer: answer.digest)
-        return Call(f"/payloads/{digest}", understand, content=call, wait_s=wait_s)
+        return msgspec.structs.replace(upload, content=call, wait_s=wait_s)
 
     @method
     def submit_whole(self, submission: Submission) -> Call[str]:
         """Submit an application in one request; its id. `submit` also uploads what is too large."""
+        route = routes.SUBMIT_APPLICATION
         if submission.user is None:
             submission = msgspec.structs.replace(submission, user=self._server.user())
-        return Call("/applications", Decoded(Submitted, lambda answer: answer.id), submission)
+        return Call(route.path, Decoded(route.answer, lambda answer: answer.id), submission)
 
     @method
     def kill(
@@ -248,46 +231,46 @@ class CallTable(AccountingCalls, CronCalls):
     ) -> Call[None]:
         """End an application; `diagnostics` tells its user why. With `task`, an index or
         `group/index`, only that task ends, and does not run again."""
-        body = KillBody(diagnostics=diagnostics, task=None if task is None else str(task))
-        return self._posted(_path(application, "kill"), body, _nothing)
+        part = None if task is None else str(task)
+        call = self._call(routes.KILL_APPLICATION, application, diagnostics=diagnostics, task=part)
+        return _done(call)
 
     @method
     def resubmit(self, application: str | int, *, failed: bool = False) -> Call[str]:
         """Submit an ended application again, with `failed` only its tasks that did not succeed;
         the id of the new one."""
-        understand = Decoded(Submitted, lambda answer: answer.id)
-        return self._posted(_path(application, "resubmit"), ResubmitBody(failed=failed), understand)
+        call = self._call(routes.RESUBMIT_APPLICATION, application, failed=failed)
+        return taken(call, lambda answer: answer.id)
 
     @method
     def hold(self, application: str | int) -> Call[None]:
         """Let an application start nothing more until it is released."""
-        return self._posted(_path(application, "hold"), HoldBody(), _nothing)
+        return _done(self._call(routes.HOLD_APPLICATION, application))
 
     @method
     def release(self, application: str | int) -> Call[None]:
         """Let a held application go on."""
-        return self._posted(_path(application, "hold"), HoldBody(held=False), _nothing)
+        return _done(self._call(routes.HOLD_APPLICATION, application, held=False))
 
     @method
     def requeue(self, application: str | int) -> Call[None]:
         """End all that runs of an application, and let it begin again."""
-        return self._posted(_path(application, "requeue"), ActorBody(), _nothing)
+        return _done(self._call(routes.REQUEUE_APPLICATION, application))
 
     @method
     def move(self, application: str | int, queue: str) -> Call[None]:
         """Put an application into another queue; its containers go on."""
-        return self._posted(_path(application, "move"), MoveBody(queue=queue), _nothing)
+        return _done(self._call(routes.MOVE_APPLICATION, application, queue=queue))
 
     @method
     def set_priority(self, application: str | int, priority: int) -> Call[None]:
         """Change an application's priority."""
-        body = PriorityBody(priority=priority)
-        return self._posted(_path(application, "priority"), body, _nothing)
+        return _done(self._call(routes.CHANGE_PRIORITY, application, priority=priority))
 
     @method
     def stop_container(self, container: str) -> Call[None]:
         """End one container as if it had failed: its task runs again."""
-        return self._posted(f"/containers/{segment(container)}/stop", ActorBody(), _nothing)
+        return _done(self._call(routes.STOP_CONTAINER, container))
 
     @method
     def shutdown(self, *, stop_containers: bool | None = None) -> Call[Stopping]:
@@ -296,8 +279,7 @@ class CallTable(AccountingCalls, CronCalls):
         With None they live on, unless the server was started with --stop-containers. The answer
         says which, and how much was running.
         """
-        body = ShutdownBody(stop_containers=stop_containers)
-        return self._posted("/shutdown", body, whole(Stopping))
+        return self._call(routes.SHUT_DOWN, stop_containers=stop_containers)
 
     @method
     def result(self, container: str) -> Call[Any]:
@@ -306,8 +288,149 @@ class CallTable(AccountingCalls, CronCalls):
         def unpickled(reply: Reply) -> Any:
             return callables.unpickled(reply.content, container)
 
-        path = f"/containers/{segment(container)}/result"
+        path = _path(routes.READ_RESULT.path, (container,))
         return Call(path, unpickled, whole=True, unpickled=True)
+
+    @method
+    def history(
+        self,
+        *,
+        user: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        name: str | None = None,
+        state: str | None = None,
+        application: str | int | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+        limit: int | None = None,
+    ) -> Call[PastApplications]:
+        """Applications that ended, the last one first; also those that the server has forgotten.
+
+        Instants are in milliseconds since 1970; `since_ms` is included, `until_ms` is not. A queue
+        includes all below it.
+        """
+        return self._call(
+            routes.LIST_HISTORY,
+            user=user,
+            queue=queue,
+            tag=tag,
+            name=name,
+            state=state,
+            application=application,
+            since=since_ms,
+            until=until_ms,
+            limit=limit,
+        )
+
+    @method
+    def past_containers(
+        self,
+        *,
+        user: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        name: str | None = None,
+        state: str | None = None,
+        application: str | int | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+        limit: int | None = None,
+    ) -> Call[PastContainers]:
+        """Containers that ended, the last one first."""
+        return self._call(
+            routes.LIST_PAST_CONTAINERS,
+            user=user,
+            queue=queue,
+            tag=tag,
+            name=name,
+            state=state,
+            application=application,
+            since=since_ms,
+            until=until_ms,
+            limit=limit,
+        )
+
+    @method
+    def report(
+        self,
+        *,
+        by: Sequence[str] = ("user",),
+        user: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        name: str | None = None,
+        state: str | None = None,
+        application: str | int | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+    ) -> Call[Report]:
+        """What ended containers used, summed by user, queue, tag, name, state, node, month or
+        day."""
+        return self._call(
+            routes.SHOW_REPORT,
+            by=",".join(by),
+            user=user,
+            queue=queue,
+            tag=tag,
+            name=name,
+            state=state,
+            application=application,
+            since=since_ms,
+            until=until_ms,
+        )
+
+    @method
+    def cron_jobs(self) -> Call[tuple[CronJob, ...]]:
+        """The caller's cron jobs; of administrators, and without authentication, all."""
+        return taken(self._call(routes.LIST_CRON_JOBS), lambda answer: answer.jobs)
+
+    @method
+    def add_cron_job(
+        self,
+        name: str,
+        schedule: str,
+        submission: Submission,
+        *,
+        time_zone: str = "",
+        overlap: Overlap = "skip",
+        replace: bool = False,
+    ) -> Call[CronJob]:
+        """Submit an application at the times of a cron line, such as `30 2 * * mon-fri`, in the
+        server's time zone or another one."""
+        return self._call(
+            routes.ADD_CRON_JOB,
+            user=submission.user or self._server.user(),
+            name=name,
+            schedule=schedule,
+            time_zone=time_zone,
+            overlap=overlap,
+            submission=submission,
+            replace=replace,
+        )
+
+    @method
+    def cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
+        """A cron job with its last runs."""
+        return self._call(routes.SHOW_CRON_JOB, self._owner(user), name)
+
+    @method
+    def pause_cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
+        """Let a cron job not be submitted until it is resumed."""
+        return self._call(routes.PAUSE_CRON_JOB, self._owner(user), name)
+
+    @method
+    def resume_cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
+        """Let a cron job be submitted again, from its next time on."""
+        return self._call(routes.RESUME_CRON_JOB, self._owner(user), name)
+
+    @method
+    def delete_cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
+        """Forget a cron job with its history; its applications go on."""
+        return self._call(routes.DELETE_CRON_JOB, self._owner(user), name)
+
+    def _owner(self, user: str | None) -> str:
+        return user or self._server.user() or "~"
 
 
 class Calls(CallTable, Returned):
@@ -323,18 +446,35 @@ def last_failed(containers: Iterable[Container]) -> Container | None:
     return max(failed, key=lambda one: one.finished_ms or 0, default=None)
 
 
-def _path(application: str | int, call: str = "") -> str:
-    """`/applications/<id>` or `/applications/<id>/<call>`."""
-    whole, _, task = str(application).partition("/")
-    if whole and task.rpartition("/")[2].isdigit():
-        raise InputError(
-            "unknown-application",
-            f"{application} is task {task} of {whole}, and this is for whole applications:"
-            f" write {whole}",
-        )
-    path = f"/applications/{segment(str(application))}"
-    return f"{path}/{call}" if call else path
+def taken(call: Call[Answer], take: Callable[[Answer], Result]) -> Call[Result]:
+    """The same call, whose result is taken from its answer."""
+    understand = call.understand
+    return Call(call.path, lambda answer: take(understand(answer)), call.body, call.parameters)
 
 
-def _nothing(answer: Any) -> None:
+def _labels(answer: Labels) -> list[Label]:
+    return answer.labels
+
+
+def _properties(call: Call[Any]) -> Call[Properties]:
+    """The client has one class for the three answers about properties."""
+    return Call(call.path, whole(Properties), call.body)
+
+
+def _done(call: Call[Any]) -> Call[None]:
     """Nothing is said but that it is done."""
+    return Call(call.path, lambda _: None, call.body)
+
+
+def _path(path: str, names: Sequence[str | int]) -> str:
+    """A route's path with names in it: `/applications/<id>/tasks`."""
+    for place, name in zip(re.findall(r"{\w+}", path), map(str, names), strict=True):
+        whole_name, _, task = name.partition("/")
+        if place == "{application}" and whole_name and task.rpartition("/")[2].isdigit():
+            raise InputError(
+                "unknown-application",
+                f"{name} is task {task} of {whole_name}, and this is for whole applications:"
+                f" write {whole_name}",
+            )
+        path = path.replace(place, segment(name))
+    return path

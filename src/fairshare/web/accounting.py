@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.accounting import (
     REPORT_GROUPS,
     PastApplication,
@@ -33,7 +34,7 @@ from fairshare.server.accounting.queries import (
 from fairshare.web.actors import groups_of, identity_of
 from fairshare.web.answers import answer
 from fairshare.web.applications import wanted_states
-from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get
+from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
 TAG = "accounting"
@@ -172,13 +173,12 @@ _FILTERS: Final = (
 _LIMIT: Final = Parameter("limit", "How many at most, the last ones.", POSITIVE)
 
 ROUTES = [
-    get("/accounting/applications", list_history, TAG, PastApplications, *_FILTERS, _LIMIT),
-    get("/accounting/containers", list_past_containers, TAG, PastContainers, *_FILTERS, _LIMIT),
-    get(
-        "/accounting/report",
+    serve(routes.LIST_HISTORY, list_history, TAG, *_FILTERS, _LIMIT),
+    serve(routes.LIST_PAST_CONTAINERS, list_past_containers, TAG, *_FILTERS, _LIMIT),
+    serve(
+        routes.SHOW_REPORT,
         show_report,
         TAG,
-        Report,
         Parameter("by", "What it is divided by; several with commas between."),
         *_FILTERS,
     ),

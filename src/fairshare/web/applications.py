@@ -13,11 +13,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from fairshare.api import routes
 from fairshare.api.applications import Application as ApplicationDetails
+from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import (
-    ApplicationRow,
-    Applications,
-    Containers,
     KillBody,
     MoveBody,
     Notice,
@@ -25,9 +24,7 @@ from fairshare.api.applications import (
     Reasons,
     ResubmitBody,
     Submitted,
-    Tasks,
 )
-from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import Preemption as NamedPreemption
 from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS
@@ -75,7 +72,7 @@ from fairshare.web.application_rows import (
 from fairshare.web.audit import note
 from fairshare.web.deferral import conditions_of
 from fairshare.web.limits import check_places, check_tasks, submission_slot
-from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, get, post
+from fairshare.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
 from fairshare.web.requests import (
     read_application,
     read_body,
@@ -108,7 +105,6 @@ def listing(name: str, items: Iterable[object]) -> Response:
 MAX_LISTED = 100_000
 
 TAG = "applications"
-ONE = "/applications/{application}"
 
 
 async def list_applications(request: Request) -> Response:
@@ -410,31 +406,29 @@ async def _check_owner(request: Request, named: str | None, application: Applica
 
 
 ROUTES = [
-    get(
-        "/applications",
+    serve(
+        routes.LIST_APPLICATIONS,
         list_applications,
         TAG,
-        Applications,
         Parameter("state", "Several with commas between."),
         Parameter("user", "Only his."),
         Parameter("queue", "Only those of this queue."),
         Parameter("tag", "Only those with this tag."),
         Parameter("limit", "How many at most.", POSITIVE),
     ),
-    post("/applications", submit_application, TAG, Submission, Submitted, 201),
-    get(ONE, show_application, TAG, ApplicationDetails),
-    get(
-        f"{ONE}/tasks",
+    serve(routes.SUBMIT_APPLICATION, submit_application, TAG),
+    serve(routes.SHOW_APPLICATION, show_application, TAG),
+    serve(
+        routes.LIST_TASKS,
         list_tasks,
         TAG,
-        Tasks,
         Parameter("offset", "How many are left out before.", NUMBER),
         Parameter("limit", "How many at most.", POSITIVE),
     ),
-    get(f"{ONE}/containers", list_containers, TAG, Containers),
-    post(f"{ONE}/kill", kill_application, TAG, KillBody, ApplicationRow),
-    post(f"{ONE}/move", move_application, TAG, MoveBody, ApplicationRow),
-    post(f"{ONE}/priority", change_priority, TAG, PriorityBody, ApplicationRow),
-    get("/applications/{application}/reasons", list_reasons, "applications", Reasons),
-    post(f"{ONE}/resubmit", resubmit_application, TAG, ResubmitBody, Submitted, 201),
+    serve(routes.LIST_CONTAINERS, list_containers, TAG),
+    serve(routes.KILL_APPLICATION, kill_application, TAG),
+    serve(routes.MOVE_APPLICATION, move_application, TAG),
+    serve(routes.CHANGE_PRIORITY, change_priority, TAG),
+    serve(routes.LIST_REASONS, list_reasons, "applications"),
+    serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
 ]

@@ -11,8 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairshare import __version__
+from fairshare.api import routes
 from fairshare.api.cluster import Cluster, SafeMode, SafeModeBody, ShutdownBody, Stopping, Version
-from fairshare.api.nodes import DecommissionBody, Nodes, NodesBody
+from fairshare.api.nodes import DecommissionBody, NodesBody
 from fairshare.config.engines import runs_here
 from fairshare.engines.protocol import NodeOffer
 from fairshare.families.registry import family_of
@@ -29,7 +30,7 @@ from fairshare.this_machine import this_machine
 from fairshare.web.actors import administrator_of, check_administrator
 from fairshare.web.answers import answer, filled
 from fairshare.web.nodes import node_rows
-from fairshare.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, get, post
+from fairshare.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, serve
 from fairshare.web.queues import moment_at
 from fairshare.web.requests import read_body, read_parameters, seconds, server_of, whole_number
 
@@ -192,21 +193,20 @@ def _joined(server: LiveServer, offer: NodeOffer) -> NodeJoined:
 
 
 ROUTES = [
-    get("/cluster", show_cluster, "cluster", Cluster, AT),
-    get(
-        "/changes",
+    serve(routes.SHOW_CLUSTER, show_cluster, "cluster", AT),
+    serve(
+        routes.WAIT_FOR_CHANGE,
         wait_for_change,
         "cluster",
-        Version,
         Parameter("since", "The version that is known.", NUMBER),
         Parameter("timeout", "Seconds to wait at most, 300 at most.", SECONDS),
     ),
-    post("/shutdown", shut_down, "administration", ShutdownBody, Stopping, 202),
-    post("/admin/nodes/drain", drain_nodes, "nodes", NodesBody, Nodes),
-    post("/admin/nodes/decommission", decommission_nodes, "nodes", DecommissionBody, Nodes),
-    post("/admin/nodes/undrain", undrain_nodes, "nodes", NodesBody, Nodes),
-    get("/admin/safe-mode", show_safe_mode, "administration", SafeMode),
-    post("/admin/safe-mode", set_safe_mode, "administration", SafeModeBody, SafeMode),
+    serve(routes.SHUT_DOWN, shut_down, "administration"),
+    serve(routes.DRAIN_NODES, drain_nodes, "nodes"),
+    serve(routes.DECOMMISSION_NODES, decommission_nodes, "nodes"),
+    serve(routes.UNDRAIN_NODES, undrain_nodes, "nodes"),
+    serve(routes.SHOW_SAFE_MODE, show_safe_mode, "administration"),
+    serve(routes.SET_SAFE_MODE, set_safe_mode, "administration"),
 ]
 
 HEALTH_ROUTES = [Route("/healthz", show_health), Route("/readyz", show_readiness)]

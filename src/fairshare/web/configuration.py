@@ -11,11 +11,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.configuration import (
-    Change,
     ChangeBody,
     CheckedChange,
-    Configuration,
     ConfigurationVersion,
     ConfigurationVersionDetails,
     ConfigurationVersions,
@@ -41,7 +40,7 @@ from fairshare.web.actors import believed_administrator, caller_of, check_admini
 from fairshare.web.answers import answer
 from fairshare.web.authentication import KEY
 from fairshare.web.limits import caller_of_scope
-from fairshare.web.openapi.operation import get, post
+from fairshare.web.openapi.operation import get, post, serve
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_BYTES)]
@@ -338,9 +337,9 @@ ROUTES = [
     get("/configuration/versions", list_versions, TAG, ConfigurationVersions),
     get("/configuration/versions/{version}", show_version, TAG, ConfigurationVersionDetails),
     post("/admin/configuration/roll-back", roll_back, TAG, RollBackBody, RolledBack),
-    get("/configuration/properties", show_properties, TAG, Properties),
-    post("/admin/configuration", change_properties, TAG, ChangeBody, (Change, CheckedChange)),
-    post("/admin/configuration/format", format_properties, TAG, ActorBody, Change),
-    get("/configuration", show_configuration, TAG, Configuration),
-    post("/admin/refresh-queues", refresh_queues, TAG, ActorBody, Refreshed),
+    serve(routes.SHOW_PROPERTIES, show_properties, TAG),
+    serve(routes.CHANGE_PROPERTIES, change_properties, TAG),
+    serve(routes.FORMAT_PROPERTIES, format_properties, TAG),
+    serve(routes.SHOW_CONFIGURATION, show_configuration, TAG),
+    serve(routes.REFRESH_QUEUES, refresh_queues, TAG),
 ]

@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from fairshare.api import routes
 from fairshare.api.applications import ContainerStopping
 from fairshare.api.values import ActorBody
 from fairshare.engines import log_files
@@ -33,7 +34,7 @@ from fairshare.server.fetched_results import fetched_result
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
-from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, post
+from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, serve
 from fairshare.web.remote_logs import (
     log_client,
     log_of_node,
@@ -365,6 +366,6 @@ ROUTES = [
         Parameter("Range", "`bytes=FIRST-LAST`, without the two above.", TEXT, "header"),
         others={206: "The bytes of the range."},
     ),
-    get(f"{ONE}/result", read_result, "containers", "application/octet-stream"),
-    post(f"{ONE}/stop", stop_container, "containers", ActorBody, ContainerStopping, 202),
+    serve(routes.READ_RESULT, read_result, "containers"),
+    serve(routes.STOP_CONTAINER, stop_container, "containers"),
 ]

@@ -7,6 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody, CronRun
 from fairshare.api.work import Submission
 from fairshare.errors import InputError
@@ -19,12 +20,11 @@ from fairshare.web.actors import caller_of, check_claimed_groups, groups_of, ide
 from fairshare.web.answers import answer
 from fairshare.web.applications import admit, check_admission
 from fairshare.web.limits import check_places, check_tasks
-from fairshare.web.openapi.operation import get, post
+from fairshare.web.openapi.operation import serve
 from fairshare.web.requests import read_body, read_parameters, server_of
 from fairshare.web.submissions import submission_of
 
 TAG: Final = "cron"
-ONE: Final = "/cron/{owner}/{job}"
 CALLER: Final = "~"
 """As the owner in a path: the caller."""
 LONGEST_COMMAND: Final = 200
@@ -212,10 +212,10 @@ def _shown_run(server: LiveServer, run: Run) -> CronRun:
 
 
 ROUTES = [
-    get("/cron", list_cron_jobs, TAG, CronJobs),
-    post("/cron", add_cron_job, TAG, CronBody, CronJob, 201),
-    get(ONE, show_cron_job, TAG, CronJob),
-    post(f"{ONE}/pause", pause_cron_job, TAG, CronOrderBody, CronJob),
-    post(f"{ONE}/resume", resume_cron_job, TAG, CronOrderBody, CronJob),
-    post(f"{ONE}/delete", delete_cron_job, TAG, CronOrderBody, CronJob),
+    serve(routes.LIST_CRON_JOBS, list_cron_jobs, TAG),
+    serve(routes.ADD_CRON_JOB, add_cron_job, TAG),
+    serve(routes.SHOW_CRON_JOB, show_cron_job, TAG),
+    serve(routes.PAUSE_CRON_JOB, pause_cron_job, TAG),
+    serve(routes.RESUME_CRON_JOB, resume_cron_job, TAG),
+    serve(routes.DELETE_CRON_JOB, delete_cron_job, TAG),
 ]

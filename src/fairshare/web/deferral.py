@@ -6,7 +6,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.applications import ApplicationRow, HoldBody
+from fairshare.api import routes
+from fairshare.api.applications import HoldBody
 from fairshare.api.values import ActorBody
 from fairshare.api.work import Submission
 from fairshare.errors import InputError
@@ -22,12 +23,11 @@ from fairshare.schedulers.protocol import State
 from fairshare.web.actors import actor_of
 from fairshare.web.answers import answer
 from fairshare.web.application_rows import application_row
-from fairshare.web.openapi.operation import post
+from fairshare.web.openapi.operation import serve
 from fairshare.web.requests import read_application, read_body, server_of
 from fairshare.wording import no_application
 
 TAG: Final = "applications"
-ONE: Final = "/applications/{application}"
 
 Order = HoldApplication | ReleaseApplication | RequeueApplication
 
@@ -67,6 +67,6 @@ async def _ordered(request: Request, body: ActorBody, order: type[Order]) -> Res
 
 
 ROUTES = [
-    post(f"{ONE}/hold", hold_application, TAG, HoldBody, ApplicationRow),
-    post(f"{ONE}/requeue", requeue_application, TAG, ActorBody, ApplicationRow),
+    serve(routes.HOLD_APPLICATION, hold_application, TAG),
+    serve(routes.REQUEUE_APPLICATION, requeue_application, TAG),
 ]

@@ -4,6 +4,7 @@ node with its containers, and their partitions (node labels)."""
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.nodes import (
     AddLabelsBody,
     Label,
@@ -25,7 +26,7 @@ from fairshare.server.slices import rows_of_one_instant
 from fairshare.server.views import node_view
 from fairshare.web.actors import administrator_of
 from fairshare.web.answers import answer, encoded, filled
-from fairshare.web.openapi.operation import get, post
+from fairshare.web.openapi.operation import get, serve
 from fairshare.web.requests import read_body, read_parameters, server_of
 
 
@@ -166,10 +167,10 @@ def _labels(server: LiveServer) -> Response:
 
 
 ROUTES = [
-    get("/nodes", list_nodes, "nodes", Nodes),
+    serve(routes.LIST_NODES, list_nodes, "nodes"),
     get("/nodes/{node}", show_node, "nodes", NodeDetails),
-    get("/labels", list_labels, "nodes", Labels),
-    post("/admin/labels/add", add_labels, "nodes", AddLabelsBody, Labels),
-    post("/admin/labels/remove", remove_labels, "nodes", RemoveLabelsBody, Labels),
-    post("/admin/labels/assign", label_nodes, "nodes", LabelNodesBody, Labels),
+    serve(routes.LIST_LABELS, list_labels, "nodes"),
+    serve(routes.ADD_LABELS, add_labels, "nodes"),
+    serve(routes.REMOVE_LABELS, remove_labels, "nodes"),
+    serve(routes.LABEL_NODES, label_nodes, "nodes"),
 ]

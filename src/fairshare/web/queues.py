@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.queues import CapacityFigures, PartitionFigures, Queue, Queues, UserFigures
 from fairshare.api.queues import Share as NamedShare
 from fairshare.errors import InputError
@@ -12,7 +13,7 @@ from fairshare.schedulers.views import CapacityView, QueueView
 from fairshare.server.past_views import PastView
 from fairshare.server.slices import made_in_slices, sliced
 from fairshare.web.answers import answer, filled
-from fairshare.web.openapi.operation import AT, get
+from fairshare.web.openapi.operation import AT, serve
 from fairshare.web.requests import read_parameters, server_of, whole_number
 
 
@@ -72,4 +73,4 @@ def _capacity_row(view: CapacityView, types: ResourceTypes) -> CapacityFigures:
     )
 
 
-ROUTES = [get("/queues", list_queues, "queues", Queues, AT)]
+ROUTES = [serve(routes.LIST_QUEUES, list_queues, "queues", AT)]

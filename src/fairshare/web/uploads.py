@@ -5,13 +5,14 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairshare.api import routes
 from fairshare.api.applications import Uploaded
 from fairshare.errors import InputError
 from fairshare.model.work import Payload
 from fairshare.web.actors import identity_of
 from fairshare.web.answers import answer
 from fairshare.web.limits import room_for
-from fairshare.web.openapi.operation import put
+from fairshare.web.openapi.operation import serve
 from fairshare.web.requests import server_of
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -71,4 +72,4 @@ def _announced(request: Request, most_mb: int) -> int:
     return size
 
 
-ROUTES = [put("/payloads/{digest}", upload_payload, "applications", Uploaded, 201)]
+ROUTES = [serve(routes.UPLOAD_PAYLOAD, upload_payload, "applications")]

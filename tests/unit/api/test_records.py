@@ -13,7 +13,6 @@ from fairshare.api.applications import ApplicationFields
 from fairshare.api.nodes import NodeFields
 from fairshare.api.queues import QueueFields
 from fairshare.client import answers
-from fairshare.client.accounting_calls import AccountingCalls
 from fairshare.client.answers import Decoded
 from fairshare.client.calls import Call, Calls, CallTable
 from fairshare.client.discovery import Server
@@ -24,13 +23,10 @@ from fairshare.schedulers.views import ApplicationView, QueueView
 from fairshare.web.app import ROUTES
 from fairshare.web.openapi.operation import Operation
 
-METHODS = sorted(
-    name
-    for name, one in {**vars(AccountingCalls), **vars(CallTable)}.items()
-    if isinstance(one, method)
-)
+METHODS = sorted(name for name, one in vars(CallTable).items() if isinstance(one, method))
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "add_cron_job": ("nightly", "@daily", Submission()),
     "add_labels": ({"gpu": True},),
     "remove_labels": (["gpu"],),
     "label_nodes": ({"n1": "gpu"},),

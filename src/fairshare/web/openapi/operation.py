@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairshare.api import routes
+
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 POSITIVE: Final[dict[str, Any]] = {"type": "integer", "minimum": 1}
@@ -77,6 +79,26 @@ class ApiRoute(Route):
         await super().handle(scope, receive, send)
 
 
+def serve(
+    route: routes.Route[Any],
+    endpoint: Endpoint,
+    tag: str,
+    *parameters: Parameter,
+    others: dict[int, str] | None = None,
+) -> ApiRoute:
+    """A route that clients call."""
+    operation = Operation(
+        tag,
+        route.answer,
+        parameters,
+        route.body,
+        route.status,
+        others or {},
+        takes_bytes=route.method == "PUT",
+    )
+    return ApiRoute(route.path, endpoint, route.method, operation)
+
+
 def get(
     path: str,
     endpoint: Endpoint,
@@ -99,12 +121,6 @@ def post(
 ) -> ApiRoute:
     """A route that carries out an order."""
     return ApiRoute(path, endpoint, "POST", Operation(tag, answer, (), body, status))
-
-
-def put(path: str, endpoint: Endpoint, tag: str, answer: Any, status: int = 200) -> ApiRoute:
-    """A route that takes bytes."""
-    operation = Operation(tag, answer, status=status, takes_bytes=True)
-    return ApiRoute(path, endpoint, "PUT", operation)
 
 
 def operation_of(request: Request) -> Operation:

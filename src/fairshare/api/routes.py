@@ -1,0 +1,131 @@
+"""The calls of `/api/v1` that clients make: where each is, what is sent, what is answered.
+
+The server serves these routes (`web`), and the methods of the client are calls of them. Routes that
+only pages and drivers use are where they are served.
+"""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from fairshare.api.accounting import PastApplications, PastContainers, Report
+from fairshare.api.applications import (
+    Application,
+    ApplicationRow,
+    Applications,
+    Containers,
+    ContainerStopping,
+    HoldBody,
+    KillBody,
+    MoveBody,
+    PriorityBody,
+    Reasons,
+    ResubmitBody,
+    Submitted,
+    Tasks,
+    Uploaded,
+)
+from fairshare.api.cluster import Cluster, SafeMode, SafeModeBody, ShutdownBody, Stopping, Version
+from fairshare.api.configuration import (
+    Change,
+    ChangeBody,
+    CheckedChange,
+    Configuration,
+    Properties,
+    Refreshed,
+)
+from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody
+from fairshare.api.nodes import (
+    AddLabelsBody,
+    DecommissionBody,
+    LabelNodesBody,
+    Labels,
+    Nodes,
+    NodesBody,
+    RemoveLabelsBody,
+)
+from fairshare.api.queues import Queues
+from fairshare.api.values import ActorBody
+from fairshare.api.work import Submission
+
+Answer = TypeVar("Answer")
+
+
+class Route(msgspec.Struct, Generic[Answer], frozen=True):
+    """One call. `answer` is the type of the JSON, or a tuple of the types that it may have, or a
+    media type in place of JSON; `body` is the type of what is posted, `status` that of a success.
+    """
+
+    method: str
+    path: str
+    answer: Any
+    body: type[msgspec.Struct] | None = None
+    status: int = 200
+
+
+def _get(path: str, answer: type[Answer]) -> Route[Answer]:
+    return Route("GET", path, answer)
+
+
+def _post(
+    path: str, body: type[msgspec.Struct], answer: type[Answer], status: int = 200
+) -> Route[Answer]:
+    return Route("POST", path, answer, body, status)
+
+
+SHOW_CLUSTER = _get("/cluster", Cluster)
+WAIT_FOR_CHANGE = _get("/changes", Version)
+SHUT_DOWN = _post("/shutdown", ShutdownBody, Stopping, 202)
+DRAIN_NODES = _post("/admin/nodes/drain", NodesBody, Nodes)
+DECOMMISSION_NODES = _post("/admin/nodes/decommission", DecommissionBody, Nodes)
+UNDRAIN_NODES = _post("/admin/nodes/undrain", NodesBody, Nodes)
+SHOW_SAFE_MODE = _get("/admin/safe-mode", SafeMode)
+SET_SAFE_MODE = _post("/admin/safe-mode", SafeModeBody, SafeMode)
+
+SHOW_PROPERTIES = _get("/configuration/properties", Properties)
+CHANGE_PROPERTIES: Route[Change | CheckedChange] = Route(
+    "POST", "/admin/configuration", (Change, CheckedChange), ChangeBody
+)
+FORMAT_PROPERTIES = _post("/admin/configuration/format", ActorBody, Change)
+SHOW_CONFIGURATION = _get("/configuration", Configuration)
+REFRESH_QUEUES = _post("/admin/refresh-queues", ActorBody, Refreshed)
+
+LIST_QUEUES = _get("/queues", Queues)
+
+LIST_APPLICATIONS = _get("/applications", Applications)
+SUBMIT_APPLICATION = _post("/applications", Submission, Submitted, 201)
+SHOW_APPLICATION = _get("/applications/{application}", Application)
+LIST_TASKS = _get("/applications/{application}/tasks", Tasks)
+LIST_CONTAINERS = _get("/applications/{application}/containers", Containers)
+KILL_APPLICATION = _post("/applications/{application}/kill", KillBody, ApplicationRow)
+MOVE_APPLICATION = _post("/applications/{application}/move", MoveBody, ApplicationRow)
+CHANGE_PRIORITY = _post("/applications/{application}/priority", PriorityBody, ApplicationRow)
+LIST_REASONS = _get("/applications/{application}/reasons", Reasons)
+RESUBMIT_APPLICATION = _post("/applications/{application}/resubmit", ResubmitBody, Submitted, 201)
+
+UPLOAD_PAYLOAD: Route[Uploaded] = Route("PUT", "/payloads/{digest}", Uploaded, status=201)
+
+HOLD_APPLICATION = _post("/applications/{application}/hold", HoldBody, ApplicationRow)
+REQUEUE_APPLICATION = _post("/applications/{application}/requeue", ActorBody, ApplicationRow)
+
+READ_RESULT: Route[bytes] = Route(
+    "GET", "/containers/{container}/result", "application/octet-stream"
+)
+STOP_CONTAINER = _post("/containers/{container}/stop", ActorBody, ContainerStopping, 202)
+
+LIST_HISTORY = _get("/accounting/applications", PastApplications)
+LIST_PAST_CONTAINERS = _get("/accounting/containers", PastContainers)
+SHOW_REPORT = _get("/accounting/report", Report)
+
+LIST_CRON_JOBS = _get("/cron", CronJobs)
+ADD_CRON_JOB = _post("/cron", CronBody, CronJob, 201)
+SHOW_CRON_JOB = _get("/cron/{owner}/{job}", CronJob)
+PAUSE_CRON_JOB = _post("/cron/{owner}/{job}/pause", CronOrderBody, CronJob)
+RESUME_CRON_JOB = _post("/cron/{owner}/{job}/resume", CronOrderBody, CronJob)
+DELETE_CRON_JOB = _post("/cron/{owner}/{job}/delete", CronOrderBody, CronJob)
+
+LIST_NODES = _get("/nodes", Nodes)
+LIST_LABELS = _get("/labels", Labels)
+ADD_LABELS = _post("/admin/labels/add", AddLabelsBody, Labels)
+REMOVE_LABELS = _post("/admin/labels/remove", RemoveLabelsBody, Labels)
+LABEL_NODES = _post("/admin/labels/assign", LabelNodesBody, Labels)
