@@ -27,11 +27,11 @@ from fairshare.model.inputs import (
 )
 from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.agenda import Agenda
-from fairshare.runtime.heartbeat_rounds import HeartbeatRounds
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
 from fairshare.runtime.pace import Pacing
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
+from fairshare.schedulers.beats import HeartbeatRounds
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]
@@ -332,13 +332,13 @@ class Runtime:
                 self._update()
             if not self._beats.due(now_ms):
                 break
-            thorough_ms = self._beats.thorough_ms
+            next_full_ms = self._beats.next_full_ms
             yield from self._beats.rounds(now_ms, self._beat)
-            if self._beats.thorough_ms != thorough_ms:
+            if self._beats.next_full_ms != next_full_ms:
                 self._pacing.quiet(NodeBeat, now_ms)
-            if self._beats.disturbed or not scheduler.update_due():
+            if self._beats.has_changed or not scheduler.update_due():
                 break
-        self._eventful = self._beats.disturbed
+        self._eventful = self._beats.has_changed
         agenda.look_at_monitor(self._now_ms)
         self._deadline_ms = self._find_deadline_ms()
 

@@ -10,8 +10,8 @@ its room may be reserved. Reserving any other node before would be useless;
 * a node is reserved, and neither has its room changed nor is the reservation done with. It is asked
   within an interval after anything happened, since limits may have made the reservation invalid.
   Where no limit is in play, that beat is only counted;
-* a node with the same room has just been asked in vain. While containers are only granted, room
-  shrinks and usage grows, so this stays true until the end of the rounds.
+* a node with the same room has just been asked without effect. While containers are only granted,
+  room shrinks and usage grows, so this stays true until the end of the rounds.
 
 While an application skips nodes in the hope of a nearer one (delay scheduling), each offer counts:
 then each node is offered once in an interval, as Hadoop's nodes beat, and besides only when its own
@@ -60,13 +60,12 @@ from fairshare.model.events import (
     SafeModeChanged,
 )
 from fairshare.model.identifiers import ContainerId
-from fairshare.runtime.candidates import Candidates, Heap
-from fairshare.runtime.node_groups import Group
+from fairshare.schedulers.beat_candidates import Candidates, Group, Heap
 from fairshare.schedulers.protocol import State
 
 Beat = Callable[[str], Sequence[Event]]
 
-_ROUNDS_IN_VAIN = 8
+_ROUNDS_WITHOUT_GRANT = 8
 """How many rounds in a row may change something without a grant; the rest waits an interval."""
 
 _QUIET = frozenset(
@@ -87,10 +86,12 @@ class HeartbeatRounds:
         self._node_of: dict[ContainerId, str] = {
             container: name for name, node in state.nodes.items() for container in node.containers
         }
-        self._grew = self._restless = bool(state.nodes)
-        self.thorough_ms = 0  # not to be thorough again before
-        self._owed = False  # thorough rounds
-        self._fruitless: dict[Group | int, None] = {}
+        self._changed = bool(state.nodes)
+        self._everywhere = self._changed  # whether the next rounds ask every node, though not full
+        # Full rounds ask every node, also for applications that skip nodes, and all reserved ones.
+        self.next_full_ms = 0
+        self._full_rounds_due = False
+        self._without_effect: dict[Group | int, None] = {}
 
     def note(self, events: Sequence[Event]) -> bool:
         """Process events. Returns whether one changes something that matters here (a skipped node
@@ -98,7 +99,7 @@ class HeartbeatRounds:
         other, granted = self._look_at(events)
         noted = other or granted
         if noted:
-            self._restless = True
+            self._changed = True
         return noted
 
     def _look_at(self, events: Sequence[Event]) -> tuple[bool, bool]:
@@ -112,12 +113,12 @@ class HeartbeatRounds:
                 other = other or event.reserved
                 self._node_of[event.container] = event.node
                 candidates = self._candidates
-                candidates.stale_nodes[event.node] = None
-                candidates.stale_applications[event.application] = None
+                candidates.changed_nodes[event.node] = None
+                candidates.changed_applications[event.application] = None
             elif type(event) in effects:
                 effects[type(event)](event)
         if other:
-            self._fruitless.clear()  # nodes that beat without effect may be useful again
+            self._without_effect.clear()  # nodes that beat without effect may be useful again
         return other, granted
 
     def _effects_of_kinds(self) -> dict[type, Callable[[Any], None]]:
@@ -157,14 +158,14 @@ class HeartbeatRounds:
         }
 
     def _application_changed(self, event: AttemptStarted) -> None:
-        self._candidates.stale_applications[event.application] = None
-        self._grew = True
+        self._candidates.changed_applications[event.application] = None
+        self._everywhere = True
 
     def _attempt_ended(self, event: AttemptEnded) -> None:
         # Its reservations are gone without an event of their own.
         candidates = self._candidates
-        candidates.stale_applications[event.application] = None
-        if candidates.rooms.reserved or candidates.rooms.promised:
+        candidates.changed_applications[event.application] = None
+        if candidates.node_groups.reserved or candidates.node_groups.promised:
             candidates.nodes_apart_changed()
 
     def _forgotten(self, event: ApplicationsForgotten) -> None:
@@ -172,18 +173,18 @@ class HeartbeatRounds:
             self._candidates.application_forgotten(number)
 
     def _node_changed(self, event: NodeAdded) -> None:
-        self._candidates.node_changed(event.node, touched=True)
+        self._candidates.node_changed(event.node, grown=True)
 
     def _reservation_moved(self, event: ReservationMoved) -> None:
         for node in (event.node, event.target):
-            self._candidates.node_changed(node, touched=True)
+            self._candidates.node_changed(node, grown=True)
 
     def _reserved(self, event: ContainerReserved) -> None:
-        self._candidates.node_changed(event.node, touched=False)
+        self._candidates.node_changed(event.node, grown=False)
 
     def _completed(self, event: ContainerCompleted) -> None:
         node = self._node_of.pop(event.container)
-        self._candidates.stale_nodes[node] = self._candidates.touched[node] = None
+        self._candidates.changed_nodes[node] = self._candidates.grown_nodes[node] = None
 
     def _marked(self, event: ContainerMarked) -> None:
         # Where preemption is lazy, its room can be had from now on.
@@ -197,31 +198,31 @@ class HeartbeatRounds:
 
     def set_silent(self, node: str, silent: bool) -> None:
         """Leave a node out of the rounds that follow, or let it beat again."""
-        among = self._candidates.rooms.silent
+        among = self._candidates.node_groups.silent
         if silent == (node in among):
             return
         if silent:
             among.add(node)
         else:
             among.discard(node)
-            self._restless = True
-        self._candidates.node_changed(node, touched=not silent)
-        self._fruitless.clear()
+            self._changed = True
+        self._candidates.node_changed(node, grown=not silent)
+        self._without_effect.clear()
 
     @property
-    def disturbed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether something has been noted since the last rounds began."""
-        return self._restless
+        return self._changed
 
     def due(self, now_ms: int) -> bool:
         """Whether rounds are due: something has happened, or an interval is over."""
-        return self._restless or (self._owed and now_ms >= self.thorough_ms)
+        return self._changed or (self._full_rounds_due and now_ms >= self.next_full_ms)
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """When rounds are due without further events; None if never."""
-        if self._restless:
+        if self._changed:
             return now_ms
-        return self.thorough_ms if self._owed else None
+        return self.next_full_ms if self._full_rounds_due else None
 
     def rounds(self, now_ms: int, beat: Beat) -> Generator[None]:
         """Let nodes beat until a round changes nothing; yields after each beat.
@@ -229,15 +230,15 @@ class HeartbeatRounds:
         If something is noted in between, the round that is under way is the last one.
         """
         candidates = self._candidates
-        happened, self._restless = self._restless, False
-        thorough = (self._owed or happened) and now_ms >= self.thorough_ms
-        if thorough:
-            self.thorough_ms = now_ms + self._interval_ms
+        changed_before, self._changed = self._changed, False
+        full = (self._full_rounds_due or changed_before) and now_ms >= self.next_full_ms
+        if full:
+            self.next_full_ms = now_ms + self._interval_ms
             candidates.reconsider_reservations()
-        everywhere = thorough or self._grew or not candidates.pending_sizes.waiting
-        self._grew = False
-        vain, ever_changed = 0, False
-        while vain < _ROUNDS_IN_VAIN and not self.disturbed:
+        everywhere = full or self._everywhere or not candidates.pending_sizes.waiting
+        self._everywhere = False
+        without_grant, any_changed = 0, False
+        while without_grant < _ROUNDS_WITHOUT_GRANT and not self.has_changed:
             candidates.refresh()
             if candidates.none:
                 break
@@ -245,38 +246,40 @@ class HeartbeatRounds:
             changed, granted = yield from self._round(heap, beat)
             if not changed:
                 break
-            ever_changed = True
-            vain = 0 if granted else vain + 1
-        waiting = bool(candidates.pending_sizes.waiting and self._fruitless)
-        unsure = bool(candidates.rooms.reserved) and (ever_changed or (happened and not thorough))
-        self._owed = waiting or unsure or vain > 0
-        self._fruitless.clear()
-        if self.disturbed:
-            self._grew = self._grew or everywhere  # the rounds that follow are these gone on with
+            any_changed = True
+            without_grant = 0 if granted else without_grant + 1
+        waiting = bool(candidates.pending_sizes.waiting and self._without_effect)
+        unsure = bool(candidates.node_groups.reserved) and (
+            any_changed or (changed_before and not full)
+        )
+        self._full_rounds_due = waiting or unsure or without_grant > 0
+        self._without_effect.clear()
+        if self.has_changed:
+            self._everywhere = self._everywhere or everywhere  # the next rounds go on with these
         else:
-            candidates.touched.clear()
-            self._grew = False
+            candidates.grown_nodes.clear()
+            self._everywhere = False
 
     def _round(self, heap: Heap, beat: Beat) -> Generator[None, None, tuple[bool, bool]]:
         """One round; whether it changed anything, and whether it granted containers."""
-        rooms = self._candidates.rooms
+        node_groups = self._candidates.node_groups
         heapify(heap)
         changed = granted = False
         while heap:
-            number, group, chained = heappop(heap)
+            number, group, represents = heappop(heap)
             proof = number if group is None else group
-            if proof in self._fruitless:
+            if proof in self._without_effect:
                 continue
-            reserved = rooms.reserved.get(number)
+            reserved = node_groups.reserved.get(number)
             if reserved is not None and self._state.keeps_reservation(reserved):
-                yield  # as after a beat in vain: recorded histories count all of them
+                yield  # as after a beat without effect: recorded histories count all of them
                 continue
-            other, grants = self._look_at(beat(rooms.names[number]))
+            other, grants = self._look_at(beat(node_groups.names[number]))
             if not other and not grants:
                 # A grant elsewhere may end a reservation: that a reserved node is of no use proves
                 # nothing for the next round.
-                if number not in rooms.reserved:
-                    self._fruitless[proof] = None
+                if number not in node_groups.reserved:
+                    self._without_effect[proof] = None
                 yield
                 continue
             changed = True
@@ -284,8 +287,8 @@ class HeartbeatRounds:
             self._candidates.refresh_applications()
             if self._candidates.none:
                 break
-            if chained and group is not None:
-                following = rooms.after(group, number)
+            if represents and group is not None:
+                following = node_groups.after(group, number)
                 if following is not None:
                     heappush(heap, (following, group, True))
             yield
