@@ -58,6 +58,34 @@ class Job(msgspec.Struct, frozen=True):
     nodes: int = 0
     per_node: int = 0
 
+    @property
+    def user_name(self) -> str:
+        """Its user."""
+        return sys.intern(f"user{self.user}") if self.user >= 0 else "unknown"
+
+    def parts(self, per_task: int) -> tuple[tuple[str, int, int], ...]:
+        """Its processors, as groups (name, tasks, processors of each): tasks of equal size and one
+        task for the remainder. A job that requested nodes has one task per node."""
+        if self.nodes:
+            return (("tasks", self.nodes, self.per_node),)
+        count, rest = divmod(self.processors, per_task)
+        return (("tasks", count, per_task),) * (count > 0) + (("rest", 1, rest),) * (rest > 0)
+
+    def memory_mb(self, processors: int, default_mb: int) -> int:
+        """The memory of a task; `default_mb` is that of a processor if the log has none."""
+        if self.memory_kb <= 0:
+            return default_mb * processors
+        return -(-self.memory_kb * processors // 1024)
+
+
+class Machines(msgspec.Struct, frozen=True):
+    """A line of Alea's table of clusters: nodes that are all alike."""
+
+    name: str
+    count: int
+    processors: int
+    memory_mb: int
+
 
 class Header(msgspec.Struct):
     """The values in the comments; 0 or empty if they are missing."""
@@ -117,6 +145,17 @@ def parse_job(line: str) -> Job:
         nodes=nodes,
         per_node=per_node,
     )
+
+
+def parse_machines(line: str) -> Machines:
+    """Parse a line of the file `<name>.machines`; raises ValueError that says what it must be."""
+    try:
+        _, name, count, processors, _, memory_kb = line.split()
+        return Machines(name, int(count), int(processors), int(memory_kb) // 1024)
+    except ValueError:
+        raise ValueError(
+            "must be id, name, nodes, processors of each, speed and memory of each in KB"
+        ) from None
 
 
 def _whole(columns: list[str], number: int) -> int:
@@ -187,11 +226,21 @@ def _arrivals(
         elif job.run_s == 0 and job.status == CANCELLED:
             left_out["were cancelled before they began"] += 1
         else:
-            groups = _groups(job, options)
-            user = sys.intern(f"user{job.user}") if job.user >= 0 else "unknown"
+            groups = tuple(
+                TaskGroup(
+                    name,
+                    count,
+                    _vector(
+                        options.types,
+                        job.memory_mb(processors, options.memory_per_processor_mb),
+                        processors,
+                    ),
+                )
+                for name, count, processors in job.parts(options.processors_per_task)
+            )
             submission = SubmitApplication(
-                user=user,
-                queue=_queue(job, user, header, options),
+                user=job.user_name,
+                queue=_queue(job, header, options),
                 name=f"job{job.number}",
                 groups=(f"group{job.group}",) if job.group >= 0 else (),
                 tasks=groups,
@@ -202,41 +251,17 @@ def _arrivals(
     return tuple(arrivals)
 
 
-def _groups(job: Job, options: ReaderOptions) -> tuple[TaskGroup, ...]:
-    """The job's processors, as tasks of equal size and one task for the remainder.
-
-    A job that requested nodes has one task per node.
-    """
-    if job.nodes:
-        return (_group("tasks", job.nodes, job.per_node, job, options),)
-    each = options.processors_per_task
-    count, rest = divmod(job.processors, each)
-    groups = []
-    if count:
-        groups.append(_group("tasks", count, each, job, options))
-    if rest:
-        groups.append(_group("rest", 1, rest, job, options))
-    return tuple(groups)
-
-
-def _group(name: str, count: int, processors: int, job: Job, options: ReaderOptions) -> TaskGroup:
-    memory_mb = options.memory_per_processor_mb * processors
-    if job.memory_kb > 0:
-        memory_mb = -(-job.memory_kb * processors // 1024)
-    return TaskGroup(name, count, _vector(options.types, memory_mb, processors))
-
-
 def _vector(types: ResourceTypes, memory_mb: int, processors: int) -> Resource:
     return (memory_mb, processors, *types.none[2:])
 
 
-def _queue(job: Job, user: str, header: Header, options: ReaderOptions) -> str:
+def _queue(job: Job, header: Header, options: ReaderOptions) -> str:
     number, name, word = -1, "", options.queue_from
     match options.queue_from:
         case "default":
             return "default"
         case "user":
-            return user
+            return job.user_name
         case "group":
             number = job.group
         case "partition":
@@ -255,26 +280,21 @@ def _nodes_of_header(header: Header, options: ReaderOptions) -> tuple[NodeJoined
 
 
 def _machines(path: Path, types: ResourceTypes, problems: Problems) -> tuple[NodeJoined, ...]:
-    """Alea's table of clusters: id, name, nodes, processors of each, speed, memory of each (KB)."""
     nodes: list[NodeJoined] = []
     if not path.is_file():
         return ()
     for number, line in read_lines(path, problems):
-        columns = line.split()
-        if not columns:
+        if not line.strip():
             continue
         try:
-            _, name, count, processors, _, memory_kb = columns
-            if int(count) > MOST:
-                words = f"has {counted(int(count), 'node')}, and at most {MOST:,} are simulated"
-                problems.error(Place(str(path), number), "workload", words)
-                continue
-            total = _vector(types, int(memory_kb) // 1024, int(processors))
-            nodes += (NodeJoined(f"{name}-{one + 1}", total) for one in range(int(count)))
-        except ValueError:
-            problems.error(
-                Place(str(path), number),
-                "workload",
-                "must be id, name, nodes, processors of each, speed and memory of each in KB",
-            )
+            machines = parse_machines(line)
+        except ValueError as error:
+            problems.error(Place(str(path), number), "workload", str(error))
+            continue
+        if machines.count > MOST:
+            words = f"has {counted(machines.count, 'node')}, and at most {MOST:,} are simulated"
+            problems.error(Place(str(path), number), "workload", words)
+            continue
+        total = _vector(types, machines.memory_mb, machines.processors)
+        nodes += (NodeJoined(f"{machines.name}-{n + 1}", total) for n in range(machines.count))
     return tuple(nodes)

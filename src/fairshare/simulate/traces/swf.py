@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairshare.model.resources import MEMORY, VCORES
-from fairshare.simulate.readers.swf import CANCELLED, Header, Job, parse_job
+from fairshare.simulate.readers.swf import CANCELLED, Header, Job, parse_job, parse_machines
 from fairshare.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.simulate.traces.rows import DamagedLine, files_in, kind_of, left_out, lines_of
 from fairshare.wording import counted
@@ -84,7 +84,7 @@ def _jobs(
                     line=number,
                     name=f"job{job.number}",
                     at_ms=0,
-                    user=f"user{job.user}" if job.user >= 0 else "unknown",
+                    user=job.user_name,
                     groups=_groups(job, per_task or job.processors),
                     queue=_queue(job, header),
                     waited_ms=round(job.wait_s * 1000) if job.wait_s >= 0 else None,
@@ -110,34 +110,25 @@ def _queue(job: Job, header: Header) -> str | None:
 
 
 def _groups(job: Job, per_task: int) -> tuple[TraceGroup, ...]:
-    if job.nodes:
-        return (_group("tasks", job.nodes, job.per_node, job),)
-    count, rest = divmod(job.processors, per_task)
-    whole = (_group("tasks", count, per_task, job),) if count else ()
-    return (*whole, _group("rest", 1, rest, job)) if rest else whole
-
-
-def _group(name: str, count: int, processors: int, job: Job) -> TraceGroup:
-    memory_mb = MEMORY_PER_PROCESSOR_MB * processors
-    if job.memory_kb > 0:
-        memory_mb = max(1, -(-job.memory_kb * processors // 1024))
-    return TraceGroup(name, count, round(job.run_s * 1000), {MEMORY: memory_mb, VCORES: processors})
+    groups = []
+    for name, count, processors in job.parts(per_task):
+        memory_mb = job.memory_mb(processors, MEMORY_PER_PROCESSOR_MB)
+        amounts = {MEMORY: memory_mb, VCORES: processors}
+        groups.append(TraceGroup(name, count, round(job.run_s * 1000), amounts))
+    return tuple(groups)
 
 
 def _machines(path: Path) -> tuple[TraceNodes, ...]:
-    """Alea's table of clusters: id, name, nodes, processors of each, speed, memory of each (KB)."""
     nodes = []
     if not path.is_file():
         return ()
     for number, line in lines_of(path):
-        columns = line.split()
-        if not columns:
+        if not line.strip():
             continue
         try:
-            _, name, count, processors, _, memory_kb = columns
-            amounts = {MEMORY: int(memory_kb) // 1024, VCORES: int(processors)}
-            nodes.append(TraceNodes(int(count), amounts, name))
-        except ValueError:
-            reason = "must be id, name, nodes, processors of each, speed and memory of each in KB"
-            raise DamagedLine(path, number, reason) from None
+            machines = parse_machines(line)
+        except ValueError as error:
+            raise DamagedLine(path, number, str(error)) from None
+        amounts = {MEMORY: machines.memory_mb, VCORES: machines.processors}
+        nodes.append(TraceNodes(machines.count, amounts, machines.name))
     return tuple(nodes)
