@@ -12,6 +12,7 @@ import msgspec
 from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.configuration import config
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
+from fairshare.cli.orders import Verb
 from fairshare.cli.tables import open_output, print_all
 from fairshare.cli.tokens import token
 from fairshare.cli.verbs import Failure
@@ -29,42 +30,6 @@ def labels() -> None:
 
     Only with the Capacity Scheduler and yarn.node-labels.enabled.
     """
-
-
-@labels.command("list")
-@with_client
-@json_option
-def list_labels(client: Client, as_json: bool) -> None:
-    """Show all labels, and the nodes of each."""
-    _show(client.labels(), as_json)
-
-
-@labels.command("add")
-@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
-@with_client
-@json_option
-def add(client: Client, named: tuple[str, ...], as_json: bool) -> None:
-    """Add labels: gpu, or "spot(exclusive=false)", which lends idle resources to others.
-
-    Names can also be separated by commas, as for `yarn rmadmin -addToClusterNodeLabels`. Existing
-    labels do not change.
-    """
-    wanted = {}
-    for word in ",".join(named).split(","):
-        found = _LABEL.fullmatch(word)
-        if found is None:
-            raise click.UsageError(f"{word!r} is not a label: write NAME or NAME(exclusive=false)")
-        wanted[found.group(1)] = (found.group(2) or "true").lower() == "true"
-    _show(client.add_labels(wanted), as_json)
-
-
-@labels.command("remove")
-@click.argument("named", metavar="LABEL...", nargs=-1, required=True)
-@with_client
-@json_option
-def remove(client: Client, named: tuple[str, ...], as_json: bool) -> None:
-    """Remove labels that no queue names; their nodes return to the default partition."""
-    _show(client.remove_labels(",".join(named).split(",")), as_json)
 
 
 @labels.command("assign")
@@ -91,17 +56,69 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
             " when it joins",
             err=True,
         )
-    _show(found, as_json)
-
-
-def _show(found: list[Label], as_json: bool) -> None:
     if as_json:
-        print_json({"labels": msgspec.to_builtins(found)})
-    elif not found:
-        click.echo("There are no labels.")
-    for label in () if as_json else found:
-        kind = "exclusive" if label.exclusive else "shared"
-        click.echo(f"{label.name}  {kind}  {' '.join(label.nodes) or '-'}")
+        print_json(_labels_json(found))
+    else:
+        click.echo(_labels_text(found))
+
+
+def _labels_of(named: tuple[str, ...]) -> dict[str, bool]:
+    """Whether each label is exclusive."""
+    exclusive = {}
+    for word in ",".join(named).split(","):
+        label = _LABEL.fullmatch(word)
+        if label is None:
+            raise click.UsageError(f"{word!r} is not a label: write NAME or NAME(exclusive=false)")
+        exclusive[label.group(1)] = (label.group(2) or "true").lower() == "true"
+    return exclusive
+
+
+def _labels_text(labels: list[Label], **_: Any) -> str:
+    lines = [
+        f"{label.name}  {'exclusive' if label.exclusive else 'shared'}"
+        f"  {' '.join(label.nodes) or '-'}"
+        for label in labels
+    ]
+    return "\n".join(lines) or "There are no labels."
+
+
+def _labels_json(labels: list[Label], **_: Any) -> Any:
+    return {"labels": msgspec.to_builtins(labels)}
+
+
+_named = click.argument("named", metavar="LABEL...", nargs=-1, required=True)
+
+for _verb in (
+    Verb(
+        "list",
+        "Show all labels, and the nodes of each.",
+        (),
+        Client.labels,
+        _labels_text,
+        _labels_json,
+    ),
+    Verb(
+        "add",
+        """Add labels: gpu, or "spot(exclusive=false)", which lends idle resources to others.
+
+        Names can also be separated by commas, as for `yarn rmadmin -addToClusterNodeLabels`.
+        Existing labels do not change.
+        """,
+        (_named,),
+        lambda client, named: client.add_labels(_labels_of(named)),
+        _labels_text,
+        _labels_json,
+    ),
+    Verb(
+        "remove",
+        "Remove labels that no queue names; their nodes return to the default partition.",
+        (_named,),
+        lambda client, named: client.remove_labels(",".join(named).split(",")),
+        _labels_text,
+        _labels_json,
+    ),
+):
+    labels.add_command(_verb.command())
 
 
 HOUR_MS = 3_600_000
@@ -158,18 +175,17 @@ def undrain(client: Client, nodes: tuple[str, ...], as_json: bool) -> None:
     _finish(client, nodes, client.order_nodes("undrain", nodes), False, as_json)
 
 
-@click.command("safe-mode")
-@click.argument("order", type=click.Choice(["on", "off", "get"]))
-@with_client
-@json_option
-def safe_mode(client: Client, order: str, as_json: bool) -> None:
-    """Switch the safe mode: while it is on, the server accepts no applications and allocates no
-    containers; running containers continue."""
-    on = client.safe_mode() if order == "get" else client.set_safe_mode(order == "on")
-    if as_json:
-        print_json({"safe_mode": on})
-    else:
-        click.echo(f"safe mode is {'on' if on else 'off'}")
+safe_mode = Verb(
+    "safe-mode",
+    "Switch the safe mode: while it is on, the server accepts no applications and allocates no"
+    " containers; running containers continue.",
+    (click.argument("order", type=click.Choice(["on", "off", "get"])),),
+    lambda client, order: (
+        client.safe_mode() if order == "get" else client.set_safe_mode(order == "on")
+    ),
+    lambda on, **_: f"safe mode is {'on' if on else 'off'}",
+    lambda on, **_: {"safe_mode": on},
+).command()
 
 
 def _finish(

@@ -4,8 +4,8 @@ import click
 
 from fairshare.cli.console import converse, on_terminal
 from fairshare.cli.options import with_client
+from fairshare.cli.orders import running_container
 from fairshare.cli.run import Endings, LiveOutput, follow
-from fairshare.cli.targets import running_container
 from fairshare.client import Client
 from fairshare.client.discovery import Server
 from fairshare.client.errors import Refused

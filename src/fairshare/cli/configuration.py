@@ -10,6 +10,7 @@ import msgspec
 
 from fairshare.cli.cells import plain_lines
 from fairshare.cli.options import json_option, print_json, with_client
+from fairshare.cli.orders import Verb
 from fairshare.client import Client
 
 _PREFIX = "yarn.scheduler.capacity."
@@ -117,16 +118,15 @@ def remove_queue(
     _change(client, {"remove-queue": [queue], **_others(others)}, check, as_json)
 
 
-@config.command("format")
-@with_client
-@json_option
-def format_properties(client: Client, as_json: bool) -> None:
-    """Discard all changes: the current capacity-scheduler.xml is in force again."""
-    found = client.format_configuration()
-    if as_json:
-        print_json(msgspec.to_builtins(found))
-        return
-    click.echo(f"all changes are discarded: version {found.version}")
+config.add_command(
+    Verb(
+        "format",
+        "Discard all changes: the current capacity-scheduler.xml is in force again.",
+        (),
+        Client.format_configuration,
+        lambda properties: f"all changes are discarded: version {properties.version}",
+    ).command()
+)
 
 
 def _params(settings: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from fairshare.cli.cells import short_queue
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_options, list_table, print_list
 from fairshare.cli.options import json_option, print_json, with_client, without_dashes
+from fairshare.cli.orders import Verb
 from fairshare.cli.tables import open_output, print_all
 from fairshare.client import Client
 
@@ -96,7 +97,7 @@ def add(
     if as_json:
         print_json(to_builtins(found))
     else:
-        click.echo(f"{found.name}: next at {moment_text(found.next_ms)} ({found.time_zone})")
+        click.echo(_next_text(found))
 
 
 add.params[:0] = [
@@ -137,39 +138,33 @@ def show(client: Client, name: str, user: str | None, as_json: bool) -> None:
     print_all(open_output(), list_table(JOB_COLUMNS, [job]), runs)
 
 
-@command.command("pause")
-@click.argument("name")
-@user_option
-@with_client
-@json_option
-def pause(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Do not submit a cron job until it is resumed."""
-    _done(client.pause_cron_job(name, user=user), "paused", as_json=as_json)
+OWN = (click.argument("name"), user_option)
+
+for _verb in (
+    Verb(
+        "pause",
+        "Do not submit a cron job until it is resumed.",
+        OWN,
+        Client.pause_cron_job,
+        lambda job, **_: f"{job.name}: paused",
+    ),
+    Verb(
+        "resume",
+        "Resume a cron job, from its next scheduled time on.",
+        OWN,
+        Client.resume_cron_job,
+        lambda job, **_: _next_text(job),
+    ),
+    Verb(
+        "delete",
+        "Delete a cron job with its history; its applications continue.",
+        OWN,
+        Client.delete_cron_job,
+        lambda job, **_: f"{job.name}: deleted",
+    ),
+):
+    command.add_command(_verb.command())
 
 
-@command.command("resume")
-@click.argument("name")
-@user_option
-@with_client
-@json_option
-def resume(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Resume a cron job, from its next scheduled time on."""
-    job = client.resume_cron_job(name, user=user)
-    _done(job, f"next at {moment_text(job.next_ms)} ({job.time_zone})", as_json=as_json)
-
-
-@command.command("delete")
-@click.argument("name")
-@user_option
-@with_client
-@json_option
-def delete(client: Client, name: str, user: str | None, as_json: bool) -> None:
-    """Delete a cron job with its history; its applications continue."""
-    _done(client.delete_cron_job(name, user=user), "deleted", as_json=as_json)
-
-
-def _done(job: CronJob, what: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(to_builtins(job))
-    else:
-        click.echo(f"{job.name}: {what}")
+def _next_text(job: CronJob) -> str:
+    return f"{job.name}: next at {moment_text(job.next_ms)} ({job.time_zone})"

@@ -6,7 +6,7 @@ import click
 
 from fairshare.cli.console import converse, on_terminal, terminal_size
 from fairshare.cli.options import with_client, without_dashes
-from fairshare.cli.targets import running_container
+from fairshare.cli.orders import running_container
 from fairshare.client import Client
 from fairshare.client.discovery import Server
 from fairshare.client.sessions import open_session

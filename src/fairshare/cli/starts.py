@@ -1,5 +1,4 @@
-"""Owns the options and keys that say when an application starts and must be over, and the verbs
-`hold`, `release` and `requeue`."""
+"""Owns the options and keys that say when an application starts and must be over."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,10 +6,8 @@ from typing import Any
 import click
 
 from fairshare.api.work import Dependency
-from fairshare.cli.batches import act_on_each
 from fairshare.cli.instants import parse_instant_ms
-from fairshare.cli.options import checked, json_option, with_client
-from fairshare.client import Client
+from fairshare.cli.options import checked
 from fairshare.documents.bounds import OUTCOMES
 
 Decorated = Callable[..., Any]
@@ -67,27 +64,3 @@ def start_options(verb: Decorated) -> Decorated:
 def start_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a submission that the given options or keys set."""
     return {field: given[name] for name, field in START_KEYS.items() if name in given}
-
-
-def _verb(name: str, done: str, help_text: str) -> click.Command:
-    @click.command(name, help=help_text)
-    @click.argument("applications", metavar="APP...", nargs=-1, required=True)
-    @with_client
-    @json_option
-    def command(client: Client, applications: tuple[str, ...], as_json: bool) -> None:
-        act = getattr(client, name)
-        act_on_each(applications, act, kind="applications", done=done, as_json=as_json)
-
-    return command
-
-
-hold = _verb(
-    "hold",
-    "held",
-    "Hold applications: they start no further tasks until they are released; running tasks"
-    " continue.",
-)
-release = _verb("release", "released", "Release held applications.")
-requeue = _verb(
-    "requeue", "requeued", "Stop all containers of applications, and run the applications again."
-)

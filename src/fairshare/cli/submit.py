@@ -14,8 +14,6 @@ import msgspec
 
 from fairshare.api.ray_programs import Program, container_signal, program_arguments
 from fairshare.cli.arrays import Array, parse_array
-from fairshare.cli.cells import plain_lines
-from fairshare.cli.exit_codes import code_of
 from fairshare.cli.options import (
     AMOUNT,
     DURATION,
@@ -34,7 +32,6 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.placement_notes import print_differences
-from fairshare.cli.progress import Waiting
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.starts import start_fields, start_options
 from fairshare.cli.surroundings import (
@@ -43,10 +40,10 @@ from fairshare.cli.surroundings import (
     report_directives,
     with_caller,
 )
-from fairshare.cli.tables import open_output
 from fairshare.cli.units import absolute_mount, parse_end_signal, parse_grace_ms, parse_notify
-from fairshare.cli.verbs import INTERRUPTED, Failure
-from fairshare.client import ApplicationFailed, Client, DriverCommand, Master, Submission, TaskGroup
+from fairshare.cli.verbs import Failure
+from fairshare.cli.wait import wait_for_end
+from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.caller import runs_here
 from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.config.engines import signals
@@ -560,25 +557,3 @@ def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> Non
     wrong = [f"--{flags.get(name, name).replace('_', '-')}" for name in names if name in given]
     if wrong:
         raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")
-
-
-def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
-    """Show the progress, and exit as its only command did, or with 1 if one of several failed."""
-    last = None
-    try:
-        with Waiting(open_output(stderr=True)) as waiting:
-            for last in client.watch(application):
-                waiting.show(last)
-    except KeyboardInterrupt as error:
-        click.echo(f"{application} continues; kill it with: fairshare kill {application}", err=True)
-        raise click.exceptions.Exit(INTERRUPTED) from error
-    assert last is not None  # a watch yields at least once, or raises
-    if as_json:
-        print_json(msgspec.to_builtins(last))
-    if last.state == "FINISHED":
-        return
-    if not as_json:
-        log = client.failure_log(application)
-        failed = ApplicationFailed(application, last.state, last.diagnostics, log)
-        click.echo(plain_lines(str(failed)), err=True)
-    raise click.exceptions.Exit(code_of(last, client.containers(application)))

@@ -1,15 +1,17 @@
-"""Owns the verb `wait`, which waits for the ends of applications."""
+"""The verbs `wait` and `resubmit`, and waiting for the end of an application."""
 
 import time
 
 import click
 import msgspec
 
+from fairshare.cli.cells import plain_lines
 from fairshare.cli.exit_codes import FAILED, code_of
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import open_output
-from fairshare.client import Application, Client
+from fairshare.cli.verbs import INTERRUPTED
+from fairshare.client import Application, ApplicationFailed, Client
 
 
 @click.command()
@@ -56,3 +58,46 @@ def end_of(client: Client, name: str, until_s: float | None) -> Application:
         for current in client.watch(name, left_s):
             waiting.show(current)
     return current
+
+
+def wait_for_end(client: Client, application: str, *, as_json: bool) -> None:
+    """Show the progress, and exit as its only command did, or with 1 if one of several failed."""
+    last = None
+    try:
+        with Waiting(open_output(stderr=True)) as waiting:
+            for last in client.watch(application):
+                waiting.show(last)
+    except KeyboardInterrupt as error:
+        click.echo(f"{application} continues; kill it with: fairshare kill {application}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from error
+    assert last is not None  # a watch yields at least once, or raises
+    if as_json:
+        print_json(msgspec.to_builtins(last))
+    if last.state == "FINISHED":
+        return
+    if not as_json:
+        log = client.failure_log(application)
+        failed = ApplicationFailed(application, last.state, last.diagnostics, log)
+        click.echo(plain_lines(str(failed)), err=True)
+    raise click.exceptions.Exit(code_of(last, client.containers(application)))
+
+
+@click.command("resubmit")
+@click.argument("application", metavar="APP")
+@click.option("--failed", is_flag=True, help="Only the tasks that did not succeed.")
+@click.option("--wait/--no-wait", default=False, help="Wait for the end. [default: do not wait]")
+@with_client
+@json_option
+def resubmit(client: Client, application: str, failed: bool, wait: bool, as_json: bool) -> None:
+    """Submit an ended application again, and print the id of the new one.
+
+    It has the same commands, directories, variables, sizes and queue. With --failed it has the
+    tasks that failed or did not run, with their indexes and lines.
+    """
+    again = client.resubmit(application, failed=failed)
+    if not as_json:
+        click.echo(again)
+    elif not wait:
+        print_json({"id": again})
+    if wait:
+        wait_for_end(client, again, as_json=as_json)
