@@ -14,16 +14,17 @@ and in the schema the class variable `RULES`. Knows no key.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from fairshare.config.located import Node
 from fairshare.config.values import (
     BOOLEAN,
+    READ_AS_ANY,
     TEXT,
     TEXTS,
     UNITS,
@@ -46,19 +47,35 @@ class Doc(msgspec.Struct, frozen=True):
     """What a key means, for readers of the reference.
 
     `unwritten` says what holds without it, if the default in the code does not; `words` replaces
-    those of the kind of its value. An empty value counts as none; with `filled` it is refused.
+    those of the kind of its value. `needed`: it must be written, although its field has a default.
+    A key without a value counts as unwritten; with `filled` it is refused, and with `empty` it has
+    this value.
     """
 
     meaning: str
     unwritten: str | None = None
     words: str = ""
+    needed: bool = False
     filled: bool = False
+    empty: Any = None
+
+
+NOT_A_KEY: Final = "not a key"
+"""Marks a field that no key of the document has."""
+
+
+class KeysNamed(msgspec.Struct, frozen=True):
+    """Marks a field with the values of several keys, by their names."""
+
+    names: tuple[str, ...]
+    value: Value
 
 
 class Key(msgspec.Struct, frozen=True):
     """One key of a mapping, and the field that has its value.
 
-    `default` is the value of the field without it, for a needed key an empty one.
+    `default` is the value of the field without it, for a needed key an empty one. `gathered`: the
+    field has the values of several keys by name.
     """
 
     name: str
@@ -67,6 +84,7 @@ class Key(msgspec.Struct, frozen=True):
     doc: Doc
     needed: bool
     default: Any
+    gathered: bool = False
 
 
 class At(msgspec.Struct, frozen=True):
@@ -101,23 +119,26 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
     if node.entries is None:
         return None
     keys, needed = _keys_by_name(cls)
-    values = {}
+    values: dict[str, Any] = {}
     for written, value in entries.items():
         key, path = keys.get(written), f"{what}.{written}" if what else written
         if key is None:
             reader.wrong(node.keys[written], unknown_word("key", written, keys, what))
-        elif not reader.is_unwritten(value):
-            read_value = key.value.read(reader, value, path)
-            if read_value is not None:
-                values[key.field] = read_value
+        elif not reader.is_unwritten(value) or key.doc.empty is not None:
+            unwritten = reader.is_unwritten(value)
+            field = key.doc.empty if unwritten else key.value.read(reader, value, path)
+            if field is not None and key.gathered:
+                values.setdefault(key.field, {})[written] = field
+            elif field is not None:
+                values[key.field] = field
         elif key.doc.filled:
             reader.wrong(node.keys[written], f"{name} needs a value for {written!r}")
         elif reader.untyped:
             reader.wrong(value.place, f"{path} is empty: leave the key out, or give it a value")
     for key in needed:
         if key.field not in values:
-            unwritten = entries.get(key.name)
-            if unwritten is None or reader.is_unwritten(unwritten):
+            empty = entries.get(key.name)
+            if empty is None or reader.is_unwritten(empty):
                 place = node.keys.get(key.name, node.place)
                 reader.wrong(place, f"{name} needs a value for {key.name!r}")
             values[key.field] = key.default
@@ -141,10 +162,20 @@ def keys_of(cls: type[msgspec.Struct]) -> tuple[Key, ...]:
     keys = []
     for field in msgspec.structs.fields(cls):
         metadata = field.type.__metadata__ if get_origin(field.type) is Annotated else ()
-        docs = [given for given in metadata if isinstance(given, Doc)]
-        doc, value = docs[0] if docs else Doc(""), _value_of(field.type, field.encode_name)
+        if NOT_A_KEY in metadata:
+            continue
+        doc = next((each for each in metadata if isinstance(each, Doc)), Doc(""))
+        several = next((each for each in metadata if isinstance(each, KeysNamed)), None)
+        if several is not None:
+            keys += [
+                Key(name, field.name, several.value, doc, False, None, gathered=True)
+                for name in several.names
+            ]
+            continue
+        value = _value_of(field.type, field.encode_name)
         default = _empty_of(field.type) if field.required else field.default
-        keys.append(Key(field.encode_name, field.name, value, doc, field.required, default))
+        needed = field.required or doc.needed
+        keys.append(Key(field.encode_name, field.name, value, doc, needed, default))
     return tuple(keys)
 
 
@@ -180,7 +211,8 @@ def _value_of(kind: Any, name: str = "") -> Value:
     if origin is dict:
         names = get_args(arguments[0]) if get_origin(arguments[0]) is Literal else ()
         item = _value_of(arguments[1])
-        return by_name(item, f"{item.words} by name", names)
+        words = f"{item.words} by name"
+        return by_name(item, words, names, empty="" if item is TEXT else READ_AS_ANY)
     if kind is int:
         least, most = (None if bound is None else int(bound) for bound in _bounds(bounds))
         unit = name.rpartition("_")[2]
@@ -256,12 +288,21 @@ def schema_text(schema: Schema) -> str:
 def table_of(cls: type[msgspec.Struct]) -> str:
     """A heading, the note, and a row for each key; the note is what the docstring says after the
     title."""
+    return table(title_of(cls), keys_of(cls), note_of(cls))
+
+
+def note_of(cls: type[msgspec.Struct]) -> str:
+    """What its docstring says after the first sentence."""
+    return " ".join((cls.__doc__ or "").partition(".")[2].split())
+
+
+def table(title: str, keys: Iterable[Key], note: str = "") -> str:
+    """A heading, the note, and a row for each key."""
     rows = ["| key | value | meaning | default |", "| --- | --- | --- | --- |"]
-    for key in keys_of(cls):
+    for key in keys:
         words = key.doc.words or key.value.words
         rows.append(f"| `{key.name}` | {words} | {key.doc.meaning} | {_unwritten(key)} |")
-    note = " ".join((cls.__doc__ or "").partition(".")[2].split())
-    return "\n\n".join(part for part in (f"## {title_of(cls)}", note, "\n".join(rows)) if part)
+    return "\n\n".join(part for part in (f"## {title}", note, "\n".join(rows)) if part)
 
 
 def _unwritten(key: Key) -> str:

@@ -7,7 +7,7 @@ of a file. Schemas are in draft 7, the newest that every editor's YAML support r
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -28,6 +28,9 @@ Schema = dict[str, Any]
 
 LARGEST: Final = 2**53
 """The largest whole number that every JSON reader keeps as it is."""
+
+READ_AS_ANY: Final = object()
+"""Marks that an empty value is read as any other."""
 
 _SPAN: Final = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)\s*([mM][sS]|[sSmMhHdD])\s*"
 _NUMBER: Final = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)"
@@ -323,6 +326,20 @@ def one_of(words: Iterable[str | int | float]) -> Value:
     )
 
 
+def choice(words: Sequence[str]) -> Value:
+    """One of several words, of which a message suggests the nearest."""
+
+    def read(reader: Reader, node: Node, what: str) -> str | None:
+        word = reader.text(node, what)
+        if word is None or word in words:
+            return word
+        where, _, key = what.rpartition(".")
+        reader.wrong(node.place, unknown_word(key, word, words, where))
+        return None
+
+    return msgspec.structs.replace(one_of(words), read=read)
+
+
 def _read_items(value: Value, reader: Reader, node: Node, what: str) -> tuple[Any, ...]:
     """The elements of a list; those that are wrong are left out."""
     items = enumerate(reader.items(node, what))
@@ -371,8 +388,11 @@ def one_or_each(value: Value, words: str) -> Value:
     return Value({"anyOf": [value.schema, {"type": "array", "items": value.schema}]}, words, read)
 
 
-def by_name(value: Value, words: str, names: Collection[str] = ()) -> Value:
-    """Values by names that the file chooses, or by some of `names`; an empty value is none."""
+def by_name(
+    value: Value, words: str, names: Collection[str] = (), empty: Any = READ_AS_ANY
+) -> Value:
+    """Values by names that the file chooses, or by some of `names`, in their order. `empty` is the
+    value of a name that is written without one."""
 
     def read(reader: Reader, node: Node, what: str) -> dict[str, Any]:
         values = {}
@@ -382,12 +402,18 @@ def by_name(value: Value, words: str, names: Collection[str] = ()) -> Value:
             elif reader.typed and inner.entries is not None:
                 message = f"{what}: {name}: write a name with a period in quotation marks"
                 reader.wrong(node.keys[name], message)
+            elif empty is not READ_AS_ANY and reader.is_unwritten(inner):
+                values[name] = empty
             elif (inner_value := value.read(reader, inner, f"{what}.{name}")) is not None:
                 values[name] = inner_value
-        return values
+        return {name: values[name] for name in names if name in values} if names else values
 
     inner = {"anyOf": [value.schema, {"type": "null"}]}
-    return Value({"type": "object", "additionalProperties": inner}, words, read, value.structs)
+    schema: Schema = {"type": "object", "additionalProperties": inner}
+    if names:
+        properties = dict.fromkeys(names, inner)
+        schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    return Value(schema, words, read, value.structs)
 
 
 def either(*values: Value, words: str, read: Callable[[Reader, Node, str], Any]) -> Value:

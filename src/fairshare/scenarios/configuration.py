@@ -3,7 +3,7 @@
 They replace the directory that a server reads. Knows nothing of what the settings do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -13,12 +13,7 @@ from fairshare.config.problems import Problems
 from fairshare.config.site_files import read_site
 from fairshare.errors import FairshareError
 from fairshare.families.family import AnyFamily
-from fairshare.families.registry import family_of_public_name, words_of_jobs
 from fairshare.model.resources import ResourceTypes
-from fairshare.scenarios.steps import Scenario
-
-JOBS: Final = words_of_jobs()
-"""The words of MapReduce jobs, of the scheduler that has jobs."""
 
 RELOAD_WAIT_MS: Final = 5000
 """A file that was written is read by the periodic check when it is older
@@ -45,20 +40,15 @@ class NotReloadable(FairshareError):
     """The step replaces a file that this scheduler does not read again while it runs."""
 
 
-def family_of_scenario(scenario: Scenario) -> AnyFamily:
-    """The family of the scheduler that a scenario names; its reader refuses unknown names."""
-    family = family_of_public_name(scenario.scheduler)
-    assert family is not None, f"no scheduler {scenario.scheduler}"
-    return family
-
-
 class ConfigurationFiles:
     """The files of one scenario, for the scheduler of a family."""
 
-    def __init__(self, scenario: Scenario, family: AnyFamily) -> None:
+    def __init__(
+        self, texts: Mapping[str, str], properties: Mapping[str, str | None], family: AnyFamily
+    ) -> None:
         self._family = family
-        self._texts = dict(scenario.config)
-        self._properties = dict(scenario.properties)
+        self._texts = dict(texts)
+        self._properties = dict(properties)
         self._written_ms: int | None = None  # of the youngest file that was not read yet
 
     @property

@@ -1,31 +1,30 @@
-"""Owns the form of a scenario file: which keys there are and what they may hold.
+"""Owns the form of a scenario file: the struct of its keys, of which those of the steps are in
+`steps.py` and `job_steps.py`, and those of the checks in `expectations.py`.
 
-Turns YAML into `steps.Scenario`, or names every mistake with its line. Knows nothing of what the
-steps do; the steps' own keys are in `step_forms.py`, the checks' keys in `expectations.py`.
+Turns YAML into a `Scenario`, or names every mistake with its line. Knows nothing of what the steps
+do.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import field
 
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
+from fairshare.config.structs import NOT_A_KEY, At, Doc, read
+from fairshare.config.values import TEXT, TEXTS, Reader, Value, by_name, choice, unknown_word
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.families.family import AnyFamily
 from fairshare.families.registry import all_families, family_of_public_name
-from fairshare.scenarios.configuration import JOBS
+from fairshare.scenarios import steps
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS, read_checks
-from fairshare.scenarios.fields import RULE, Fields, unknown_word
-from fairshare.scenarios.files import fill_in
-from fairshare.scenarios.job_step_forms import JOB_STEPS
-from fairshare.scenarios.step_forms import (
-    STEPS,
-    StepForm,
-    read_files,
-    read_node_group,
-    read_properties,
-)
-from fairshare.scenarios.steps import Expect, NodeGroup, Scenario, Step
+from fairshare.scenarios.files import RULE, fill_in
+from fairshare.scenarios.job_steps import JOB_STEPS, JOBS
+from fairshare.scenarios.steps import PROPERTIES, REFUSAL, STEPS, Expect, Step, read_step
 
 VERSION: Final = 1
 SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
@@ -41,6 +40,127 @@ def config_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *SITE_FILES)))
 
 
+def _read_version(reader: Reader, node: Node, what: str) -> int | None:
+    if node.text == str(VERSION):
+        return VERSION
+    message = f"scenario is {node.text!r}: this program reads version {VERSION}"
+    reader.wrong(node.place, message)
+    return None
+
+
+def _config_value() -> Value:
+    """Texts of files, or the directory that has them, whose texts are filled in before."""
+    names = config_names()
+    words = "texts or paths of " + ", ".join(f"`{name}`" for name in names)
+    files = by_name(TEXT, words, names, empty="")
+    schema = {"anyOf": [files.schema, TEXT.schema]}
+    return Value(schema, f"{words}; or a directory", files.read)
+
+
+_VERSION: Final = Value({"enum": [VERSION]}, f"`{VERSION}`", _read_version)
+_GENERATION: Final = Value(
+    # without quotes YAML has numbers here, and 0.20 is 0.2
+    {"enum": [*JOBS.generations, *map(float, JOBS.generations)]},
+    choice(JOBS.generations).words,
+    choice(JOBS.generations).read,
+)
+_SCHEDULER: Final = choice([family.public_name for family in all_families().values()])
+
+
+def _steps_value(forms: Mapping[str, type[Step]], checks: Mapping[str, frozenset[str]]) -> Value:
+    def read_steps(reader: Reader, node: Node, what: str) -> tuple[Step, ...]:
+        made = (_step(item, reader, forms, checks) for item in reader.items(node, what))
+        return tuple(step for step in made if step is not None)
+
+    return Value({"type": "array"}, "list of [steps](#steps)", read_steps)
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """The file."""
+
+    file: Annotated[str, NOT_A_KEY] = ""
+    version: Annotated[int, _VERSION, Doc("the version of this format")] = field(name="scenario")
+    name: Annotated[str, Doc("what the scenario shows")] = ""
+    source: Annotated[str, Doc("the source of its numbers")] = ""
+    scheduler: Annotated[str, _SCHEDULER, Doc("the scheduler under test")]
+    config: Annotated[
+        dict[str, str],
+        _config_value(),
+        Doc(
+            "Hadoop's files by name, each as inline text or as a path relative to this file's"
+            " directory; or the path of a directory that contains them"
+        ),
+    ] = {}
+    properties: Annotated[
+        dict[str, str | None],
+        PROPERTIES,
+        Doc(
+            "properties of `yarn-site.xml`; with `capacity` of `capacity-scheduler.xml`, with"
+            " `mapreduce` of `mapred-site.xml`",
+            "Hadoop's defaults",
+        ),
+    ] = {}
+    groups: Annotated[
+        dict[str, tuple[str, ...]],
+        by_name(TEXTS, "`{ann: [staff, lab]}`", empty=()),
+        Doc("the groups of each user, primary group first"),
+    ] = {}
+    nodes: Annotated[
+        tuple[steps.Node, ...],
+        Doc("the cluster at the start", words="list of [nodes](#a-node)"),
+    ] = ()
+    error: Annotated[
+        str | bool | None, REFUSAL, Doc("the configuration must be rejected; there are no steps")
+    ] = None
+    steps: Annotated[tuple[Step, ...], _steps_value(STEPS, CHECKS), Doc("the steps")] = ()
+    unlike_hadoop: Annotated[str, Doc("the reason why Hadoop behaves differently")] = ""
+
+    @property
+    def family(self) -> AnyFamily:
+        """The family of the scheduler under test."""
+        family = family_of_public_name(self.scheduler)
+        assert family is not None, f"no scheduler {self.scheduler}"
+        return family
+
+    @property
+    def job_switches(self) -> dict[str, Any]:
+        """What only scenarios of MapReduce have (`Jobs.files`)."""
+        return {}
+
+    def check(self, at: At) -> None:
+        """Nodes have different names, and what is refused at the start has no steps."""
+        names: set[str] = set()
+        for name in (name for node in self.nodes for name in node.names):
+            if name in names:
+                at.wrong(f"the node {name!r} is given twice in nodes", "nodes")
+            names.add(name)
+        if self.error and self.steps:
+            at.wrong(
+                "a configuration that must be refused at the start ('error') can have no steps"
+            )
+
+
+class JobScenario(Scenario, frozen=True, kw_only=True):
+    """Only with scheduler: mapreduce."""
+
+    generation: Annotated[str, _GENERATION, Doc("the Hadoop release whose behaviour applies")]
+    strict: Annotated[bool, Doc("reproduce Hadoop's behaviour even if it appears to be a bug")] = (
+        False
+    )
+    wait_for_maps: Annotated[bool, Doc("whether reduces wait until maps have ended")] = True
+    hadoop_differs: Annotated[str, Doc("the reason why Hadoop behaves differently")] = ""
+    steps: Annotated[tuple[Step, ...], _steps_value(JOB_STEPS, JOB_CHECKS), Doc("the steps")] = ()
+
+    @property
+    def job_switches(self) -> dict[str, Any]:
+        """The release, and how it is followed."""
+        return {
+            "generation": self.generation,
+            "strict": self.strict,
+            "wait_for_maps": self.wait_for_maps,
+        }
+
+
 def read_scenario(text: str, file: str, directory: Path | None = None) -> Scenario:
     """The scenario of a file's text; `file` is the name that problems carry.
 
@@ -52,133 +172,37 @@ def read_scenario(text: str, file: str, directory: Path | None = None) -> Scenar
     if root is not None and (root.entries is None or "scenario" not in root.entries):
         problems.raise_errors()
         raise NotAScenario(f"{file}: not a scenario: it has no key 'scenario: {VERSION}'")
-    if root is not None:
+    scenario = None
+    if root is not None and root.entries is not None:
         fill_in(root, config_names(), directory, problems)
-    scenario = None if root is None else _read(root, file, problems)
+        scheduler = root.entries.get("scheduler")
+        family = None if scheduler is None else family_of_public_name(scheduler.text)
+        of_jobs = family is not None and family.jobs is not None
+        reader = Reader(problems, RULE, bare_unit="s")
+        scenario = read(root, JobScenario if of_jobs else Scenario, reader)
     problems.raise_errors()
     if scenario is None:
         raise ConfigurationError(problems.all)
-    return scenario
-
-
-def _read(root: Node, file: str, problems: Problems) -> Scenario:
-    fields = Fields(root, "", problems)
-    version = fields.need("scenario")
-    if version is not None and version.text != str(VERSION):
-        message = f"scenario is {version.text!r}: this program reads version {VERSION}"
-        problems.error(version.place, RULE, message)
-    scheduler = fields.needed_text("scheduler")
-    family = family_of_public_name(scheduler)
-    if scheduler and family is None:
-        place = fields.entries["scheduler"].place
-        known = [one.public_name for one in all_families().values()]
-        problems.error(place, RULE, unknown_word("scheduler", scheduler, known))
-    jobs = family is not None and family.jobs is not None
-    fields.text("source")
-    scenario = Scenario(
-        file=file,
-        name=fields.text("name"),
-        scheduler=scheduler,
-        config=_config(fields),
-        properties=_properties(fields),
-        groups=_groups(fields),
-        nodes=_nodes(fields),
-        error=fields.error(),
-        steps=_steps(fields, jobs),
-        unlike_hadoop=fields.text("unlike_hadoop"),
-        **(_of_mapreduce(fields) if jobs else {}),
-    )
-    if scenario.error and scenario.steps:
-        message = "a configuration that must be refused at the start ('error') can have no steps"
-        problems.error(root.place, RULE, message)
-    fields.finish()
-    return scenario
-
-
-def _config(fields: Fields) -> dict[str, str]:
-    node = fields.get("config")
-    if node is None:
-        return {}
-    inner = Fields(node, "config", fields.problems)
-    names = config_names()
-    texts = read_files(inner, names)
-    inner.finish(names)
-    return texts
-
-
-def _properties(fields: Fields) -> dict[str, str | None]:
-    node = fields.get("properties")
-    return {} if node is None else read_properties(fields, node, "properties")
-
-
-def _groups(fields: Fields) -> dict[str, tuple[str, ...]]:
-    node = fields.get("groups")
-    if node is None:
-        return {}
-    inner = Fields(node, "groups", fields.problems)
-    return {user: inner.texts(user) for user in inner.entries}
-
-
-def _nodes(fields: Fields) -> tuple[NodeGroup, ...]:
-    node = fields.get("nodes")
-    if node is None:
-        return ()
-    groups = tuple(
-        group
-        for number, item in enumerate(fields.items_of(node, "nodes"))
-        if (group := read_node_group(fields, item, f"nodes[{number}]")) is not None
-    )
-    seen: set[str] = set()
-    for name in (name for group in groups for name in group.names):
-        if name in seen:
-            fields.wrong(node.place, f"the node {name!r} is given twice in nodes")
-        seen.add(name)
-    return groups
-
-
-def _of_mapreduce(fields: Fields) -> dict[str, Any]:
-    """What only scenarios of MapReduce have."""
-    fields.text("hadoop_differs")
-    written = fields.needed_text("generation")
-    if written and written not in JOBS.generations:
-        place = fields.entries["generation"].place
-        fields.wrong(place, unknown_word("generation", written, JOBS.generations))
-    switches = {
-        "generation": written,
-        "strict": fields.boolean("strict", False),
-        "wait_for_maps": fields.boolean("wait_for_maps", True),
-    }
-    return {"job_switches": switches}
-
-
-def _steps(fields: Fields, of_jobs: bool) -> tuple[Step, ...]:
-    node = fields.get("steps")
-    if node is None:
-        return ()
-    forms, checks = (JOB_STEPS, JOB_CHECKS) if of_jobs else (STEPS, CHECKS)
-    items = fields.items_of(node, "steps")
-    steps = (_step(item, fields.problems, forms, checks) for item in items)
-    return tuple(step for step in steps if step is not None)
+    return msgspec.structs.replace(scenario, file=file)
 
 
 def _step(
     node: Node,
-    problems: Problems,
-    forms: Mapping[str, StepForm],
+    reader: Reader,
+    forms: Mapping[str, type[Step]],
     checks: Mapping[str, frozenset[str]],
 ) -> Step | None:
     entries = node.entries
     if entries is None or len(entries) != 1:
-        found = node.kind if entries is None else f"{len(entries)} keys: {', '.join(entries)}"
-        message = f"a step is a mapping with one key such as 'update: 1', found {found}"
-        problems.error(node.place, RULE, message)
+        kind = node.kind if entries is None else f"{len(entries)} keys: {', '.join(entries)}"
+        message = f"a step is a mapping with one key such as 'update: 1', found {kind}"
+        reader.wrong(node.place, message)
         return None
     ((kind, argument),) = entries.items()
     line = node.place.line
     if kind == "expect":
-        return Expect(line=line, kind=kind, checks=read_checks(argument, problems, checks))
+        return Expect(line=line, kind=kind, checks=read_checks(argument, reader, checks))
     if kind not in forms:
-        message = unknown_word("step", kind, (*forms, "expect"))
-        problems.error(node.keys[kind], RULE, message)
+        reader.wrong(node.keys[kind], unknown_word("step", kind, (*forms, "expect")))
         return None
-    return forms[kind].read(kind, argument, line, problems)
+    return read_step(forms[kind], kind, argument, line, reader)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fairshare.config.located import Node
-from fairshare.config.problems import Problems
+from fairshare.config.values import Reader, unknown_word
 from fairshare.model.resources import MEMORY
 from fairshare.scenarios.description import (
     APPLICATION,
@@ -16,7 +16,6 @@ from fairshare.scenarios.description import (
     KEYS,
     QUEUE,
 )
-from fairshare.scenarios.fields import Fields, unknown_word
 from fairshare.scenarios.steps import Check
 
 
@@ -62,29 +61,26 @@ _WITHIN: Final = 0.01
 
 
 def read_checks(
-    node: Node, problems: Problems, known: Mapping[str, frozenset[str]] = CHECKS
+    node: Node, reader: Reader, known: Mapping[str, frozenset[str]] = CHECKS
 ) -> tuple[Check, ...]:
     """Every expected value with its path and line, in the order of the file.
 
     With `JOB_CHECKS` shares and weights need only be met closely.
     """
-    fields = Fields(node, "expect", problems)
+    entries = reader.entries(node, "expect")
+    for kind in entries.keys() - known:
+        reader.wrong(node.keys[kind], unknown_word("key", kind, known, "expect"))
     checks: list[Check] = []
     for kind, keys in known.items():
+        things = entries.get(kind)
+        if things is None or things.empty:
+            continue
         if kind == "cluster":
+            checks += _checks(things, (kind,), keys, reader)
             continue
-        things = fields.get(kind)
-        if things is None:
-            continue
-        inner = Fields(things, f"expect.{kind}", problems)
-        for name in inner.entries:
-            thing = inner.get(name)
-            if thing is not None:
-                checks += _checks(thing, (kind, name), keys, problems)
-    cluster = fields.get("cluster")
-    if cluster is not None:
-        checks += _checks(cluster, ("cluster",), known["cluster"], problems)
-    fields.finish()
+        for name, thing in reader.entries(things, f"expect.{kind}").items():
+            if not thing.empty:
+                checks += _checks(thing, (kind, name), keys, reader)
     if known is JOB_CHECKS:
         checks = [
             Check(one.where, _closely(one.expected), one.line) if one.where[-1] in _CLOSE else one
@@ -102,35 +98,32 @@ def _closely(expected: Any) -> Any:
     return expected
 
 
-def _checks(
-    node: Node, path: tuple[str, ...], keys: frozenset[str], problems: Problems
-) -> list[Check]:
+def _checks(node: Node, path: tuple[str, ...], keys: frozenset[str], reader: Reader) -> list[Check]:
     what = ".".join(path)
-    fields = Fields(node, what, problems)
     checks = []
-    for key, value in fields.entries.items():
+    for key, value in reader.entries(node, what).items():
         if key not in keys:
-            fields.wrong(node.keys[key], unknown_word("check", key, keys, what))
+            reader.wrong(node.keys[key], unknown_word("check", key, keys, what))
         else:
-            (_check_why if key == "why" else _check_form)(value, f"{what}.{key}", fields)
-            expected = _expected(value, f"{what}.{key}", fields)
+            (_check_why if key == "why" else _check_form)(value, f"{what}.{key}", reader)
+            expected = _expected(value, f"{what}.{key}", reader)
             checks.append(Check((*path, key), expected, node.keys[key].line))
     return checks
 
 
-def _expected(node: Node, what: str, fields: Fields) -> Any:
+def _expected(node: Node, what: str, reader: Reader) -> Any:
     """The plain value, in which memory that is written with a unit is a number of MB."""
     if node.entries is None:
         return node.plain
     return {
-        name: fields.memory_of(value, f"{what}.{name}")
+        name: reader.memory(value, f"{what}.{name}")
         if name == MEMORY and isinstance(value.scalar, str)
-        else _expected(value, f"{what}.{name}", fields)
+        else _expected(value, f"{what}.{name}", reader)
         for name, value in node.entries.items()
     }
 
 
-def _check_form(node: Node, what: str, fields: Fields) -> None:
+def _check_form(node: Node, what: str, reader: Reader) -> None:
     """`{about, within}` and `{min, max}` hold numbers and nothing else, at any depth."""
     entries = node.entries
     if not entries:
@@ -141,27 +134,27 @@ def _check_form(node: Node, what: str, fields: Fields) -> None:
         allowed = {"min", "max"}
     else:
         for key, value in entries.items():
-            _check_form(value, f"{what}.{key}", fields)
+            _check_form(value, f"{what}.{key}", reader)
         return
     for key, value in entries.items():
         if key not in allowed:
-            fields.wrong(node.keys[key], unknown_word("key", key, allowed, what))
+            reader.wrong(node.keys[key], unknown_word("key", key, allowed, what))
         elif not is_number(value.scalar):
-            fields.wrong(value.place, f"{what}.{key} must be a number, found {value.kind}")
+            reader.wrong(value.place, f"{what}.{key} must be a number, found {value.kind}")
 
 
-def _check_why(node: Node, what: str, fields: Fields) -> None:
+def _check_why(node: Node, what: str, reader: Reader) -> None:
     """A reason has a cause that there is, and no other keys than a reason has."""
     entries = node.entries
     if not entries:
-        fields.wrong(node.place, f"{what} is a mapping, as {{cause: queue-maximum}}")
+        reader.wrong(node.place, f"{what} is a mapping, as {{cause: queue-maximum}}")
         return
     for key, value in entries.items():
         if key not in KEYS:
-            fields.wrong(node.keys[key], unknown_word("key", key, KEYS, what))
+            reader.wrong(node.keys[key], unknown_word("key", key, KEYS, what))
         elif key == "cause" and value.scalar not in CAUSES:
             found = str(value.scalar)
-            fields.wrong(value.place, unknown_word("cause", found, CAUSES, what))
+            reader.wrong(value.place, unknown_word("cause", found, CAUSES, what))
 
 
 def is_number(value: Any) -> bool:

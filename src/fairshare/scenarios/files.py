@@ -14,8 +14,10 @@ from typing import Final
 
 from fairshare.config.located import Node
 from fairshare.config.problems import Problems
-from fairshare.scenarios.fields import RULE
 from fairshare.wording import cause
+
+RULE: Final = "scenario"
+"""The rule of all mistakes in scenarios."""
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:

@@ -7,13 +7,13 @@ ContainerRequest).
 
 from collections.abc import Iterable
 
+from fairshare.config.values import unknown_word
 from fairshare.errors import InputError
 from fairshare.model import inputs
 from fairshare.model.resources import Resource, ResourceTypes
 from fairshare.model.work import ContainerRequest
 from fairshare.scenarios import steps
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.fields import unknown_word
 from fairshare.scenarios.steps import Amounts, Ask
 
 
@@ -47,23 +47,25 @@ def requests(types: ResourceTypes, asks: Iterable[Ask]) -> tuple[ContainerReques
 def apply_node_step(step: steps.Step, cluster: Cluster, types: ResourceTypes) -> None:
     """Apply a step about nodes; raises InputError where it is refused."""
     match step:
-        case steps.AddNodes(nodes=group):
-            add_nodes(group, cluster, types)
-        case steps.RemoveNode(name=name):
+        case steps.ChangeNode(add=steps.Node() as node):
+            add_nodes(node, cluster, types)
+        case steps.ChangeNode(remove=str(name)):
             need_node(name, cluster)
             cluster.call(inputs.NodeLost(name))
-        case steps.ResizeNode(name=name, resources=resources):
+        case steps.ChangeNode(resize=steps.Resized(name=name, resources=resources)):
             need_node(name, cluster)
             cluster.call(inputs.NodeResized(name, vector(types, resources)))
-        case steps.DrainNode(name=name, on=on):
-            cluster.call(inputs.DrainNode(name) if on else inputs.UndrainNode(name))
+        case steps.ChangeNode(drain=str(name)):
+            cluster.call(inputs.DrainNode(name))
+        case steps.ChangeNode(undrain=str(name)):
+            cluster.call(inputs.UndrainNode(name))
         case steps.SafeMode(on=on):
             cluster.call(inputs.SetSafeMode(on))
         case _:
             raise NotImplementedError(type(step).__name__)
 
 
-def add_nodes(group: steps.NodeGroup, cluster: Cluster, types: ResourceTypes) -> None:
+def add_nodes(group: steps.Node, cluster: Cluster, types: ResourceTypes) -> None:
     """Let the nodes of a group join."""
     total = vector(types, group.resources)
     for name in group.names:

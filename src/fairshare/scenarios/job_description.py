@@ -8,8 +8,8 @@ from typing import Any
 from fairshare.api.queues import PoolFigures
 from fairshare.model.identifiers import ApplicationId
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.configuration import JOBS
 from fairshare.scenarios.description import Description
+from fairshare.scenarios.job_steps import JOBS
 from fairshare.schedulers.views import ApplicationView, QueueView
 
 DEFICITS = ("0.19", "0.20")

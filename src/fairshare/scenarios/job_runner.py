@@ -24,14 +24,15 @@ from fairshare.model.identifiers import ApplicationId, ContainerId, application_
 from fairshare.model.invariants import check
 from fairshare.model.resources import Resource
 from fairshare.model.work import ContainerRequest
-from fairshare.scenarios import steps
+from fairshare.scenarios import job_steps, steps
 from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.configuration import JOBS, LoadedSettings, family_of_scenario
+from fairshare.scenarios.configuration import LoadedSettings
 from fairshare.scenarios.description import Description, add_reasons
+from fairshare.scenarios.document import Scenario
 from fairshare.scenarios.inputs import add_nodes, apply_node_step, need_node
 from fairshare.scenarios.job_description import describe_jobs
+from fairshare.scenarios.job_steps import JOBS
 from fairshare.scenarios.outcome import Comparison, Outcome
-from fairshare.scenarios.steps import JobTasks
 
 _LETTERS: Final = "mr"
 _FIRST_REDUCE: Final = 1 << 19
@@ -56,7 +57,7 @@ class Tasks:
         self.granted: list[tuple[ApplicationId, str, str]] = []
         self.killed: list[tuple[ApplicationId, str]] = []
 
-    def requests(self, tasks: tuple[JobTasks, ...]) -> tuple[ContainerRequest, ...]:
+    def requests(self, tasks: tuple[job_steps.Tasks, ...]) -> tuple[ContainerRequest, ...]:
         """One request for each task, numbered by kind through all entries."""
         counts, found = [0, 0], []
         for entry in tasks:
@@ -115,14 +116,14 @@ class JobRunner:
     invariants are checked after each step.
     """
 
-    def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
+    def __init__(self, scenario: Scenario, *, verify: bool = False) -> None:
         self._verify = verify
         self._groups = scenario.groups
         self._files = JOBS.files(scenario.config, scenario.properties, scenario.job_switches, 0)
         settings = self._files.settings
         self._types = settings.types
         loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
-        self._cluster = Cluster(family_of_scenario(scenario), loaded)
+        self._cluster = Cluster(scenario.family, loaded)
         self._names: dict[ApplicationId, str] = {}
         self._numbers: dict[str, ApplicationId] = {}
         one = [self._types.vector({name: 1}) for name in JOBS.slots]
@@ -187,7 +188,7 @@ class JobRunner:
     # Jobs.
 
     @_apply.register
-    def _submit(self, step: steps.SubmitJob) -> None:
+    def _submit(self, step: job_steps.SubmitJob) -> None:
         if step.app in self._numbers:
             raise InputError("repeated-name", f"job {step.app} was submitted before")
         self._look_at_file(by_update=True)
@@ -217,7 +218,7 @@ class JobRunner:
             self._cluster.call(inputs.UpdateShares())
 
     @_apply.register
-    def _set_state(self, step: steps.SetState) -> None:
+    def _set_state(self, step: job_steps.SetState) -> None:
         self._change_state(self._number(step.app), step.state)
 
     def _change_state(self, number: ApplicationId, state: str) -> None:
@@ -232,13 +233,14 @@ class JobRunner:
             raise InputError("already-running", "a job that runs is not prepared once more")
 
     @_apply.register
-    def _finish_tasks(self, step: steps.FinishTasks) -> None:
-        for _, container in self._tasks.containers(self._number(step.app), step.tasks):
+    def _finish(self, step: job_steps.FinishJob) -> None:
+        number = self._number(step.app)
+        if step.tasks is None:
+            self._cluster.call(inputs.FinishApplication(number))
+            return
+        names = None if step.tasks == "all" else step.tasks
+        for _, container in self._tasks.containers(number, names):
             self._cluster.call(inputs.ContainerExited(container, 0))
-
-    @_apply.register
-    def _finish(self, step: steps.FinishApplication) -> None:
-        self._cluster.call(inputs.FinishApplication(self._number(step.app)))
 
     @_apply.register
     def _kill(self, step: steps.Kill) -> None:
@@ -249,13 +251,13 @@ class JobRunner:
         self._cluster.call(inputs.MoveApplication(self._number(step.app), step.queue))
 
     @_apply.register
-    def _set_priority(self, step: steps.SetJobPriority) -> None:
+    def _set_priority(self, step: job_steps.SetJobPriority) -> None:
         self._cluster.call(inputs.SetPriority(self._number(step.app), step.priority))
 
     # Nodes.
 
     @_apply.register
-    def _heartbeat(self, step: steps.JobHeartbeat) -> None:
+    def _heartbeat(self, step: job_steps.JobHeartbeat) -> None:
         for _ in range(step.times):
             for name in step.nodes:
                 everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
@@ -300,7 +302,7 @@ class JobRunner:
         self._files.write(step.files, self._cluster.elapsed_ms)
 
     @_apply.register
-    def _set_fifo(self, step: steps.SetFifo) -> None:
+    def _set_fifo(self, step: job_steps.SetFifo) -> None:
         settings = msgspec.structs.replace(self._files.settings, fifo=step.on)
         self._files.settings = settings
         self._load(settings)
@@ -312,7 +314,7 @@ class JobRunner:
             self._cluster.call(inputs.UpdateShares())
 
     @_apply.register
-    def _preempt(self, step: steps.CheckPreemption) -> None:
+    def _preempt(self, step: job_steps.CheckPreemption) -> None:
         for _ in range(step.passes):
             self._cluster.call(inputs.PreemptContainers())
         if step.killed is None:

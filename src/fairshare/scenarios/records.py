@@ -8,8 +8,9 @@ import json
 from typing import Any, Literal
 
 from fairshare.errors import ConfigurationError
+from fairshare.scenarios.document import Scenario
 from fairshare.scenarios.runners import runner_of
-from fairshare.scenarios.steps import Expect, Scenario
+from fairshare.scenarios.steps import Expect
 
 States = Literal["all", "checks", "end"]
 """After which steps the whole state is recorded: all, the checks, or none."""

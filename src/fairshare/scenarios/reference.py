@@ -1,9 +1,7 @@
-"""Owns the form of a scenario file in words, which keys there are and what each means, and the
-reference page and JSON Schema that are made from it.
+"""Owns the reference page and the JSON Schema of scenario files, which are made from the structs in
+`document.py`, `steps.py` and `job_steps.py`, and the keys in `expectations.py`.
 
-`document.py` and `expectations.py` read these keys, a test holds both equal; those of the steps are
-in `step_forms.py`. `python -m fairshare.scenarios.reference docs/reference` writes page and schema;
-a test compares them.
+`python -m fairshare.scenarios.reference docs/reference` writes them; a test compares them.
 """
 
 import sys
@@ -11,99 +9,34 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fairshare.config.yaml_form import (
-    BOOLEAN,
-    TEXT,
-    TEXTS,
-    Form,
-    Key,
-    Schema,
-    Value,
-    by_name,
-    document,
-    form_named,
-    list_of,
-    one_of,
+from fairshare.config.structs import (
+    document_schema,
+    keys_of,
+    note_of,
+    schema_of,
     schema_text,
+    structs_in,
+    table,
+    table_of,
+    title_of,
 )
-from fairshare.families.registry import all_families
-from fairshare.scenarios.configuration import JOBS
+from fairshare.config.values import Schema
 from fairshare.scenarios.description import CAUSES, KEYS
-from fairshare.scenarios.document import VERSION, config_names
+from fairshare.scenarios.document import JobScenario, Scenario
 from fairshare.scenarios.expectations import CHECKS, JOB_CHECKS
-from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
-from fairshare.scenarios.step_forms import (
-    ASK,
-    NODE,
-    PROPERTIES,
-    REFUSAL,
-    STEPS,
-    StepForm,
-    config_of,
-)
+from fairshare.scenarios.job_steps import JOB_STEPS, Tasks
+from fairshare.scenarios.steps import STEPS, Ask, Expect, Node, Step, step_schema
 
 _ANY: Final = {"$ref": "#/definitions/expected"}
 _NUMBER: Final = {"type": "number"}
-_GENERATION: Final = Value(
-    # without quotes YAML has numbers here, and 0.20 is 0.2
-    {"enum": [*JOBS.generations, *(float(one) for one in JOBS.generations)]},
-    ", ".join(f"`{one}`" for one in JOBS.generations),
-)
+_KEYS: Final = {key.name for key in keys_of(Scenario)}
+_JOB_KEYS: Final = [key for key in keys_of(JobScenario) if key.name not in _KEYS]
+"""The keys that only scenarios of MapReduce have."""
 
 
-def _keys() -> tuple[Key, ...]:
-    schedulers = [family.public_name for family in all_families().values()]
-    nodes = list_of(form_named("node", ""), "list of [nodes](#a-node)")
-    return (
-        Key("scenario", one_of([VERSION]), "the version of this format", needed=True),
-        Key("name", TEXT, "what the scenario shows", "none"),
-        Key("source", TEXT, "the source of its numbers", "none"),
-        Key("scheduler", one_of(schedulers), "the scheduler under test", needed=True),
-        Key(
-            "config",
-            config_of(config_names()),
-            "Hadoop's files by name, each as inline text or as a path relative to this file's"
-            " directory; or the path of a directory that contains them",
-            "none",
-        ),
-        Key(
-            "properties",
-            PROPERTIES,
-            "properties of `yarn-site.xml`; with `capacity` of `capacity-scheduler.xml`, with"
-            " `mapreduce` of `mapred-site.xml`",
-            "Hadoop's defaults",
-        ),
-        Key(
-            "groups",
-            by_name(TEXTS, "`{ann: [staff, lab]}`"),
-            "the groups of each user, primary group first",
-            "none",
-        ),
-        Key("nodes", nodes, "the cluster at the start", "none"),
-        Key("error", REFUSAL, "the configuration must be rejected; there are no steps", "none"),
-        Key("steps", Value({"type": "array"}, "list of [steps](#steps)"), "the steps", "none"),
-        Key("unlike_hadoop", TEXT, "the reason why Hadoop behaves differently", "none"),
-    )
-
-
-_JOB_KEYS: Final = (
-    Key("generation", _GENERATION, "the Hadoop release whose behaviour applies", needed=True),
-    Key(
-        "strict", BOOLEAN, "reproduce Hadoop's behaviour even if it appears to be a bug", "`false`"
-    ),
-    Key("wait_for_maps", BOOLEAN, "whether reduces wait until maps have ended", "`true`"),
-    Key("hadoop_differs", TEXT, "the reason why Hadoop behaves differently", "none"),
-)
-
-
-def root() -> Form:
-    """The file itself."""
-    return Form("The file", _keys())
-
-
-def job_root() -> Form:
-    """The keys that only scenarios of MapReduce have."""
-    return Form("Only with scheduler: mapreduce", _JOB_KEYS)
+def _meaning(step: type[Step]) -> str:
+    title = title_of(step)
+    return title[:1].lower() + title[1:]
 
 
 def _expect(checks: Mapping[str, frozenset[str]]) -> Schema:
@@ -120,13 +53,13 @@ def _expect(checks: Mapping[str, frozenset[str]]) -> Schema:
     return {"type": "object", "additionalProperties": False, "properties": things}
 
 
-def _steps(steps: Mapping[str, StepForm], checks: Mapping[str, frozenset[str]]) -> Schema:
+def _steps(steps: Mapping[str, type[Step]], checks: Mapping[str, frozenset[str]]) -> Schema:
     """One step: a mapping with one key."""
     properties = {
-        name: step.schema | {"description": step.meaning.replace("`", "")}
+        name: step_schema(step) | {"description": _meaning(step).replace("`", "")}
         for name, step in steps.items()
     }
-    properties["expect"] = _expect(checks) | {"description": "states what must hold now"}
+    properties["expect"] = _expect(checks) | {"description": _meaning(Expect)}
     return {
         "type": "object",
         "minProperties": 1,
@@ -161,8 +94,9 @@ def _why() -> Schema:
 
 def schema() -> Schema:
     """The JSON Schema of a scenario file."""
-    form = root().schema
-    form["properties"] |= job_root().schema["properties"]
+    form = document_schema("A scenario of fairshare", Scenario)
+    of_job_scenarios = schema_of(JobScenario)["properties"]
+    form["properties"] |= {key.name: of_job_scenarios[key.name] for key in _JOB_KEYS}
     listed = form["properties"]["steps"]["anyOf"][0]
     listed["items"] = {"type": "object"}
     of_jobs = {"required": ["scheduler"], "properties": {"scheduler": {"const": "mapreduce"}}}
@@ -186,24 +120,28 @@ def schema() -> Schema:
             {"if": with_steps, "then": {"anyOf": [refused, {"not": {"required": ["error"]}}]}},
         ]
     }
-    definitions = {
-        "node": NODE.schema,
-        "ask": ASK.schema,
-        "tasks": TASKS.schema,
+    inner = [
+        struct
+        for step in (*STEPS.values(), *JOB_STEPS.values())
+        for struct in structs_in(step)
+        if struct is not step
+    ]
+    form["definitions"] |= {struct.__name__.lower(): schema_of(struct) for struct in inner}
+    form["definitions"] |= {
         "expected": _expected(),
         "why": _why(),
         "step": _steps(STEPS, CHECKS),
         "job_step": _steps(JOB_STEPS, JOB_CHECKS),
     }
-    return document("A scenario of fairshare", form, definitions)
+    return form
 
 
 _INTRODUCTION: Final = """\
 # The format of scenarios
 
 This page lists every key of a scenario file; [scenarios](../scenarios.md) shows how to use them.
-The page and [scenario.schema.json](scenario.schema.json) are generated from the tables in the code;
-do not edit them.
+The page and [scenario.schema.json](scenario.schema.json) are generated from the structs in the
+code; do not edit them.
 
 Editors with YAML support check and complete a scenario that begins with the following line. Replace
 `scenario.schema.json` by the path or the URL of your copy of the schema:
@@ -234,15 +172,17 @@ _EXPECT: Final = """\
 mapping names are checked."""
 
 
-def _table_of_steps(title: str, note: str, steps: Mapping[str, StepForm]) -> str:
+def _table_of_steps(title: str, note: str, steps: Mapping[str, type[Step]]) -> str:
     """A table of the steps, then one for each that has keys."""
     rows = ["| step | short form | effect |", "| --- | --- | --- |"]
     for name, step in steps.items():
-        short = step.short.value.words if step.short else ""
-        rows.append(f"| `{name}` | {short} | {step.meaning} |")
-    rows.append("| `expect` | | states what must hold now |")
+        short = step.SHORT.value.words if step.SHORT else ""
+        rows.append(f"| `{name}` | {short} | {_meaning(step)} |")
+    rows.append(f"| `expect` | | {_meaning(Expect)} |")
     parts = [f"## {title}", note, "\n".join(rows)]
-    parts += [f"#{step.form(name).table}" for name, step in steps.items() if step.keys]
+    for name, step in steps.items():
+        if keys_of(step):
+            parts.append("#" + table(name, keys_of(step), note_of(step)))
     return "\n\n".join(parts)
 
 
@@ -262,11 +202,11 @@ def page() -> str:
     own = {name: step for name, step in JOB_STEPS.items() if step is not STEPS.get(name)}
     parts = (
         _INTRODUCTION,
-        root().table,
-        job_root().table,
-        NODE.table,
+        table_of(Scenario),
+        table(title_of(JobScenario), _JOB_KEYS),
+        table_of(Node),
         _table_of_steps("Steps", "A step is a mapping with one of these keys.", STEPS),
-        ASK.table,
+        table_of(Ask),
         _table_of_steps(
             "Steps of scheduler: mapreduce",
             "With this scheduler `ask`, `blacklist`, `labels`, `release` and `run` do not exist,"
@@ -274,7 +214,7 @@ def page() -> str:
             " these steps differ:",
             own,
         ),
-        TASKS.table,
+        table_of(Tasks),
         _EXPECT,
         _listed_checks(CHECKS),
         "With `scheduler: mapreduce`:",
@@ -285,13 +225,9 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _schema() -> str:
-    return schema_text(schema())
-
-
 FILES: Final[Mapping[str, Callable[[], str]]] = {
     "scenario-format.md": page,
-    "scenario.schema.json": _schema,
+    "scenario.schema.json": lambda: schema_text(schema()),
 }
 
 

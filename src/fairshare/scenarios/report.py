@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairshare.config.values import unknown_word
 from fairshare.errors import ConfigurationError
 from fairshare.scenarios.description import Description
-from fairshare.scenarios.document import NotAScenario, read_scenario
+from fairshare.scenarios.document import NotAScenario, Scenario, read_scenario
 from fairshare.scenarios.expectations import is_number
-from fairshare.scenarios.fields import unknown_word
 from fairshare.scenarios.outcome import ScenarioRunner
 from fairshare.scenarios.runners import runner_of
-from fairshare.scenarios.steps import Check, Expect, Scenario, Step
+from fairshare.scenarios.steps import Check, Expect, Step
 from fairshare.wording import cause
 
 Kind = Literal["differs", "unsupported", "malformed"]

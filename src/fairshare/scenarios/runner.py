@@ -14,8 +14,9 @@ from fairshare.model.invariants import check
 from fairshare.placement.tags import tagged_user
 from fairshare.scenarios import steps
 from fairshare.scenarios.cluster import Applications, Cluster
-from fairshare.scenarios.configuration import ConfigurationFiles, family_of_scenario
+from fairshare.scenarios.configuration import ConfigurationFiles
 from fairshare.scenarios.description import Description, add_reasons, describe
+from fairshare.scenarios.document import Scenario
 from fairshare.scenarios.inputs import add_nodes, apply_node_step, need_node, requests, vector
 from fairshare.scenarios.masters import Ages, Masters, refusals
 from fairshare.scenarios.outcome import Outcome, Recorder
@@ -29,11 +30,11 @@ class Runner:
     invariants are checked after each step.
     """
 
-    def __init__(self, scenario: steps.Scenario, *, verify: bool = False) -> None:
+    def __init__(self, scenario: Scenario, *, verify: bool = False) -> None:
         self._groups = scenario.groups
         self._verify = verify
-        family = family_of_scenario(scenario)
-        self._files = ConfigurationFiles(scenario, family)
+        family = scenario.family
+        self._files = ConfigurationFiles(scenario.config, scenario.properties, family)
         loaded = self._files.read()
         self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
         self._cluster = Cluster(family, loaded)
@@ -132,12 +133,11 @@ class Runner:
         )
 
     @_apply.register
-    def _finish_containers(self, step: steps.FinishContainers) -> None:
-        for container in self._oldest(step.app, step.containers, step.on):
-            self._cluster.call(inputs.ContainerExited(container, 0))
-
-    @_apply.register
-    def _finish_application(self, step: steps.FinishApplication) -> None:
+    def _finish(self, step: steps.Finish) -> None:
+        if step.containers is not None:
+            for container in self._oldest(step.app, step.containers, step.on):
+                self._cluster.call(inputs.ContainerExited(container, 0))
+            return
         application = self._applications.get(step.app)
         if application.over or application.attempt.registered:
             self._cluster.call(inputs.FinishApplication(application.id))

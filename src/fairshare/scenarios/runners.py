@@ -1,14 +1,13 @@
 """Owns which runner a scenario needs. MapReduce jobs have steps and a runner of their own."""
 
-from fairshare.scenarios.configuration import family_of_scenario
+from fairshare.scenarios.document import Scenario
 from fairshare.scenarios.job_runner import JobRunner
 from fairshare.scenarios.outcome import ScenarioRunner
 from fairshare.scenarios.runner import Runner
-from fairshare.scenarios.steps import Scenario
 
 
 def runner_of(scenario: Scenario, *, verify: bool = False) -> ScenarioRunner:
     """A runner that is ready for the first step; raises what `Runner` and `JobRunner` raise."""
-    if family_of_scenario(scenario).jobs:
+    if scenario.family.jobs:
         return JobRunner(scenario, verify=verify)
     return Runner(scenario, verify=verify)

@@ -1,7 +1,6 @@
 """The form of scenarios in words, and their JSON Schema, are what the reader takes."""
 
 import json
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ from fairshare.config.problems import Problems
 from fairshare.config.yaml_tree import read_yaml
 from fairshare.errors import FairshareError
 from fairshare.scenarios.document import read_scenario
-from fairshare.scenarios.fields import Fields
-from fairshare.scenarios.job_step_forms import JOB_STEPS, TASKS
 from fairshare.scenarios.reference import FILES, schema
-from fairshare.scenarios.step_forms import ASK, NODE, STEPS
 
 ROOT = Path(__file__).parents[3]
 OWN = sorted((ROOT / "tests" / "scenarios" / "own").rglob("*.yaml"))
@@ -198,31 +194,6 @@ def test_the_schema_refuses_what_the_reader_refuses_and_nothing_else(text):
         if bool(said) == VALIDATOR.is_valid(value) and not harmless:
             differing.append((place, new, said))
     assert differing == []
-
-
-def test_the_form_has_the_keys_that_the_readers_look_for(monkeypatch):
-    found: dict[str, set[str]] = defaultdict(set)
-    finish = Fields.finish
-
-    def note(self, known=()):
-        found[self.what] |= {*self._taken, *known}
-        finish(self, known)
-
-    monkeypatch.setattr(Fields, "finish", note)
-    forms = {f"{kind}.": STEPS[kind] for kind in STEPS} | {"ask": ASK, "nodes[0]": NODE}
-    complete = COMPLETE.replace("scheduler.xml: x", "scheduler.xml: <x/>")
-    read_scenario(complete.replace("site.xml: x", "site.xml: <x/>"), "s.yaml")
-    keys = {kind: {key.name for key in form.keys} for kind, form in forms.items()}
-    assert found["submit"] == keys["submit."]
-    assert found["ask"] == keys["ask"] | keys["ask."]
-    for kind in ("heartbeat", "finish", "move", "labels", "reload", "write", "blacklist", "node"):
-        assert found[kind] == keys[f"{kind}."], kind
-    assert found["nodes[0]"] == keys["nodes[0]"]
-    found.clear()
-    read_scenario(JOBS, "s.yaml")
-    assert found["ask"] == {key.name for key in TASKS.keys}
-    for kind in ("submit", "heartbeat", "finish", "set_state", "set_priority", "preempt"):
-        assert found[kind] == {key.name for key in JOB_STEPS[kind].keys}, kind
 
 
 @pytest.mark.parametrize("value", ["{a: b}", "[a]"])

@@ -51,6 +51,7 @@ from fairshare.config.values import (
 from fairshare.config.yaml_tree import Limits, read_json_line
 from fairshare.config.yaml_tree import read_yaml as read_tree
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
+from fairshare.manager.requests import DEFAULT_RACK
 from fairshare.model.inputs import NodeJoined, SubmitApplication
 from fairshare.model.resources import ResourceTypes
 from fairshare.model.work import TaskGroup
@@ -75,7 +76,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, FILLED_TEXT, Doc("its name; several are called `NAME-1`, `NAME-2` ...")]
     count: Annotated[int, _COUNT, Doc("the number of equal nodes")] = 1
     resources: Annotated[dict[str, int], _AMOUNTS, Doc("the resources of each node")]
-    rack: Annotated[str, Doc("the rack of the node")] = "/default-rack"
+    rack: Annotated[str, Doc("the rack of the node")] = DEFAULT_RACK
 
 
 class Locality(msgspec.Struct, frozen=True, rename={"off_switch": "off-switch"}):
