@@ -32,7 +32,6 @@ class RegisteredNode:
         "finished",
         "foreign",
         "health_report",
-        "health_report_ms",
         "heard_ms",
         "host",
         "label",
@@ -63,7 +62,6 @@ class RegisteredNode:
         self.silent = False
         self.unhealthy = False
         self.health_report = ""
-        self.health_report_ms = 0
         self.response_id = 0
         self.answer: Any = None
         self.statuses: list[bytes] = []

@@ -159,7 +159,6 @@ class Tracker:
             self.reports.logs(node, self._state, request.log_aggregation_reports_for_apps)
         raw = [_raw(one) for one in status.containersStatuses]
         health = status.nodeHealthStatus
-        node.health_report_ms = health.last_health_report_time
         if raw != node.statuses or node.unhealthy or not health.is_node_healthy:
             self._take_changes(node, status, raw)
         if not node.unhealthy:
@@ -286,7 +285,6 @@ class Tracker:
     def _note_health(node: RegisteredNode, health: Any) -> None:
         node.unhealthy = not health.is_node_healthy
         node.health_report = health.health_report[:MOST_REPORT]
-        node.health_report_ms = health.last_health_report_time
 
     def _containers_of(self, node: RegisteredNode, request: Any, *, may_start: bool) -> list[Input]:
         state = self._state
