@@ -1,7 +1,7 @@
 """The calls of `/api/v1` that clients make: where each is, what is sent, what is answered.
 
 The server serves these routes (`web`), and the methods of the client are calls of them. Routes that
-only pages and drivers use are where they are served.
+only pages use, or only people, are where they are served.
 """
 
 from typing import Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from fairshare.api.applications import (
     ContainerStopping,
     HoldBody,
     KillBody,
+    Launched,
     MoveBody,
     PriorityBody,
     Reasons,
@@ -45,8 +46,8 @@ from fairshare.api.nodes import (
     RemoveLabelsBody,
 )
 from fairshare.api.queues import Queues
-from fairshare.api.values import ActorBody
-from fairshare.api.work import Submission
+from fairshare.api.values import ActorBody, NothingBody
+from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, Submission, TasksBody
 
 Answer = TypeVar("Answer")
 
@@ -108,6 +109,7 @@ UPLOAD_PAYLOAD: Route[Uploaded] = Route("PUT", "/payloads/{digest}", Uploaded, s
 HOLD_APPLICATION = _post("/applications/{application}/hold", HoldBody, ApplicationRow)
 REQUEUE_APPLICATION = _post("/applications/{application}/requeue", ActorBody, ApplicationRow)
 
+READ_LOG: Route[bytes] = Route("GET", "/containers/{container}/logs/{stream}", "text/plain")
 READ_RESULT: Route[bytes] = Route(
     "GET", "/containers/{container}/result", "application/octet-stream"
 )
@@ -129,3 +131,10 @@ LIST_LABELS = _get("/labels", Labels)
 ADD_LABELS = _post("/admin/labels/add", AddLabelsBody, Labels)
 REMOVE_LABELS = _post("/admin/labels/remove", RemoveLabelsBody, Labels)
 LABEL_NODES = _post("/admin/labels/assign", LabelNodesBody, Labels)
+
+REGISTER_MASTER = _post("/applications/{application}/register", NothingBody, ApplicationRow)
+REQUEST_CONTAINERS = _post("/applications/{application}/requests", RequestsBody, ApplicationRow)
+ADD_TASKS = _post("/applications/{application}/tasks", TasksBody, ApplicationRow)
+RELEASE_CONTAINERS = _post("/applications/{application}/release", ReleaseBody, ApplicationRow)
+FINISH_APPLICATION = _post("/applications/{application}/finish", FinishBody, ApplicationRow)
+LAUNCH_CONTAINER = _post("/containers/{container}/launch", Launch, Launched)

@@ -4,7 +4,6 @@
 those of several calls.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -35,7 +34,7 @@ from fairshare.client.answers import (
     whole,
 )
 from fairshare.client.discovery import Server
-from fairshare.client.exchange import Reply, segment
+from fairshare.client.exchange import Reply, path_of
 from fairshare.client.methods import Call as Call
 from fairshare.client.methods import Returned, method
 from fairshare.errors import InputError
@@ -67,7 +66,7 @@ class CallTable:
 
         A body also names the user who gives the order, for a server that checks permissions.
         """
-        path = _path(route.path, names)
+        path = _path(route, names)
         if route.body is None:
             return Call(path, whole(route.answer), parameters=values)
         body = route.body(**{"user": self._server.user(), **values})
@@ -288,7 +287,7 @@ class CallTable:
         def unpickled(reply: Reply) -> Any:
             return callables.unpickled(reply.content, container)
 
-        path = _path(routes.READ_RESULT.path, (container,))
+        path = path_of(routes.READ_RESULT, container)
         return Call(path, unpickled, whole=True, unpickled=True)
 
     @method
@@ -466,15 +465,14 @@ def _done(call: Call[Any]) -> Call[None]:
     return Call(call.path, lambda _: None, call.body)
 
 
-def _path(path: str, names: Sequence[str | int]) -> str:
-    """A route's path with names in it: `/applications/<id>/tasks`."""
-    for place, name in zip(re.findall(r"{\w+}", path), map(str, names), strict=True):
-        whole_name, _, task = name.partition("/")
-        if place == "{application}" and whole_name and task.rpartition("/")[2].isdigit():
+def _path(route: Route[Any], names: Sequence[str | int]) -> str:
+    """A route's path with names in it; a task's is refused where a whole application's belongs."""
+    if "{application}" in route.path:
+        application, _, task = str(names[0]).partition("/")
+        if application and task.rpartition("/")[2].isdigit():
             raise InputError(
                 "unknown-application",
-                f"{name} is task {task} of {whole_name}, and this is for whole applications:"
-                f" write {whole_name}",
+                f"{names[0]} is task {task} of {application}, and this is for whole applications:"
+                f" write {application}",
             )
-        path = path.replace(place, segment(name))
-    return path
+    return path_of(route, *names)

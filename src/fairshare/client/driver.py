@@ -7,9 +7,11 @@ application alone. Decides nothing by itself: what to ask for is the program's b
 import os
 import time
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from fairshare.api import routes
 from fairshare.api.applications import Containers
+from fairshare.api.routes import Route
 from fairshare.api.values import NothingBody
 from fairshare.api.work import FinishBody, ReleaseBody, RequestsBody, TasksBody
 from fairshare.client.answers import Application, Container, understood
@@ -22,7 +24,7 @@ from fairshare.client.discovery import (
     published_url,
 )
 from fairshare.client.errors import Refused, ServerUnreachable
-from fairshare.client.exchange import segment
+from fairshare.client.exchange import path_of
 from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
 
 if TYPE_CHECKING:
@@ -61,15 +63,15 @@ class Driver:
 
     def register(self) -> None:
         """Say that the master runs: from now on its requests count."""
-        self._post("register", NothingBody())
+        self._post(routes.REGISTER_MASTER, NothingBody())
 
     def request(self, *requests: ContainerRequest) -> None:
         """Ask for more containers, or for fewer with a negative count."""
-        self._post("requests", RequestsBody(requests=requests))
+        self._post(routes.REQUEST_CONTAINERS, RequestsBody(requests=requests))
 
     def add_tasks(self, *groups: TaskGroup) -> None:
         """Hand groups of tasks to the manager, which runs them and tries again."""
-        self._post("tasks", TasksBody(tasks=groups))
+        self._post(routes.ADD_TASKS, TasksBody(tasks=groups))
 
     def launch(
         self,
@@ -84,7 +86,7 @@ class Driver:
         )
         while True:
             try:
-                self.connection.post(f"/containers/{segment(container)}/launch", launch)
+                self.connection.post(path_of(routes.LAUNCH_CONTAINER, container), launch)
             except Refused as error:
                 if error.code != "disk-full":
                     raise
@@ -94,20 +96,22 @@ class Driver:
 
     def release(self, containers: Iterable[str]) -> None:
         """Give containers back; what runs in them is ended."""
-        self._post("release", ReleaseBody(containers=tuple(containers)))
+        self._post(routes.RELEASE_CONTAINERS, ReleaseBody(containers=tuple(containers)))
 
     def finish(self, *, succeeded: bool = True, diagnostics: str = "") -> None:
         """Say that the application is done; all its containers end, this one too."""
-        self._post("finish", FinishBody(succeeded=succeeded, diagnostics=diagnostics))
+        self._post(
+            routes.FINISH_APPLICATION, FinishBody(succeeded=succeeded, diagnostics=diagnostics)
+        )
 
     def containers(self) -> tuple[Container, ...]:
         """All its containers, granted, running and over, the driver's own among them."""
-        answer = self.connection.get(f"/applications/{segment(self.id)}/containers")
+        answer = self.connection.get(path_of(routes.LIST_CONTAINERS, self.id))
         return understood(answer, Containers).containers
 
     def application(self) -> Application:
         """The state of the application, with the progress of the groups that were handed over."""
-        answer = self.connection.get(f"/applications/{segment(self.id)}")
+        answer = self.connection.get(path_of(routes.SHOW_APPLICATION, self.id))
         return understood(answer, Application)
 
     def close(self) -> None:
@@ -120,5 +124,5 @@ class Driver:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _post(self, call: str, body: object) -> None:
-        self.connection.post(f"/applications/{segment(self.id)}/{call}", body)
+    def _post(self, route: Route[Any], body: object) -> None:
+        self.connection.post(path_of(route, self.id), body)

@@ -3,12 +3,14 @@
 Knows no library: `local_exchange` and `httpx_exchange` carry requests.
 """
 
+import re
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
 
+from fairshare.api.routes import Route
 from fairshare.client.discovery import UNIX
 from fairshare.errors import InputError
 
@@ -80,3 +82,15 @@ def segment(text: str) -> str:
     if text in ("", ".", ".."):
         raise InputError("no-name", f"{text!r} names nothing: write an id, a number or a name")
     return quote(text, safe="")
+
+
+def path_of(route: Route[Any], *names: str | int) -> str:
+    """The path of a route with names in it.
+
+    >>> path_of(Route("GET", "/applications/{application}/tasks", None), 17)
+    '/applications/17/tasks'
+    """
+    path = route.path
+    for place, name in zip(re.findall(r"{\w+}", path), names, strict=True):
+        path = path.replace(place, segment(str(name)))
+    return path

@@ -6,9 +6,10 @@ Nothing is decoded here.
 
 import msgspec
 
+from fairshare.api import routes
 from fairshare.client.calls import Calls, last_failed
 from fairshare.client.errors import Refused
-from fairshare.client.exchange import Reply, segment
+from fairshare.client.exchange import Reply, path_of
 from fairshare.client.methods import Call, Conversation, Pause, Yielded
 from fairshare.client.waiting import PATIENCE_S, Patience
 
@@ -44,7 +45,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
 def part(container: str, stream: str, offset: int, limit: int = CHUNK_BYTES) -> Call[Chunk]:
     """The call for so much of a log."""
-    path = f"/containers/{segment(container)}/logs/{segment(stream)}"
+    path = path_of(routes.READ_LOG, container, stream)
     return Call(path, _chunk_of, parameters={"offset": offset, "limit": limit}, whole=True)
 
 

@@ -34,7 +34,7 @@ from fairshare.server.fetched_results import fetched_result
 from fairshare.server.server import LiveServer
 from fairshare.web.actors import caller_of, check_administrator
 from fairshare.web.answers import answer, refusal
-from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, get, serve
+from fairshare.web.openapi.operation import NUMBER, TEXT, Parameter, serve
 from fairshare.web.remote_logs import (
     log_client,
     log_of_node,
@@ -91,8 +91,6 @@ def read_range(header: str | None, size: int) -> ByteRange | None:
         raise NotSatisfiable
     return ByteRange(int(first), int(last) - int(first) + 1 if last else None)
 
-
-ONE = "/containers/{container}"
 
 PIECE_BYTES = 64 * 1024
 """The bytes of a file that are in memory at once."""
@@ -356,11 +354,10 @@ def open_regular(path: Path) -> int:
 
 
 ROUTES = [
-    get(
-        f"{ONE}/logs/{{stream}}",
+    serve(
+        routes.READ_LOG,
         read_log,
         "containers",
-        "text/plain",
         Parameter("offset", "The first byte.", NUMBER),
         Parameter("limit", "How many bytes at most.", NUMBER),
         Parameter("Range", "`bytes=FIRST-LAST`, without the two above.", TEXT, "header"),

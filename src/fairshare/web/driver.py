@@ -9,7 +9,8 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.applications import ApplicationRow, Launched
+from fairshare.api import routes
+from fairshare.api.applications import Launched
 from fairshare.api.values import NothingBody
 from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, TasksBody
 from fairshare.errors import InputError
@@ -28,7 +29,7 @@ from fairshare.web.actors import check_commands
 from fairshare.web.answers import answer
 from fairshare.web.application_rows import application_row
 from fairshare.web.limits import check_asks, check_places, check_tasks, room_for
-from fairshare.web.openapi.operation import post
+from fairshare.web.openapi.operation import serve
 from fairshare.web.requests import (
     container_of,
     read_application,
@@ -38,8 +39,6 @@ from fairshare.web.requests import (
 )
 from fairshare.web.submissions import Translation
 from fairshare.web.uploads import caller_key
-
-OWN = "/applications/{application}"
 
 
 def check_token(request: Request, application: Application) -> None:
@@ -160,10 +159,10 @@ async def finish_application(request: Request) -> Response:
 
 
 ROUTES = [
-    post(f"{OWN}/register", register_master, "drivers", NothingBody, ApplicationRow),
-    post(f"{OWN}/requests", request_containers, "drivers", RequestsBody, ApplicationRow),
-    post(f"{OWN}/tasks", add_tasks, "drivers", TasksBody, ApplicationRow),
-    post(f"{OWN}/release", release_containers, "drivers", ReleaseBody, ApplicationRow),
-    post(f"{OWN}/finish", finish_application, "drivers", FinishBody, ApplicationRow),
-    post("/containers/{container}/launch", launch_container, "drivers", Launch, Launched),
+    serve(routes.REGISTER_MASTER, register_master, "drivers"),
+    serve(routes.REQUEST_CONTAINERS, request_containers, "drivers"),
+    serve(routes.ADD_TASKS, add_tasks, "drivers"),
+    serve(routes.RELEASE_CONTAINERS, release_containers, "drivers"),
+    serve(routes.FINISH_APPLICATION, finish_application, "drivers"),
+    serve(routes.LAUNCH_CONTAINER, launch_container, "drivers"),
 ]
