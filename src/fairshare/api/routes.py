@@ -1,7 +1,7 @@
 """The calls of `/api/v1` that clients make: where each is, what is sent, what is answered.
 
 The server serves these routes (`web`), and the methods of the client are calls of them. Routes that
-only pages use, or only people, are where they are served.
+no client calls are where they are served.
 """
 
 from typing import Any, Generic, TypeVar

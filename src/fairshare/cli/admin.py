@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from fairshare.api import routes
 from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.configuration import config
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
@@ -196,7 +197,7 @@ def _finish(
         time.sleep(PACE_S)
         found = client.nodes()
     if as_json:
-        rows: Any = client.connection.get("/nodes")
+        rows: Any = client.connection.get(routes.LIST_NODES.path)
         print_json(rows)
         return
     # Imported lazily: the table of nodes is only needed here.

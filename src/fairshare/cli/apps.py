@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from fairshare.api import routes
 from fairshare.cli.cells import NOTHING, amounts_text, bar, duration_text, share_text, short_queue
 from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import Whole, with_client
@@ -63,7 +64,7 @@ def command(
     asked = asked_states(states or ACTIVE)
     narrow = form != JSON and not every and asked != (states or ACTIVE)
     answer = client.connection.get(
-        "/applications",
+        routes.LIST_APPLICATIONS.path,
         state=None if every else ",".join(states if form == JSON and states else asked),
         user=user,
         queue=queue,

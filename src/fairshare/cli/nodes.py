@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from fairshare.api import routes
 from fairshare.api.nodes import Gpu
 from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text, plain
 from fairshare.cli.lists import JSON, Shown, list_options, list_table, print_list
@@ -44,7 +45,7 @@ def command(client: Client, form: str) -> None:
         nodes,
         Node,
         columns(console),
-        answer=lambda: client.connection.get("/nodes"),
+        answer=lambda: client.connection.get(routes.LIST_NODES.path),
         nothing="No node has joined yet.",
         more=gpu_table(console, nodes) if any(node.gpus for node in nodes) else None,
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from fairshare.api import routes
 from fairshare.cli.cells import amounts_text, bar, dominant_fraction, share_text
 from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
@@ -32,7 +33,7 @@ def command(client: Client, form: str) -> None:
         queues,
         Queue,
         columns(console, total),
-        answer=lambda: client.connection.get("/queues"),
+        answer=lambda: client.connection.get(routes.LIST_QUEUES.path),
         nothing="There are no queues.",
         more=pool_table(queues),
     )

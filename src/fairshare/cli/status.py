@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from fairshare.api import routes
 from fairshare.api.applications import Notice
 from fairshare.cli.apps import elapsed_text, progress_bar, progress_text, state_of
 from fairshare.cli.cells import (
@@ -45,7 +46,7 @@ from fairshare.client import (
 )
 from fairshare.client.answers import Reason
 from fairshare.client.errors import in_plain_words
-from fairshare.client.exchange import segment
+from fairshare.client.exchange import path_of
 from fairshare.documents.notice_targets import shown_target
 from fairshare.wording import counted
 
@@ -71,7 +72,9 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     APP is an id such as application_1700000000000_0007, or its number alone: 7.
     """
     if as_json:
-        path = f"/applications/{segment(application)}" if application is not None else "/cluster"
+        path = routes.SHOW_CLUSTER.path
+        if application is not None:
+            path = path_of(routes.SHOW_APPLICATION, application)
         print_json(client.connection.get(path))
         return
     console = open_output()

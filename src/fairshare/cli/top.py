@@ -22,6 +22,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from fairshare.api import routes
 from fairshare.cli.apps import ACTIVE, application_table
 from fairshare.cli.cells import amounts_text, duration_text
 from fairshare.cli.nodes import node_table
@@ -138,10 +139,10 @@ def raw_scene(client: Client) -> dict[str, Any]:
     """The same, as the server's JSON."""
     get = client.connection.get
     return {
-        "cluster": get("/cluster"),
-        **get("/queues"),
-        **get("/applications", state=",".join(ACTIVE)),
-        **get("/nodes"),
+        "cluster": get(routes.SHOW_CLUSTER.path),
+        **get(routes.LIST_QUEUES.path),
+        **get(routes.LIST_APPLICATIONS.path, state=",".join(ACTIVE)),
+        **get(routes.LIST_NODES.path),
     }
 
 

@@ -2,13 +2,14 @@
 
 import click
 
+from fairshare.api import routes
 from fairshare.cli.cells import amounts_text, plain
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Reason
 from fairshare.client.errors import in_plain_words
-from fairshare.client.exchange import segment
+from fairshare.client.exchange import path_of
 from fairshare.wording import counted
 
 
@@ -24,7 +25,7 @@ def command(client: Client, application: str, as_json: bool) -> None:
     or its number alone. Exits with 0 even if nothing waits.
     """
     if as_json:
-        print_json(client.connection.get(f"/applications/{segment(application)}/reasons"))
+        print_json(client.connection.get(path_of(routes.LIST_REASONS, application)))
         return
     reasons = client.reasons(application)
     console = open_output()
