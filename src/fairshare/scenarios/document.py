@@ -64,7 +64,16 @@ _GENERATION: Final = Value(
     choice(JOBS.generations).words,
     choice(JOBS.generations).read,
 )
-_SCHEDULER: Final = choice([family.public_name for family in all_families().values()])
+
+
+def _schedulers() -> Value:
+    return choice([family.public_name for family in all_families().values()])
+
+
+# Those of packages are looked up when a scenario is read.
+_SCHEDULER: Final = msgspec.structs.replace(
+    _schedulers(), read=lambda reader, node, what: _schedulers().read(reader, node, what)
+)
 
 
 def _steps_value(forms: Mapping[str, type[Step]], checks: Mapping[str, frozenset[str]]) -> Value:
