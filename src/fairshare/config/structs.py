@@ -120,21 +120,24 @@ def read(node: Node, cls: type[S], reader: Reader, what: str = "") -> S | None:
         return None
     keys, needed = _keys_by_name(cls)
     values: dict[str, Any] = {}
-    for written, value in entries.items():
+    for written, inner in entries.items():
         key, path = keys.get(written), f"{what}.{written}" if what else written
+        value = None
         if key is None:
             reader.wrong(node.keys[written], unknown_word("key", written, keys, what))
-        elif not reader.is_unwritten(value) or key.doc.empty is not None:
-            unwritten = reader.is_unwritten(value)
-            field = key.doc.empty if unwritten else key.value.read(reader, value, path)
-            if field is not None and key.gathered:
-                values.setdefault(key.field, {})[written] = field
-            elif field is not None:
-                values[key.field] = field
+            continue
+        if not reader.is_unwritten(inner):
+            value = key.value.read(reader, inner, path)
+        elif key.doc.empty is not None:
+            value = key.doc.empty
         elif key.doc.filled:
             reader.wrong(node.keys[written], f"{name} needs a value for {written!r}")
         elif reader.untyped:
-            reader.wrong(value.place, f"{path} is empty: leave the key out, or give it a value")
+            reader.wrong(inner.place, f"{path} is empty: leave the key out, or give it a value")
+        if value is not None and key.gathered:
+            values.setdefault(key.field, {})[written] = value
+        elif value is not None:
+            values[key.field] = value
     for key in needed:
         if key.field not in values:
             empty = entries.get(key.name)

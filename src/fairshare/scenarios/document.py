@@ -5,7 +5,7 @@ Turns YAML into a `Scenario`, or names every mistake with its line. Knows nothin
 do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -48,13 +48,26 @@ def _read_version(reader: Reader, node: Node, what: str) -> int | None:
     return None
 
 
-def _config_value() -> Value:
+def _schedulers() -> Value:
+    """The name of a scheduler."""
+    return choice([family.public_name for family in all_families().values()])
+
+
+def _config() -> Value:
     """Texts of files, or the directory that has them, whose texts are filled in before."""
     names = config_names()
     words = "texts or paths of " + ", ".join(f"`{name}`" for name in names)
     files = by_name(TEXT, words, names, empty="")
-    schema = {"anyOf": [files.schema, TEXT.schema]}
-    return Value(schema, f"{words}; or a directory", files.read)
+    return Value({"anyOf": [files.schema, TEXT.schema]}, f"{words}; or a directory", files.read)
+
+
+def _read_later(kind: Callable[[], Value]) -> Value:
+    """A kind of value that follows from the schedulers that there are when it is read."""
+
+    def read_now(reader: Reader, node: Node, what: str) -> Any:
+        return kind().read(reader, node, what)
+
+    return msgspec.structs.replace(kind(), read=read_now)
 
 
 _VERSION: Final = Value({"enum": [VERSION]}, f"`{VERSION}`", _read_version)
@@ -64,16 +77,7 @@ _GENERATION: Final = Value(
     choice(JOBS.generations).words,
     choice(JOBS.generations).read,
 )
-
-
-def _schedulers() -> Value:
-    return choice([family.public_name for family in all_families().values()])
-
-
-# Those of packages are looked up when a scenario is read.
-_SCHEDULER: Final = msgspec.structs.replace(
-    _schedulers(), read=lambda reader, node, what: _schedulers().read(reader, node, what)
-)
+_SCHEDULER: Final = _read_later(_schedulers)
 
 
 def _steps_value(forms: Mapping[str, type[Step]], checks: Mapping[str, frozenset[str]]) -> Value:
@@ -94,7 +98,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: Annotated[str, _SCHEDULER, Doc("the scheduler under test")]
     config: Annotated[
         dict[str, str],
-        _config_value(),
+        _read_later(_config),
         Doc(
             "Hadoop's files by name, each as inline text or as a path relative to this file's"
             " directory; or the path of a directory that contains them"
