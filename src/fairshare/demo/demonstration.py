@@ -247,8 +247,8 @@ def demonstrate(
 
     try:
         client = server.start()
-        say(f"A server runs with {configuration}\nLook at it: {PROGRAM} top --url {client.url}")
-        say("Measuring how fast this machine is ...\n")
+        say(f"A server runs with {configuration}; its pages: {client.url}")
+        say(f"In another terminal: {PROGRAM} top --url {client.url}\n")
         pace = variant.pace.quick() if quick else variant.pace
         plan = (work.Jobs if variant is work.POOLS else work.Tasks)(variant, pace, folder)
         course = Course(client, plan, console)
