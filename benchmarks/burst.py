@@ -23,7 +23,7 @@ from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile,
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
-from fairshare.web.listener import serve
+from fairshare.server.web.listener import serve
 
 NODE = {"memory-mb": 16_384, "vcores": 16}
 SMALL = {"memory-mb": 1024, "vcores": 1}

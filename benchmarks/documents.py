@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from tests.browser.cluster import Cluster, running
 
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 
 FAMILIES, LEAVES = 20, 50
 NODES = 1_000

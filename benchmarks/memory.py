@@ -19,9 +19,9 @@ from pathlib import Path
 
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.model.inputs import ContainerExited, ContainerStarted, SubmitApplication
-from fairshare.model.work import Command, TaskGroup
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 

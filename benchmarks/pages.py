@@ -22,8 +22,8 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.cluster import Cluster, running
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, MISSING, fair_configuration
 
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 
 SCALE = 10 if os.environ.get("SMALL") else 1
 FAMILIES, LEAVES = 20, 49 // SCALE

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.model.inputs import ContainerExited, SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.model.inputs import ContainerExited, SubmitApplication
-from fairshare.model.work import Command, TaskGroup
-from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.recovery import InstantEngine, settings
-from fairshare.config.shell import RetentionSettings
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import Command, TaskGroup
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.server import LiveServer
+from fairshare.settings.shell import RetentionSettings
 
 ROUNDS = 5
 AT_ONCE = 500

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from fairshare.cli.cells import duration_text
-from fairshare.simulate.report import Spread, spread
-from fairshare.simulate.traces.registry import open_trace
+from fairshare.lab.simulate.report import Spread, spread
+from fairshare.lab.simulate.traces.registry import open_trace
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "traces.md"

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from benchmarks.grid import ASK, CHURN, NODE, SEED, Point
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, Event
+from fairshare.core.model.inputs import (
     ContainerExited,
     LoadConfiguration,
     NodeBeat,
@@ -24,13 +23,14 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.capacity.settings import CapacitySettings, Weight
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.schedulers.pools.settings import TYPES as SLOT_TYPES
-from fairshare.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
+from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Weight
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.schedulers.pools.settings import TYPES as SLOT_TYPES
+from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
+from fairshare.settings.registry import family_of
 
 _MASK = (1 << 64) - 1
 TURN = 10

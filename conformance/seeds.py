@@ -10,8 +10,8 @@ from pathlib import Path
 
 from conformance import spellings
 from conformance.oracle import Document, Oracle
-from fairshare.config.problems import Problems
-from fairshare.config.yaml_tree import read_yaml
+from fairshare.documents.problems import Problems
+from fairshare.documents.yaml_tree import read_yaml
 
 BATCH = 100
 SPELLINGS = "spellings"

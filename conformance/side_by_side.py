@@ -11,8 +11,8 @@ from conformance.differences import without_known
 from conformance.oracle import Document, Oracle
 from conformance.shrinking import Judge
 from fairshare.errors import FairshareError
-from fairshare.scenarios.document import read_scenario
-from fairshare.scenarios.records import record
+from fairshare.lab.scenarios.document import read_scenario
+from fairshare.lab.scenarios.records import record
 
 
 class Run(NamedTuple):

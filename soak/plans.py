@@ -22,12 +22,8 @@ from pathlib import Path
 import msgspec
 from tests.manual_engine import ManualEngine
 
-from fairshare.cli.histories import read_world
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.errors import InputError
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import ContainerCompleted, ExitCode
-from fairshare.model.inputs import (
+from fairshare.core.model.events import ContainerCompleted, ExitCode
+from fairshare.core.model.inputs import (
     ContainerExited,
     DrainNode,
     Input,
@@ -43,9 +39,13 @@ from fairshare.model.inputs import (
     UndrainNode,
     UnregisterMaster,
 )
-from fairshare.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.plan.planning import Proof, proof_of, reproduced
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.errors import InputError
+from fairshare.lab.plan.planning import Proof, proof_of, reproduced
+from fairshare.lab.verbs.histories import read_world
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 

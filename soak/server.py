@@ -13,7 +13,7 @@ import sqlite3
 import sys
 
 from fairshare.cli import main
-from fairshare.journal.sqlite import SqliteJournal
+from fairshare.runtime.journal.sqlite import SqliteJournal
 
 
 def die() -> None:

@@ -8,9 +8,9 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.protocol import Engine, LaunchOrder
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 FIRST, SECOND, UNKNOWN = (container_id(1, 1, number) for number in (1, 2, 77))
 

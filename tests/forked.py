@@ -45,10 +45,10 @@ _LOADED = (
     *("asyncio", "click._textwrap", "concurrent.futures.thread", "encodings.idna", "httpx"),
     *("uvicorn.lifespan.off", "uvicorn.protocols.http.h11_impl"),
     *(f"fairshare.cli.{verb}" for verb in _VERBS.split()),
-    *("fairshare.cli.progress", "fairshare.client", "fairshare.hadoop.setup"),
-    "fairshare.web.listener",
+    *("fairshare.cli.progress", "fairshare.client", "fairshare.yarn.rpc.setup"),
+    "fairshare.server.web.listener",
     *(
-        f"fairshare.families.{name}.{part}"
+        f"fairshare.settings.{name}.{part}"
         for name in ("fair", "capacity")
         for part in ("reading", "stored", "yarn")
     ),

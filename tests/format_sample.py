@@ -15,10 +15,8 @@ from typing import Any
 import msgspec
 from tests.manual_engine import ManualEngine
 
-from fairshare.families.registry import FAMILIES, family_of
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import (
     AddTasks,
     ChangeBlacklist,
     ChangeLifetime,
@@ -50,18 +48,27 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UndrainNode,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.state import ClusterState
-from fairshare.model.work import Command, ContainerRequest, EndSignal, Payload, TaskArray, TaskGroup
-from fairshare.projections.container_history import ContainerHistory
-from fairshare.projections.projections import MANAGER, Projections
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.state import ClusterState
+from fairshare.core.model.work import (
+    Command,
+    ContainerRequest,
+    EndSignal,
+    Payload,
+    TaskArray,
+    TaskGroup,
+)
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.pools.settings import PoolsSettings
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.container_history import ContainerHistory
+from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import freeze
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
 from fairshare.server.state_directory import StateDirectory
+from fairshare.settings.registry import FAMILIES, family_of
 
 FORMAT_1 = Path(__file__).parent / "data" / "format-1"
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Event
-from fairshare.model.inputs import Input, LoadConfiguration, NodeBeat, NodeJoined, UpdateShares
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import Event
+from fairshare.core.model.inputs import Input, LoadConfiguration, NodeBeat, NodeJoined, UpdateShares
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.settings.registry import family_of
 
 SETTINGS = {
     "fair": FairSettings(assign_multiple=True, dynamic_max_assign=False),

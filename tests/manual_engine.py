@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.core.model.work import Command
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import GpuUse, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.model.work import Command
 
 NOWHERE = Path("/nonexistent")
 """For tests that look at no files."""

@@ -8,8 +8,8 @@ from collections import deque
 from typing import Any
 
 from benchmarks.hadoop.nodes import PretendedNodes
-from fairshare.hadoop.wire.client import RpcClient
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.wire.client import RpcClient
+from fairshare.yarn.rpc.wire.messages import (
     AllocateRequestProto,
     FinishApplicationMasterRequestProto,
     GetApplicationReportRequestProto,
@@ -17,7 +17,7 @@ from fairshare.hadoop.wire.messages import (
     RegisterApplicationMasterRequestProto,
     SubmitApplicationRequestProto,
 )
-from fairshare.hadoop.wire.tokens import Token, token_of
+from fairshare.yarn.rpc.wire.tokens import Token, token_of
 
 CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 MASTER = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"

@@ -7,8 +7,8 @@ All of them live in one event loop, on one connection each, as real ones do.
 import asyncio
 from typing import Any
 
-from fairshare.hadoop.wire import framing
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.wire import framing
+from fairshare.yarn.rpc.wire.messages import (
     ContainerStatusProto,
     IpcConnectionContextProto,
     NodeHeartbeatRequestProto,

@@ -16,14 +16,14 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.simulation.load import CORES_PER_NODE, tasks
-from fairshare.families.directory import read_directory
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import ForgetfulJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import NodeJoined, SubmitApplication
-from fairshare.model.work import TaskGroup
-from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import NodeJoined, SubmitApplication
+from fairshare.core.model.work import TaskGroup
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.journal.memory import ForgetfulJournal
+from fairshare.settings.directory import read_directory
+from fairshare.settings.registry import family_of
 
 TASK = (1024, 1)
 CLASSES = {

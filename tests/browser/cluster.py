@@ -19,8 +19,8 @@ from tests.manual_engine import ManualEngine
 from fairshare.engines.protocol import GpuUse, NodeOffer
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
-from fairshare.web.app import build_app
-from fairshare.web.listener import bind, url_of
+from fairshare.server.web.app import build_app
+from fairshare.server.web.listener import bind, url_of
 
 READY_S = 60.0
 

@@ -7,11 +7,11 @@ from tests.browser.conftest import capacity_configuration, fair_configuration
 from tests.browser.test_scheduler import SIZES, serious_problems
 from tests.hadoop.configuration import free_ports
 
-from fairshare.config.shell import AuthenticationSettings
-from fairshare.model.identifiers import parse_container
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.identifiers import parse_container
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 from fairshare.server.access.tokens import UserTokens
+from fairshare.settings.shell import AuthenticationSettings
 
 LIST = "/cluster/apps"
 CHECKED = ((SIZES[0], "light"), (SIZES[-1], "dark"))

@@ -9,9 +9,9 @@ from tests.browser.cluster import running
 from tests.browser.conftest import capacity_configuration, fair_configuration, pools_configuration
 from tests.hadoop.configuration import free_ports
 
-from fairshare.config.shell import AuthenticationSettings
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.settings import LiveSettings
+from fairshare.settings.shell import AuthenticationSettings
 
 PAGE = "/cluster/scheduler"
 

@@ -107,7 +107,11 @@ OTHER = "from shortest_first import ShortestFirst\n\n\nclass Other(ShortestFirst
         ({"shortest-first": "bad:Other"}, OTHER, "there is another policy 'shortest-first'"),
         ({"other": "bad:Other"}, OTHER, "calls itself 'shortest-first'"),
         ({"other": "bad:Nobody"}, OTHER, "Nobody"),
-        ({"other": "bad:number"}, "number = 7\n", "it is not a fairshare.schedulers.fair.policies"),
+        (
+            {"other": "bad:number"},
+            "number = 7\n",
+            "it is not a fairshare.core.schedulers.fair.policies",
+        ),
         ({"other": "bad:x"}, "raise RuntimeError('not on this machine')\n", "not on this machine"),
     ],
 )

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from fairshare.client import Client
-from fairshare.testing.cluster import FairshareCluster
+from fairshare.lab.testing.cluster import FairshareCluster
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
 SITE = """<configuration>
@@ -29,8 +29,10 @@ def test_the_tests_of_the_page_pass(tmp_path):
     (tmp_path / "conf" / "yarn-site.xml").write_text(SITE)
     (tmp_path / "conf" / "fair-scheduler.xml").write_text(block("xml"))
     (tmp_path / "test_shares.py").write_text(block("python test"))
-    known = any(one.value == "fairshare.testing.plugin" for one in entry_points(group="pytest11"))
-    loaded = () if known else ("-p", "fairshare.testing.plugin")
+    known = any(
+        one.value == "fairshare.lab.testing.plugin" for one in entry_points(group="pytest11")
+    )
+    loaded = () if known else ("-p", "fairshare.lab.testing.plugin")
     command = [sys.executable, "-W", "error", "-m", "pytest", *loaded, "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

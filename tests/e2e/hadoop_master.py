@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from fairshare.hadoop.wire import calls, descriptors, tokens
-from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.wire import calls, descriptors, tokens
+from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
+from fairshare.yarn.rpc.wire.messages import (
     AllocateRequestProto,
     FinalApplicationStatusProto,
     FinishApplicationMasterRequestProto,

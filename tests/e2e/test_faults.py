@@ -18,7 +18,7 @@ from benchmarks.service import submit_all
 from tests.forked import fairshare
 from tests.served import Served
 
-from fairshare.journal.sqlite import JOURNAL_FILE
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE
 
 YARN_SITE = """<configuration>
   <property>

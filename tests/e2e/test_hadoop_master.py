@@ -15,9 +15,9 @@ if not (find_spec("google") and find_spec("google.protobuf")):
 
 from tests.hadoop.configuration import free_ports
 
-from fairshare.hadoop.wire import descriptors
-from fairshare.hadoop.wire.client import RpcClient
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.wire import descriptors
+from fairshare.yarn.rpc.wire.client import RpcClient
+from fairshare.yarn.rpc.wire.messages import (
     ApplicationIdProto,
     ApplicationSubmissionContextProto,
     GetApplicationReportRequestProto,

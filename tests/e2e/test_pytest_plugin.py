@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from tests.unit.testing.test_cluster import FAIR, SITE
+from tests.unit.lab.testing.test_cluster import FAIR, SITE
 
 SCENARIO = """\
 scenario: 1
@@ -31,8 +31,12 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-KNOWN = any(one.value == "fairshare.testing.plugin" for one in entry_points(group="pytest11"))
-ALONE = ("--disable-plugin-autoload", "-p", "fairshare" if KNOWN else "fairshare.testing.plugin")
+KNOWN = any(one.value == "fairshare.lab.testing.plugin" for one in entry_points(group="pytest11"))
+ALONE = (
+    "--disable-plugin-autoload",
+    "-p",
+    "fairshare" if KNOWN else "fairshare.lab.testing.plugin",
+)
 """Without the plugins of other packages, whose start takes most of the time."""
 
 
@@ -55,7 +59,7 @@ def test_bad(fairshare_cluster):
     cluster.assert_share("root.ml", memory_mb=1)
 """
     )
-    code, output = run(project, plugins=() if KNOWN else ("-p", "fairshare.testing.plugin"))
+    code, output = run(project, plugins=() if KNOWN else ("-p", "fairshare.lab.testing.plugin"))
     assert code == 1
     assert "1 failed, 1 passed" in output
     assert "test_shares.py:9: AssertionError" in output
@@ -114,7 +118,7 @@ import sys
 
 def test_nothing():
     loaded = {name for name in sys.modules if name.startswith("fairshare.")}
-    assert loaded <= {"fairshare.testing", "fairshare.testing.plugin"}
+    assert loaded <= {"fairshare.lab.testing", "fairshare.lab.testing.plugin"}
     assert not {"msgspec", "yaml", "httpx", "click"} & set(sys.modules)
 """
     )

@@ -18,9 +18,9 @@ import pytest
 from tests.forked import fairshare
 from tests.served import PATIENCE_S, SMALL_MACHINE, Served
 
+from fairshare.core.model.identifiers import parse_container
 from fairshare.engines.local.adoption import read_exit
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.model.identifiers import parse_container
 
 YARN_SITE = """<configuration>
   <property>

@@ -18,8 +18,8 @@ import pytest
 from tests.forked import fairshare
 
 from fairshare.errors import FairshareError
-from fairshare.web import unix_socket
-from fairshare.web.unix_socket import bound
+from fairshare.server.web import unix_socket
+from fairshare.server.web.unix_socket import bound
 
 from .test_server import ALLOCATIONS, YARN_SITE, Server
 

@@ -74,7 +74,7 @@ def test_pages_and_examples_are_in_it(installed):
         "import fairshare, pathlib\n"
         "root = pathlib.Path(fairshare.__file__).parent\n"
         "print(root)\n"
-        "for name in ('web/pages/static', 'demo/examples/jobs'):\n"
+        "for name in ('server/web/pages/static', 'demo/examples/jobs'):\n"
         "    print(any((root / name).iterdir()))\n"
     )
     place, *found = installed("-c", program).splitlines()

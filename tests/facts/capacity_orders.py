@@ -3,18 +3,18 @@
 
 from typing import Any
 
-from fairshare.model.applications import Application
-from fairshare.model.events import ContainerAllocated, Locality
-from fairshare.model.inputs import NodeBeat, NodeJoined, SubmitApplication
-from fairshare.model.work import ANYWHERE, ContainerRequest
-from fairshare.schedulers.capacity.attempts import CapacityAttempt
-from fairshare.schedulers.capacity.calculators import calculator, larger, smaller
-from fairshare.schedulers.capacity.orders import application_key, child_key, refresh_use
-from fairshare.schedulers.capacity.preemption.selection import victims
-from fairshare.schedulers.capacity.priorities import resolve
-from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.settings import Percentage, QueueSettings
-from fairshare.schedulers.rounding import single
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ContainerAllocated, Locality
+from fairshare.core.model.inputs import NodeBeat, NodeJoined, SubmitApplication
+from fairshare.core.model.work import ANYWHERE, ContainerRequest
+from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
+from fairshare.core.schedulers.capacity.calculators import calculator, larger, smaller
+from fairshare.core.schedulers.capacity.orders import application_key, child_key, refresh_use
+from fairshare.core.schedulers.capacity.preemption.selection import victims
+from fairshare.core.schedulers.capacity.priorities import resolve
+from fairshare.core.schedulers.capacity.queues import CapacityQueue
+from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
+from fairshare.core.schedulers.rounding import single
 
 from .capacity_setup import amounts, leaf, manager_of
 from .fact import Fact, Mismatch, expect

@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import LoadConfiguration
-from fairshare.model.resources import Resource, ResourceTypes
-from fairshare.schedulers.capacity.queues import CapacityQueue
-from fairshare.schedulers.capacity.scheduler import CapacityScheduler
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.rounding import single
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import RequestRefused
+from fairshare.core.model.inputs import LoadConfiguration
+from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.schedulers.capacity.queues import CapacityQueue
+from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.rounding import single
 
 from .fact import vector
 

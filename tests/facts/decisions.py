@@ -5,27 +5,27 @@ from typing import Any
 
 import msgspec
 
-from fairshare.config.site import Site
-from fairshare.families.fair.reading import read_fair
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.applications import Application
-from fairshare.model.asks import AskKey
-from fairshare.model.events import ApplicationSubmitted, Locality, RequestRefused
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application
+from fairshare.core.model.asks import AskKey
+from fairshare.core.model.events import ApplicationSubmitted, Locality, RequestRefused
+from fairshare.core.model.inputs import (
     LoadConfiguration,
     NodeJoined,
     RequestContainers,
     SubmitApplication,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.fair.attempts import FairAttempt
-from fairshare.schedulers.fair.locality import Patiences
-from fairshare.schedulers.fair.preemption_requests import Visits
-from fairshare.schedulers.fair.queues import FairQueue, common_ancestor
-from fairshare.schedulers.fair.scheduler import FairScheduler
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fair.state import FairState
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.locality import Patiences
+from fairshare.core.schedulers.fair.preemption_requests import Visits
+from fairshare.core.schedulers.fair.queues import FairQueue, common_ancestor
+from fairshare.core.schedulers.fair.scheduler import FairScheduler
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fair.state import FairState
+from fairshare.settings.fair.reading import read_fair
+from fairshare.settings.site import Site
 
 from .fact import Fact, expect, types_of, vector
 

@@ -5,12 +5,12 @@ import re
 import msgspec
 from tests.facts.fair_dump import dump_queues
 
-from fairshare.config.site import Site
-from fairshare.families.fair.reading import read_fair
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import LoadConfiguration, NodeJoined, UpdateShares
-from fairshare.model.resources import ResourceTypes
-from fairshare.schedulers.fair.scheduler import FairScheduler
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import LoadConfiguration, NodeJoined, UpdateShares
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.fair.scheduler import FairScheduler
+from fairshare.settings.fair.reading import read_fair
+from fairshare.settings.site import Site
 
 from .fact import Fact, expect
 

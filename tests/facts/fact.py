@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
 
 Fact = Mapping[str, Any]
 

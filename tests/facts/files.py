@@ -5,16 +5,21 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from fairshare.config.problems import Problems
-from fairshare.config.resource_types import read_increments
-from fairshare.config.site import Site
+from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.core.schedulers.fair.settings import (
+    NEVER_MS,
+    AllocationSettings,
+    Amount,
+    QueueSettings,
+)
+from fairshare.core.schedulers.normalisation import normalise as normalised
+from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
-from fairshare.families.fair.allocation_file import read_allocation_file
-from fairshare.families.fair.element_values import read_resources
-from fairshare.families.fair.reading import read_fair
-from fairshare.model.resources import UNBOUNDED, ResourceTypes
-from fairshare.schedulers.fair.settings import NEVER_MS, AllocationSettings, Amount, QueueSettings
-from fairshare.schedulers.normalisation import normalise as normalised
+from fairshare.settings.fair.allocation_file import read_allocation_file
+from fairshare.settings.fair.element_values import read_resources
+from fairshare.settings.fair.reading import read_fair
+from fairshare.settings.resource_types import read_increments
+from fairshare.settings.site import Site
 
 from .fact import Fact, Mismatch, expect, types_of, vector
 

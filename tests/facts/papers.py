@@ -4,12 +4,12 @@ import math
 import random
 from collections.abc import Sequence
 
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.resources import Resource
-from fairshare.model.work import TaskGroup
-from fairshare.schedulers.fair.policies import POLICIES
-from fairshare.schedulers.pools.settings import TYPES
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.policies import POLICIES
+from fairshare.core.schedulers.pools.settings import TYPES
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 
 from .fact import Fact, expect
 from .pools import close

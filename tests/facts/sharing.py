@@ -3,10 +3,10 @@ SchedulingPolicy)."""
 
 import struct
 
-from fairshare.model.resources import Resource
-from fairshare.schedulers.fair.headroom import headroom
-from fairshare.schedulers.fair.policies import POLICIES
-from fairshare.schedulers.shares import Claim, fair_shares
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.fair.headroom import headroom
+from fairshare.core.schedulers.fair.policies import POLICIES
+from fairshare.core.schedulers.shares import Claim, fair_shares
 
 from .fact import Fact, amount, expect, vector
 

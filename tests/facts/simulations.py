@@ -8,13 +8,13 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.schedulers.fair.scheduler import FairScheduler
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.schedulers.pools.scheduler import PoolsScheduler
-from fairshare.schedulers.pools.settings import TYPES, PoolsSettings
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.scheduler import FairScheduler
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
+from fairshare.core.schedulers.pools.settings import TYPES, PoolsSettings
 
 from . import reach
 from .fact import Fact, Mismatch, OutOfReach

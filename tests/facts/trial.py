@@ -9,15 +9,15 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerAllocated,
     Event,
     Locality,
 )
-from fairshare.model.inputs import (
+from fairshare.core.model.inputs import (
     ContainerExited,
     Input,
     LoadConfiguration,
@@ -26,8 +26,8 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.resources import Resource
-from fairshare.schedulers.protocol import Scheduler
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.protocol import Scheduler
 
 
 class Trial:

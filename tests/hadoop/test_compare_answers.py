@@ -6,7 +6,7 @@ pytest.importorskip("google.protobuf", reason="needs the extra fairshare[hadoop]
 
 from tests.hadoop.compare.answers import Difference, Names, differences, plain, refusal
 
-from fairshare.hadoop.wire.messages import ApplicationReportProto, GetClusterNodesResponseProto
+from fairshare.yarn.rpc.wire.messages import ApplicationReportProto, GetClusterNodesResponseProto
 
 NAMES = Names(1_700_000_000_000, {20_123: "web"}, "/run/real")
 

@@ -4,19 +4,19 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 
-from fairshare.config.xml import escaped
-from fairshare.families.fair.file_settings import SETTINGS as FILE_SETTINGS
-from fairshare.families.fair.queue_settings import SETTINGS
-from fairshare.families.fair_to_capacity.texts import number
-from fairshare.model.queues import ROOT, parent_name
-from fairshare.model.resources import UNBOUNDED, Resource, ResourceTypes
-from fairshare.schedulers.fair.settings import (
+from fairshare.core.model.queues import ROOT, parent_name
+from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.schedulers.fair.settings import (
     NEVER_MS,
     AllocationSettings,
     Amount,
     QueueSettings,
     RuleSettings,
 )
+from fairshare.documents.xml import escaped
+from fairshare.lab.convert.fair_to_capacity.texts import number
+from fairshare.settings.fair.file_settings import SETTINGS as FILE_SETTINGS
+from fairshare.settings.fair.queue_settings import SETTINGS
 
 _NEVER_S = NEVER_MS // 1000 + 1
 """The fewest seconds that are read as never."""

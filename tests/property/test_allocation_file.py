@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.allocation_files import write_allocation_file
 
-from fairshare.config import literals
-from fairshare.errors import ConfigurationError
-from fairshare.families.fair.allocation_file import read_allocation_file
-from fairshare.families.fair_to_capacity.texts import number
-from fairshare.model.resources import UNBOUNDED, ResourceTypes
-from fairshare.schedulers.fair.settings import (
+from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.core.schedulers.fair.settings import (
     NEVER_MS,
     AllocationSettings,
     Amount,
     QueueSettings,
     RuleSettings,
 )
+from fairshare.documents import literals
+from fairshare.errors import ConfigurationError
+from fairshare.lab.convert.fair_to_capacity.texts import number
+from fairshare.settings.fair.allocation_file import read_allocation_file
 
 PUBLISHED = sorted(
     (Path(__file__).parents[2].parent / "shared" / "data" / "configs").glob("*/*.xml")

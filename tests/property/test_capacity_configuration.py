@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.config.site import Site
+from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.errors import ConfigurationError
-from fairshare.families.capacity.names import PREFIX
-from fairshare.families.capacity.reading import read_capacity
-from fairshare.families.capacity.tree import LABEL_SUFFIXES, SUFFIXES, TEMPLATES
-from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.settings.capacity.names import PREFIX
+from fairshare.settings.capacity.reading import read_capacity
+from fairshare.settings.capacity.tree import LABEL_SUFFIXES, SUFFIXES, TEMPLATES
+from fairshare.settings.site import Site
 
 QUEUES = ("root", "root.a", "root.b", "root.a.x", "root.c", "root.*", "a")
 GLOBAL = (

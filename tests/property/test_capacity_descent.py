@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, Event
+from fairshare.core.model.inputs import (
     ContainerExited,
     FinishApplication,
     Input,
@@ -23,13 +23,13 @@ from fairshare.model.inputs import (
     SetPriority,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ContainerRequest
-from fairshare.schedulers.capacity import fast_path, orders
-from fairshare.schedulers.capacity.events import HeadroomComputed
-from fairshare.schedulers.capacity.scheduler import CapacityScheduler
-from fairshare.schedulers.capacity.settings import (
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.capacity import fast_path, orders
+from fairshare.core.schedulers.capacity.events import HeadroomComputed
+from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.core.schedulers.capacity.settings import (
     CapacitySettings,
     MonitorSettings,
     Percentage,

@@ -6,21 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import ForgetfulJournal, MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated
-from fairshare.model.inputs import Condition, NodeJoined, StartConditions, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.simulate import simulator
-from fairshare.simulate.report import encode
-from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.inputs import Condition, NodeJoined, StartConditions, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.lab.simulate import simulator
+from fairshare.lab.simulate.report import encode
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.journal.memory import ForgetfulJournal, MemoryJournal
+from fairshare.settings.registry import family_of
 
 NODES = (NodeJoined("n1", (4096, 4)), NodeJoined("n2", (2048, 2)))
 NAMES = ("a", "b")

@@ -21,16 +21,16 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 from tests.property.hadoop_messages import Messages
-from tests.unit.hadoop.cluster import Cluster
+from tests.unit.yarn.rpc.cluster import Cluster
 
-from fairshare.hadoop import ids
-from fairshare.hadoop.administration import Administration
-from fairshare.hadoop.clients import Clients
-from fairshare.hadoop.hosts import HostLists
-from fairshare.hadoop.wire.calls import CallContext, Handler, RpcError
-from fairshare.hadoop.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
-from fairshare.hadoop.wire.messages import ContainerIdProto, NodeIdProto
-from fairshare.web.yarn.gateway import Gateway
+from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc.administration import Administration
+from fairshare.yarn.rpc.clients import Clients
+from fairshare.yarn.rpc.hosts import HostLists
+from fairshare.yarn.rpc.wire.calls import CallContext, Handler, RpcError
+from fairshare.yarn.rpc.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
+from fairshare.yarn.rpc.wire.messages import ContainerIdProto, NodeIdProto
 
 WEIGHTY = (
     "submitApplication",

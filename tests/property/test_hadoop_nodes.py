@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-pytest.importorskip("google.protobuf", reason="tests of fairshare.hadoop need the extra")
+pytest.importorskip("google.protobuf", reason="tests of fairshare.yarn.rpc need the extra")
 
-from tests.unit.hadoop.cluster import NOBODY, Cluster, Master, ask
+from tests.unit.yarn.rpc.cluster import NOBODY, Cluster, Master, ask
 
-from fairshare.hadoop.wire.calls import RpcError
-from fairshare.hadoop.wire.messages import (
+from fairshare.core.model.invariants import check
+from fairshare.yarn.rpc.wire.calls import RpcError
+from fairshare.yarn.rpc.wire.messages import (
     NodeHeartbeatRequestProto,
     RegisterNodeManagerRequestProto,
 )
-from fairshare.model.invariants import check
 
 small = st.integers(-1, 4)
 containers = st.lists(

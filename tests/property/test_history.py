@@ -12,13 +12,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.cli.histories import read_world
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.inputs import (
     DrainNode,
     KillApplication,
     KillTask,
@@ -28,20 +24,24 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UndrainNode,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.projections.compact_records import pack, thin, unpack
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.rerun import Pause, Rerun
+from fairshare.lab.simulate.simulator import EPOCH_MS, Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.lab.simulate.world import Origin
+from fairshare.lab.verbs.histories import read_world
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.compact_records import pack, thin, unpack
 from fairshare.runtime.recovery import recover
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.server.long_history import Bounds, LongHistory
-from fairshare.simulate.readers.history import read_history
-from fairshare.simulate.rerun import Pause, Rerun
-from fairshare.simulate.simulator import EPOCH_MS, Simulator
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
-from fairshare.simulate.world import Origin
+from fairshare.settings.registry import family_of
 
 QUEUES = ("root.a", "root.b", "root.c")
 FAIR = FairSettings(

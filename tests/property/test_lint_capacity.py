@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.config.problems import Problems
-from fairshare.config.site import Site
-from fairshare.families.capacity.reading import collect_capacity
-from fairshare.families.linting import lint
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import LoadConfiguration, NodeJoined
-from fairshare.model.invariants import check
-from fairshare.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import RequestRefused
+from fairshare.core.model.inputs import LoadConfiguration, NodeJoined
+from fairshare.core.model.invariants import check
+from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
+from fairshare.documents.problems import Problems
+from fairshare.settings.capacity.reading import collect_capacity
+from fairshare.settings.linting import lint
+from fairshare.settings.site import Site
 
 P: Final = "yarn.scheduler.capacity."
 QUEUES: Final = ("root", "root.a", "root.b", "root.a.c", "root.a.d", "root.nowhere")

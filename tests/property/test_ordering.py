@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshare.schedulers.ordering import RANK_BITS, Entry, Order
+from fairshare.core.schedulers.ordering import RANK_BITS, Entry, Order
 
 
 class Sibling:

@@ -9,11 +9,9 @@ import pytest
 from tests.effort import examples
 from tests.manual_engine import ManualEngine
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     DrainNode,
@@ -24,13 +22,15 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UndrainNode,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.projections.compact_records import pack, thin, unpack
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.rerun import Rerun
+from fairshare.lab.simulate.simulator import EPOCH_MS
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.projections.compact_records import pack, thin, unpack
 from fairshare.runtime.runtime import Runtime
-from fairshare.simulate.readers.history import read_history
-from fairshare.simulate.rerun import Rerun
-from fairshare.simulate.simulator import EPOCH_MS
+from fairshare.settings.registry import family_of
 
 from .test_history import QUEUES, SETTINGS
 

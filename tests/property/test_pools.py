@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.effort import examples
 
-from fairshare.journal.record import Record
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, Event
+from fairshare.core.model.inputs import (
     ContainerExited,
     FinishApplication,
     Input,
@@ -26,13 +25,12 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.work import TaskGroup
-from fairshare.runtime.recovery import recover
-from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.pools.scheduler import PoolsScheduler
-from fairshare.schedulers.pools.service_orders import Line, OwedOrders, ShareOrders
-from fairshare.schedulers.pools.settings import (
+from fairshare.core.model.invariants import check
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.record import Record
+from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
+from fairshare.core.schedulers.pools.service_orders import Line, OwedOrders, ShareOrders
+from fairshare.core.schedulers.pools.settings import (
     REDUCE,
     SLOTS,
     TYPES,
@@ -40,7 +38,9 @@ from fairshare.schedulers.pools.settings import (
     PoolAllocations,
     PoolsSettings,
 )
-from fairshare.schedulers.pools.tree import Pool
+from fairshare.core.schedulers.pools.tree import Pool
+from fairshare.runtime.recovery import recover
+from fairshare.runtime.snapshot import freeze, thaw
 
 POOLS = ("a", "b", "a.c", "default")
 NODES = ("n1", "n2", "n3")

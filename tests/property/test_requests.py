@@ -23,13 +23,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from tests.effort import examples
 from tests.manual_engine import ManualEngine
 
-from fairshare.config.shell import AuthenticationSettings
-from fairshare.model.inputs import NodeBeat, NodeJoined, UpdateShares
+from fairshare.core.model.inputs import NodeBeat, NodeJoined, UpdateShares
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.web.app import build_app
-from fairshare.web.yarn.answering import YarnRoute
+from fairshare.server.web.app import build_app
+from fairshare.settings.shell import AuthenticationSettings
+from fairshare.yarn.rest.answering import YarnRoute
 
 ALLOCATIONS = '<allocations><queue name="a"/><queue name="b"/></allocations>'
 CAPACITY = """<configuration>

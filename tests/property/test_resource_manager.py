@@ -6,17 +6,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.effort import examples
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
     ContainerCompleted,
     Event,
     RoomFreed,
 )
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import (
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import (
     BeginDue,
     ChangeBlacklist,
     Condition,
@@ -53,20 +52,21 @@ from fairshare.model.inputs import (
     UndrainNode,
     UpdateShares,
 )
-from fairshare.model.invariants import check, over_committed
-from fairshare.model.resources import ResourceTypes, fits
-from fairshare.model.work import ContainerRequest, TaskGroup
-from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
-from fairshare.schedulers.fair.settings import (
+from fairshare.core.model.invariants import check, over_committed
+from fairshare.core.model.resources import ResourceTypes, fits
+from fairshare.core.model.work import ContainerRequest, TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
     FairSettings,
     QueueSettings,
 )
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.reasons import reasons
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.reasons import reasons
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.settings.registry import family_of
 
 QUEUES = ("root.a", "root.b", "root.p.x", "root.p.y")
 NODES = tuple(f"n{number}" for number in range(4))

@@ -4,15 +4,15 @@ import msgspec
 import pytest
 from tests.effort import examples
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationSubmitted, ContainerCompleted
-from fairshare.model.identifiers import application_of
-from fairshare.model.resources import ResourceTypes
-from fairshare.simulate.readers.history import read_history
-from fairshare.simulate.rerun import Rerun
-from fairshare.simulate.restated import restated
-from fairshare.simulate.simulator import EPOCH_MS
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ApplicationSubmitted, ContainerCompleted
+from fairshare.core.model.identifiers import application_of
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.rerun import Rerun
+from fairshare.lab.simulate.restated import restated
+from fairshare.lab.simulate.simulator import EPOCH_MS
+from fairshare.settings.registry import family_of
 
 from .test_history import SETTINGS, state_after
 from .test_paced_history import BEAT_MS, lived

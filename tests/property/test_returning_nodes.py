@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     KillApplication,
@@ -18,12 +17,13 @@ from fairshare.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ContainerRequest, TaskGroup
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import ContainerRequest, TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.runtime.reconciliation import reconcile_node
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.settings.registry import family_of
 
 SETTINGS = {
     "fair": FairSettings(),

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.schedulers import shares
-from fairshare.schedulers.shares import Row
+from fairshare.core.schedulers import shares
+from fairshare.core.schedulers.shares import Row
 
 ROWS = st.lists(
     st.tuples(

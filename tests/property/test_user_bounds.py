@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
 
-from fairshare.schedulers.capacity.calculators import calculator
-from fairshare.schedulers.capacity.limits import user_limit
-from fairshare.schedulers.capacity.user_bounds import NONE, bounds_of, sure_use, surely_below
-from fairshare.schedulers.capacity.users import Users
+from fairshare.core.schedulers.capacity.calculators import calculator
+from fairshare.core.schedulers.capacity.limits import user_limit
+from fairshare.core.schedulers.capacity.user_bounds import NONE, bounds_of, sure_use, surely_below
+from fairshare.core.schedulers.capacity.users import Users
 
 amounts = st.tuples(st.integers(0, 40_000), st.integers(0, 60), st.integers(0, 5))
 factors = st.sampled_from([-1.0, 0.1, 0.5, 1.0, 1.5, 4.0])

@@ -12,13 +12,13 @@ from xml.sax.saxutils import escape
 import httpx
 from tests.manual_engine import ManualEngine
 
-from fairshare.model.identifiers import ContainerId
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.web.app import build_app
-from fairshare.web.yarn.document_cache import DocumentCaches
-from fairshare.web.yarn.gateway import Gateway
-from fairshare.web.yarn.nodes import kept_nodes
+from fairshare.server.web.app import build_app
+from fairshare.yarn.rest.document_cache import DocumentCaches
+from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.nodes import kept_nodes
 
 ADDRESS = "localhost:8088"
 CAPACITY = "yarn.scheduler.capacity."

@@ -8,12 +8,10 @@ from typing import Any
 
 from tests.rest_samples.server import SampleServer
 
-from fairshare.errors import InputError
-from fairshare.journal.record import Record
-from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationRejected, ApplicationSubmitted, Event, ExitCode
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_name
-from fairshare.model.inputs import (
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted, Event, ExitCode
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_name
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     DecommissionNode,
@@ -31,10 +29,12 @@ from fairshare.model.inputs import (
     UnregisterMaster,
     UpdateShares,
 )
-from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource
-from fairshare.model.work import Command, ContainerRequest
-from fairshare.projections.node_history import Utilization
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.work import Command, ContainerRequest
+from fairshare.core.record import Record
+from fairshare.errors import InputError
+from fairshare.runtime.projections.node_history import Utilization
 
 MASTER_PORT = 5000
 A_DAY_MS = 86_400_000

@@ -7,7 +7,7 @@ import pytest
 from tests.facts.kinds import KINDS
 from tests.facts.runner import evaluate, read_facts
 
-from fairshare.model.events import Locality
+from fairshare.core.model.events import Locality
 
 FACTS = Path(__file__).parents[2].parent / "shared" / "facts" / "fair"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.scenarios.report import check_file, problem_line
+from fairshare.lab.scenarios.report import check_file, problem_line
 
 OWN = Path(__file__).parent / "own"
 FILES = sorted(OWN.rglob("*.yaml"))

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config.problems import Problems
-from fairshare.config.site_files import read_site
-from fairshare.families.capacity.reading import collect_capacity
-from fairshare.schedulers.capacity.settings import CapacitySettings
+from fairshare.core.schedulers.capacity.settings import CapacitySettings
+from fairshare.documents.problems import Problems
+from fairshare.settings.capacity.reading import collect_capacity
+from fairshare.settings.site_files import read_site
 
 CONFIGURATIONS = Path(__file__).parents[2].parent / "shared" / "data" / "configs"
 FILES = sorted((CONFIGURATIONS / "capacity").glob("*.xml"))

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config.problems import Problem, Problems
-from fairshare.config.site import Site
-from fairshare.config.site_files import read_site
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.documents.problems import Problem, Problems
 from fairshare.errors import ConfigurationError
-from fairshare.families.fair.reading import read_fair
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.settings.fair.reading import read_fair
+from fairshare.settings.site import Site
+from fairshare.settings.site_files import read_site
 
 CONFIGURATIONS = Path(__file__).parents[2].parent / "shared" / "data" / "configs"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.scenarios.report import check_file, problem_line
+from fairshare.lab.scenarios.report import check_file, problem_line
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "scenarios" / "capacity"
 # What reviews found to differ from Hadoop, in the same form; it lies beside the scenarios.

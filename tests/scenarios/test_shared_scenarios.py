@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.scenarios.report import check_file, problem_line
+from fairshare.lab.scenarios.report import check_file, problem_line
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "scenarios"

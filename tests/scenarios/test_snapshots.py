@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.effort import in_haste
 
-from fairshare.model.invariants import check
+from fairshare.core.model.invariants import check
+from fairshare.lab.scenarios.cluster import Cluster
+from fairshare.lab.scenarios.report import check_file
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.scenarios.cluster import Cluster
-from fairshare.scenarios.report import check_file
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "scenarios"
 if not SHARED.is_dir():

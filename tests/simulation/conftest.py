@@ -5,23 +5,27 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import NodeJoined, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.schedulers.capacity.settings import CapacitySettings, MonitorSettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
-from fairshare.schedulers.fair.settings import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import NodeJoined, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import (
+    CapacitySettings,
+    MonitorSettings,
+    Percentage,
+)
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
     FairSettings,
     QueueSettings,
 )
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.settings.registry import family_of
 
 NODES = tuple(NodeJoined(f"n{n}", (8192, 8), f"/rack{n % 2}") for n in range(4))
 

@@ -10,12 +10,8 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
-from fairshare.engines.protocol import NodeOffer
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.journal.record import Record
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import (
     ApplicationState,
     ContainerCompleted,
     ContainerMarked,
@@ -23,21 +19,30 @@ from fairshare.model.events import (
     ExitCode,
     QueueRemoved,
 )
-from fairshare.model.inputs import ChangeLifetime, NodeJoined, PreemptContainers, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.schedulers.capacity.events import QueueExpiring
-from fairshare.schedulers.capacity.settings import (
+from fairshare.core.model.inputs import (
+    ChangeLifetime,
+    NodeJoined,
+    PreemptContainers,
+    SubmitApplication,
+)
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.record import Record
+from fairshare.core.schedulers.capacity.events import QueueExpiring
+from fairshare.core.schedulers.capacity.settings import (
     CapacitySettings,
     MonitorSettings,
     Percentage,
     QueueSettings,
     Weight,
 )
+from fairshare.engines.protocol import NodeOffer
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
-from fairshare.simulate.simulator import Simulator
-from fairshare.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.settings.registry import family_of
 
 HOUR_MS = 3_600_000
 NODE = NodeJoined("n1", (4096, 4))

@@ -1,12 +1,12 @@
 """A server may crash at every commit point; the next one goes on from there."""
 
+from fairshare.core.model.invariants import check
 from fairshare.engines.protocol import NodeOffer
 from fairshare.engines.simulated import Outcome, SimulatedEngine
-from fairshare.journal.memory import MemoryJournal
-from fairshare.model.invariants import check
+from fairshare.lab.simulate.agenda import Agenda
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.runtime import Runtime
-from fairshare.simulate.agenda import Agenda
 
 CRASHES_FOLLOWED = 6
 

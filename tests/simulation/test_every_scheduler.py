@@ -7,13 +7,15 @@ scheduler, and one slot where its resources are slots.
 import msgspec
 import pytest
 
-from fairshare.families.directory import read_directory
-from fairshare.families.registry import FAMILIES
-from fairshare.journal.record import Record
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationState, ApplicationSubmitted, ContainerLaunched, Event
-from fairshare.model.identifiers import ApplicationId, ContainerId
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import (
+    ApplicationState,
+    ApplicationSubmitted,
+    ContainerLaunched,
+    Event,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     DrainNode,
@@ -27,12 +29,15 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import fits, total
-from fairshare.model.work import TaskGroup
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import fits, total
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.record import Record
+from fairshare.core.schedulers.reasons import reasons
 from fairshare.runtime.recovery import recover, replay
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.reasons import reasons
+from fairshare.settings.directory import read_directory
+from fairshare.settings.registry import FAMILIES
 
 ROOM = 4
 """Containers that a node has room for."""

@@ -2,9 +2,9 @@
 
 from tests.manual_engine import ManualEngine
 
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import ContainerLaunched
-from fairshare.model.invariants import check
+from fairshare.core.model.events import ContainerLaunched
+from fairshare.core.model.invariants import check
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import Runtime
 

@@ -8,11 +8,17 @@ from functools import cache
 from statistics import fmean
 
 import pytest
-from tests.unit.pools.conftest import GENERATIONS, arrival, pools, settings, simulated
+from tests.unit.core.schedulers.pools.conftest import (
+    GENERATIONS,
+    arrival,
+    pools,
+    settings,
+    simulated,
+)
 
-from fairshare.schedulers.pools.settings import PoolAllocation, PoolsSettings
-from fairshare.simulate.report import Report
-from fairshare.simulate.workload import Arrival
+from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
+from fairshare.lab.simulate.report import Report
+from fairshare.lab.simulate.workload import Arrival
 
 NODES, SLOTS = 5, 4
 LARGE_TASKS, LARGE_TASK_S = 1200, 20

@@ -37,7 +37,7 @@ class Tree:
         self.modules = {self.name_of(path): ast.parse(text) for path, text in self.texts.items()}
 
     def name_of(self, path: Path) -> str:
-        """`fairshare.model.work` for its path."""
+        """`fairshare.core.model.work` for its path."""
         parts = path.relative_to(self.source.parent).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

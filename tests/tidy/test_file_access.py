@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "fairshare"
-ROOMS = ("engines", "server", "web", "journal", "hadoop", "ray")
+ROOMS = ("engines", "server", "runtime/journal", "yarn/rest", "yarn/rpc", "ray")
 
 OS = {
     *("open", "chmod", "chown", "lchown", "rename", "replace", "unlink", "remove", "rmdir"),
@@ -73,21 +73,26 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/sessions/console.py", "engines/local/sessions/opening.py"),
         *("engines/local/state.py", "engines/local/supervisor.py", "engines/local/watcher.py"),
         *("engines/local/kept.py", "engines/local/zygote.py", "engines/local/zygote_client.py"),
-        *("journal/lines.py", "journal/lock.py", "journal/place.py", "journal/reserve.py"),
-        *("journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
+        *(
+            "runtime/journal/lines.py",
+            "runtime/journal/lock.py",
+            "runtime/journal/place.py",
+            "runtime/journal/reserve.py",
+        ),
+        *("runtime/journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
         *("server/accounting/queries.py", "server/configuration_texts.py", "server/cron/cron.py"),
         *("server/disk.py", "server/journal_epochs.py", "server/json_files.py"),
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
-        *("server/uploads.py", "web/ray/jobs.py", "web/ray/packages.py"),
-        *("hadoop/engine/results.py", "hadoop/own/engine.py", "hadoop/own/ports.py"),
+        *("server/uploads.py", "ray/web/jobs.py", "ray/web/packages.py"),
+        *("yarn/rpc/engine/results.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/ports.py"),
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
-        "web/yarn/process_pages.py",
+        "yarn/rest/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
         *("server/configuration_editor.py", "server/draft_trial.py", "server/file_watch.py"),
-        *("server/notices/delivery.py", "server/users/groups.py", "web/unix_socket.py"),
-        "hadoop/hosts.py",
+        *("server/notices/delivery.py", "server/users/groups.py", "server/web/unix_socket.py"),
+        "yarn/rpc/hosts.py",
     ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
@@ -95,21 +100,21 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/memory.py"),
         *("engines/local/process_limit.py", "engines/local/processes.py"),
         *("server/access/peers.py", "server/copied_snapshot.py", "server/cron/schedule.py"),
-        "web/yarn/beans.py",
+        "yarn/rest/beans.py",
     ),
     "files of the installed package and its interpreter": (
-        *("engines/local/compiled.py", "web/pages/files.py", "hadoop/engine/launch.py"),
-        *("hadoop/wire/descriptors.py", "engines/rights.py"),
+        *("engines/local/compiled.py", "server/web/pages/files.py", "yarn/rpc/engine/launch.py"),
+        *("yarn/rpc/wire/descriptors.py", "engines/rights.py"),
     ),
     "other objects that are opened: keys, and a connection": (
-        *("hadoop/ports.py", "hadoop/wire/client.py"),
+        *("yarn/rpc/ports.py", "yarn/rpc/wire/client.py"),
     ),
     "with the rights of the account, which this thread has for the moment": (
         *("engines/log_files.py", "engines/local/removal.py"),
     ),
     "in the container, with the rights of its account": (
-        *("engines/local/invocation.py", "hadoop/engine/call_program.py"),
-        *("hadoop/own/launcher.py", "hadoop/own/resources.py", "ray/job.py", "ray/program.py"),
+        *("engines/local/invocation.py", "yarn/rpc/engine/call_program.py"),
+        *("yarn/rpc/own/launcher.py", "yarn/rpc/own/resources.py", "ray/job.py", "ray/program.py"),
         *("ray/warnings.py", "ray/worker.py", "server/archives.py"),
     ),
     "in the container's first process after it has switched to the account, or with its rights": (
@@ -117,7 +122,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "from a directory that is open already, never through a link": ("engines/local/disk_usage.py",),
     "a log in the container's directory, which is the server's; or by engines/log_files.py": (
-        "web/containers.py",
+        "server/web/containers.py",
     ),
 }
 """What the modules access by name, and why that is safe for a server of root."""
@@ -126,8 +131,13 @@ RECURSIVE = {"os.walk", "os.fwalk", "shutil.rmtree", "shutil.copytree", "shutil.
 """Calls that descend into directories: a tenant can exchange one for a link in the meantime."""
 
 DESCEND = {
-    *("server/packages.py", "server/payloads.py", "web/pages/files.py", "hadoop/engine/results.py"),
-    *("hadoop/own/resources.py", "ray/program.py"),
+    *(
+        "server/packages.py",
+        "server/payloads.py",
+        "server/web/pages/files.py",
+        "yarn/rpc/engine/results.py",
+    ),
+    *("yarn/rpc/own/resources.py", "ray/program.py"),
 }
 """The modules that use them: in directories of the server alone, the last two in the container."""
 
@@ -138,6 +148,7 @@ def accessing() -> dict[str, list[str]]:
         str(path.relative_to(SOURCE)): accesses(path.read_text())
         for room in ROOMS
         for path in sorted((SOURCE / room).rglob("*.py"))
+        if path.name != "verb.py"  # which users run
     }
     return {name: calls for name, calls in found.items() if calls}
 

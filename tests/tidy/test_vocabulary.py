@@ -28,7 +28,7 @@ KEPT_NAMES = {
 }
 """Names that stay because files or scripts outside of the source code have them."""
 
-HADOOP_SAYS = ("families/capacity/yarn", "families/fair/yarn", "cli/yarn/", "web/yarn/")
+HADOOP_SAYS = ("yarn/views/capacity", "yarn/views/fair", "yarn/cli/", "yarn/rest/")
 """Sentences of Hadoop, which scripts compare word for word."""
 
 EXPRESSION = re.compile(r"\{\w[^{}]*\}")

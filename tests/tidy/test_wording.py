@@ -38,12 +38,12 @@ NUMBERS = re.compile(rf"(?:.*_)?(?:{NOUNS}|count|held|number|preempted|total|wan
 """How numbers are called."""
 
 HADOOP_SAYS = (
-    "schedulers/capacity/submission.py",
+    "core/schedulers/capacity/submission.py",
     "schedulers/capacity/wording.py",
-    "families/fair/yarn.py",
-    "families/capacity/yarn.py",
-    "web/yarn/diagnostics.py",
-    "cli/yarn/",
+    "yarn/views/fair.py",
+    "yarn/views/capacity.py",
+    "yarn/rest/diagnostics.py",
+    "yarn/cli/",
 )
 """Sentences that scripts know by heart, word for word."""
 

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairshare.cli.verbs import failure_of, fairshare
-from fairshare.config.problems import Problem
+from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError
 from fairshare.wording import cause, counted, failed_call
 

@@ -1,7 +1,7 @@
 """Owns the requests for work: submissions, groups of tasks, containers of a driver, commands.
 
 Resources are mappings such as `{"memory-mb": 1024, "vcores": 1}`, times are milliseconds.
-Constraints between fields are checked where a server translates them (`web/submissions.py`).
+Constraints between fields are checked where a server translates them (`server/web/submissions.py`).
 """
 
 from typing import Annotated, Final

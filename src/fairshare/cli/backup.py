@@ -10,7 +10,7 @@ import click
 
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
-from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.server import long_history
 from fairshare.server.accounting import ledger
 from fairshare.server.cron import store as cron

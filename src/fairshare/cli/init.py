@@ -14,13 +14,13 @@ import msgspec
 
 from fairshare.cli.options import GPUS, MEMORY, Whole, checked, default_directory
 from fairshare.cli.verbs import Failure
-from fairshare.conversion.output import OutputExists, write_directory
 from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.machine import default_memory_mb, processors
 from fairshare.engines.rights import closed_program
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.settings.output import OutputExists, write_directory
 from fairshare.wording import cause, counted
 
 STEP_MB: Final = 128
@@ -332,7 +332,7 @@ def _write(directory: Path, files: dict[str, str], *, force: bool) -> list[Path]
 def _check(directory: Path) -> None:
     # Imported lazily: they load the schedulers, which `--help` does not need.
     from fairshare.server.settings import Overrides, read_settings
-    from fairshare.web.listener import check_exposure
+    from fairshare.server.web.listener import check_exposure
 
     for file in directory.iterdir():
         file.chmod(0o644)  # the accounts of users read it, too

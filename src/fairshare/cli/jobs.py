@@ -28,10 +28,15 @@ from fairshare.cli.units import (
 )
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.submissions import DEFAULT_RESOURCES
-from fairshare.config.located import Node
-from fairshare.config.problems import Problems
-from fairshare.config.structs import At, read
-from fairshare.config.values import (
+from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS, PROCESS_LIMITS, UNLIMITED
+from fairshare.documents.images import check_image
+from fairshare.documents.located import Node
+from fairshare.documents.notice_targets import parse_target
+from fairshare.documents.output_names import check_pattern
+from fairshare.documents.problems import Problems
+from fairshare.documents.sizes import parse_memory_mb
+from fairshare.documents.structs import At, read
+from fairshare.documents.values import (
     FRACTION,
     TEXT,
     TEXTS,
@@ -44,12 +49,7 @@ from fairshare.config.values import (
     parsed,
     whole,
 )
-from fairshare.config.yaml_tree import read_yaml
-from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS, PROCESS_LIMITS, UNLIMITED
-from fairshare.documents.images import check_image
-from fairshare.documents.notice_targets import parse_target
-from fairshare.documents.output_names import check_pattern
-from fairshare.documents.sizes import parse_memory_mb
+from fairshare.documents.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError
 
 RULE: Final = "job"

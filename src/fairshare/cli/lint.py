@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from fairshare.cli.cells import plain_lines
-from fairshare.config.problems import Problem
+from fairshare.core.model.resources import MEMORY
+from fairshare.documents.problems import Problem
 from fairshare.documents.sizes import parse_memory_mb
-from fairshare.families.cluster_size import UnknownResourceType
-from fairshare.families.linting import lint
-from fairshare.model.resources import MEMORY
+from fairshare.settings.cluster_size import UnknownResourceType
+from fairshare.settings.linting import lint
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}
 

@@ -118,7 +118,7 @@ class SchedulerChoice(click.Choice[str]):
 
     def __init__(self, names: Sequence[str]) -> None:
         # Clients of a server do without the schedulers, and start faster.
-        from fairshare.families.registry import family_of
+        from fairshare.settings.registry import family_of
 
         self._public = {name: family_of(name).public_name for name in names}
         self._names = {public: name for name, public in self._public.items()}

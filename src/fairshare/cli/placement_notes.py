@@ -81,7 +81,7 @@ def _priority(client: Client, submission: Submission, found: Application) -> Ite
         return
     scheduler = client.cluster().scheduler
     # Imported here: only few submissions need the schedulers, and all others start faster.
-    from fairshare.families.registry import FAMILIES
+    from fairshare.settings.registry import FAMILIES
 
     family = FAMILIES.get(scheduler)
     if family is not None and not family.has_priorities:

@@ -69,7 +69,7 @@ class _Report(click.Command):
         if runs is None:
             return super().invoke(ctx)
         # Imported lazily: it needs modules that the reports of a server do not.
-        from fairshare.cli.compare import command as compare
+        from fairshare.lab.verbs.compare import command as compare
 
         with compare.make_context("report", list(runs), parent=ctx.parent) as context:
             return compare.invoke(context)

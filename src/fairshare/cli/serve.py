@@ -25,16 +25,16 @@ from fairshare.cli.options import (
 )
 from fairshare.cli.verbs import Failure, WrongFiles
 from fairshare.client.discovery import UNIX, find_url
-from fairshare.config.engines import ENGINES
 from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.families.registry import all_families
+from fairshare.settings.engines import ENGINES
+from fairshare.settings.registry import all_families
 from fairshare.this_machine import full_disk
 from fairshare.wording import failed_call
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer
-    from fairshare.web.listener import AttachedServer
+    from fairshare.server.web.listener import AttachedServer
 
 
 WRONG_CONFIGURATION = 2
@@ -166,7 +166,7 @@ def command(
     try:
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
-        from fairshare.web.listener import check_exposure
+        from fairshare.server.web.listener import check_exposure
 
         check_exposure(settings)
         make = import_module(ENGINES[settings.engine].setup).prepared(settings)
@@ -217,7 +217,7 @@ def _start_in_background(context: click.Context, standby: bool) -> None:
 
 
 async def _run(make: "Callable[[], tuple[LiveServer, Sequence[AttachedServer]]]") -> None:
-    from fairshare.web.listener import serve
+    from fairshare.server.web.listener import serve
 
     server, attached = make()
     await serve(server, _report_ready, attached)
@@ -241,7 +241,7 @@ def _wait_as_standby(state_directory: Path) -> None:
 
     The kernel releases the lock when the process that holds it ends.
     """
-    from fairshare.journal.lock import holder_of
+    from fairshare.runtime.journal.lock import holder_of
 
     printed = False
     while (holder := holder_of(state_directory)) is not None:

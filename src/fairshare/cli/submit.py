@@ -46,10 +46,10 @@ from fairshare.cli.wait import wait_for_end
 from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.caller import runs_here
 from fairshare.client.submissions import DEFAULT_RESOURCES
-from fairshare.config.engines import signals
 from fairshare.documents.bounds import GANG_TIMEOUT_MS, NOTICE_EVENTS
 from fairshare.documents.gpus import GPU
 from fairshare.documents.images import check_image
+from fairshare.settings.engines import signals
 
 GROUP_ONLY = (
     "count",

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, Input
-from fairshare.model.work import Command
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited, Input
+from fairshare.core.model.work import Command
 
 QUEUE_VARIABLE = "FAIRSHARE_QUEUE"
 IDLE_VARIABLE = "FAIRSHARE_IDLE_S"

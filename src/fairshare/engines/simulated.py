@@ -9,9 +9,9 @@ from typing import Protocol
 
 import msgspec
 
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.protocol import LaunchOrder, NodeOffer, TaskLaunch
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.wording import ran_too_long
 
 TIME_LIMIT_EXIT = 143

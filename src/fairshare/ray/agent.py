@@ -24,6 +24,9 @@ from typing import Any
 
 import msgspec
 
+from fairshare.core.model.events import ExitCode
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
@@ -31,9 +34,6 @@ from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.log_files import read_part
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.model.events import ExitCode
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.model.resources import MEMORY, VCORES
 from fairshare.ray.messages import AgentOptions, Report
 from fairshare.wording import cause
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
 from fairshare.errors import EngineError
-from fairshare.model.resources import MEMORY, VCORES
 
 PARTITION: Final = "partition"
 ACCELERATOR_LABEL: Final = "ray.io/accelerator-type"

@@ -21,9 +21,9 @@ from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import ray
+from fairshare.core.model.events import ExitCode
+from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.events import ExitCode
-from fairshare.model.inputs import ContainerExited
 from fairshare.ray import amounts, room
 from fairshare.ray.agent import PROTOCOL, NodeAgent
 from fairshare.ray.amounts import attributes_of

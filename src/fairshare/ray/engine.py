@@ -16,13 +16,15 @@ from typing import IO
 
 import msgspec
 
+from fairshare.core.model.events import ExitCode
+from fairshare.core.model.identifiers import ContainerId, application_of
+from fairshare.core.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
+from fairshare.core.model.resources import VCORES, Resource
+from fairshare.core.model.work import Command
+from fairshare.core.schedulers.protocol import State
+from fairshare.core.schedulers.views import QueueView
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.model.events import ExitCode
-from fairshare.model.identifiers import ContainerId, application_of
-from fairshare.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
-from fairshare.model.resources import VCORES, Resource
-from fairshare.model.work import Command
 from fairshare.ray.growth import waiting_room
 from fairshare.ray.messages import (
     RAY_NODE,
@@ -46,8 +48,6 @@ from fairshare.ray.messages import (
     read_body,
 )
 from fairshare.runtime.reconciliation import MISSING, Findings, reconcile_node
-from fairshare.schedulers.protocol import State
-from fairshare.schedulers.views import QueueView
 from fairshare.wording import cause
 
 

@@ -4,9 +4,9 @@ instant; decides nothing about who gets what.
 
 from collections.abc import Iterable, Mapping
 
-from fairshare.model.applications import Application
-from fairshare.model.resources import VCORES, Resource, ResourceTypes
-from fairshare.schedulers.views import QueueView
+from fairshare.core.model.applications import Application
+from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
+from fairshare.core.schedulers.views import QueueView
 
 MOST_BUNDLES = 1_000
 """The most containers that are asked for at once."""

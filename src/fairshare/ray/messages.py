@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.images import Images
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.inputs import ContainerExited, ContainerStarted
 
 
 class ContainerLimits(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from fairshare.core.model.events import RequestRefused
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input, SubmitApplication
 from fairshare.errors import UndecidedError
-from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input, SubmitApplication
 
 GREATEST: Final = 2**53
 """The greatest whole number that an input may hold, up or down: readers of JSON know larger ones

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from fairshare.model.events import (
+from fairshare.core.model.events import (
     ApplicationDeferred,
     ApplicationEnded,
     ApplicationMoved,
@@ -27,8 +27,8 @@ from fairshare.model.events import (
     RoomFreed,
     TaskPaused,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import (
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.inputs import (
     BeginDue,
     ContainerExited,
     GangDue,
@@ -40,8 +40,8 @@ from fairshare.model.inputs import (
     OvercommitOver,
     TasksDue,
 )
-from fairshare.model.tasks import GROUP_REQUESTS
-from fairshare.schedulers.protocol import Scheduler, State
+from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.schedulers.protocol import Scheduler, State
 
 LEFT_EMPTY = "decommissioned: it was empty"
 LEFT_LATE = "decommissioned: its time was over"

@@ -1,7 +1,7 @@
 """Owns the definition of a kind of stored object: its tag, class and fields.
 
 A tag never changes: the class behind it may be renamed, moved or rewritten. Fields are identified
-by name, never by order. `stored.py` lists the classes, and `projections/stored.py` those of
+by name, never by order. `stored.py` lists the classes, and `runtime/projections/stored.py` those of
 projections.
 """
 

@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from fairshare.documents.output_names import expand
-from fairshare.engines.protocol import QUEUE_VARIABLE, LaunchOrder, TaskLaunch
-from fairshare.journal.record import Record
-from fairshare.model.applications import Application
-from fairshare.model.arrays import filled
-from fairshare.model.events import ContainerCompleted, ContainerLaunched
-from fairshare.model.identifiers import (
+from fairshare.core.model.applications import Application
+from fairshare.core.model.arrays import filled
+from fairshare.core.model.events import ContainerCompleted, ContainerLaunched
+from fairshare.core.model.identifiers import (
     ApplicationId,
     ContainerId,
     application_name,
     application_of,
     container_name,
 )
-from fairshare.model.inputs import ContainerExited
-from fairshare.model.work import Command
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.inputs import ContainerExited
+from fairshare.core.model.work import Command
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
+from fairshare.documents.output_names import expand
+from fairshare.engines.protocol import QUEUE_VARIABLE, LaunchOrder, TaskLaunch
 
 ExtraEnvironment = Callable[[Application, bool], dict[str, str]]
 """A source of further environment: by application, and whether it is the master's container."""

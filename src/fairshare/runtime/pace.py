@@ -10,7 +10,7 @@ Knows no clock, and not what is decided.
 
 from typing import Final
 
-from fairshare.journal.record import Pace
+from fairshare.core.record import Pace
 
 QUIET: Final = -1
 """A turn without a record: something was due, or a turn that had been left was finished."""

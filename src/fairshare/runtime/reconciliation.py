@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from fairshare.engines.protocol import NodeOffer
-from fairshare.model.events import ExitCode
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import (
+from fairshare.core.model.events import ExitCode
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     Input,
@@ -20,7 +19,8 @@ from fairshare.model.inputs import (
     NodeLost,
     NodeResized,
 )
-from fairshare.schedulers.protocol import State
+from fairshare.core.schedulers.protocol import State
+from fairshare.engines.protocol import NodeOffer
 
 LOST = "The container ended while no server was watching, and left no exit status."
 

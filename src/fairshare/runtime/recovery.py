@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import Event
+from fairshare.core.model.inputs import Input
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
 from fairshare.errors import JournalError
-from fairshare.journal.record import Record
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Event
-from fairshare.model.inputs import Input
-from fairshare.schedulers.protocol import State
 
 
 class Position(msgspec.Struct, frozen=True):

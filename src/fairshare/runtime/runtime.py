@@ -7,13 +7,9 @@ from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
-from fairshare.engines.protocol import Engine, LaunchOrder, TaskLaunch
-from fairshare.errors import EngineError, UndecidedError
-from fairshare.journal.protocol import Journal
-from fairshare.journal.record import Record
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import Event
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import Event
+from fairshare.core.model.inputs import (
     BeginDue,
     ContainerExited,
     Input,
@@ -25,13 +21,17 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
+from fairshare.core.record import Record
+from fairshare.core.schedulers.beats import HeartbeatRounds
+from fairshare.engines.protocol import Engine, LaunchOrder, TaskLaunch
+from fairshare.errors import EngineError, UndecidedError
 from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.agenda import Agenda
+from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
 from fairshare.runtime.pace import Pacing
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position, recover
-from fairshare.schedulers.beats import HeartbeatRounds
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]

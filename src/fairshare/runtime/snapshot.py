@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from fairshare.errors import JournalError
-from fairshare.journal.protocol import Snapshot
 from fairshare.runtime import stored
 from fairshare.runtime.graph import Reader, Writer, without_collection
+from fairshare.runtime.journal.protocol import Snapshot
 
 FORM: Final = 1
 """The version of this form, which is stored beside each snapshot."""

@@ -11,15 +11,12 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from fairshare.families.family import AnyFamily
-from fairshare.families.registry import all_families
-from fairshare.families.stored_class import StoredClass
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.applications import Application
-from fairshare.model.arrays import TaskArray
-from fairshare.model.asks import Ask, AskKey, AskTable
-from fairshare.model.attempts import Attempt
-from fairshare.model.events import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application
+from fairshare.core.model.arrays import TaskArray
+from fairshare.core.model.asks import Ask, AskKey, AskTable
+from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
     ExitCode,
@@ -27,21 +24,34 @@ from fairshare.model.events import (
     MasterUnregistered,
     NodeAdded,
 )
-from fairshare.model.gangs import Gang
-from fairshare.model.inputs import Condition, StartConditions, SubmissionDetails, SubmitApplication
-from fairshare.model.nodes import Node, Reservation
-from fairshare.model.operations import Drain, Failing
-from fairshare.model.queues import Queue
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.tasks import Assignment, GroupProgress, TaskBoard
-from fairshare.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
-from fairshare.placement.mapping.rule import MappingAction, MappingFallback, MappingRule, Matcher
-from fairshare.placement.rule import RuleSettings
+from fairshare.core.model.gangs import Gang
+from fairshare.core.model.inputs import (
+    Condition,
+    StartConditions,
+    SubmissionDetails,
+    SubmitApplication,
+)
+from fairshare.core.model.nodes import Node, Reservation
+from fairshare.core.model.operations import Drain, Failing
+from fairshare.core.model.queues import Queue
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
+from fairshare.core.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
+from fairshare.core.placement.mapping.rule import (
+    MappingAction,
+    MappingFallback,
+    MappingRule,
+    Matcher,
+)
+from fairshare.core.placement.rule import RuleSettings
+from fairshare.core.schedulers.ordering import Order
 from fairshare.runtime.kinds import Kinds
-from fairshare.schedulers.ordering import Order
+from fairshare.settings.family import AnyFamily
+from fairshare.settings.registry import all_families
+from fairshare.settings.stored_class import StoredClass
 
 STORED: Final = Kinds()
-"""All kinds in snapshots. `projections/stored.py` adds the server's projections."""
+"""All kinds in snapshots. `runtime/projections/stored.py` adds the server's projections."""
 
 add = STORED.add
 

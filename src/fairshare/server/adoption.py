@@ -7,9 +7,9 @@ nothing: what it finds out becomes ordinary inputs.
 import asyncio
 from collections.abc import Callable, Iterable
 
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.protocol import HostEngine, Launched
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited
 from fairshare.runtime.reconciliation import reconcile
 from fairshare.server.journal_epochs import unreported_exits
 from fairshare.server.service import Service

@@ -3,7 +3,7 @@
 The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
 if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
 everything at once (Hadoop: AllocationFileLoaderService, CapacityScheduler.reinitialize).
-`families.reload` defines what may change; the core decides on it as on any other input. Knows
+`settings.reload` defines what may change; the core decides on it as on any other input. Knows
 nothing of HTTP.
 """
 
@@ -18,18 +18,18 @@ import msgspec
 
 from fairshare.api.configuration import Configuration as ConfigurationView
 from fairshare.api.configuration import ConfigurationFailure
-from fairshare.config.problems import Problem
-from fairshare.config.site_files import file_reader
+from fairshare.core.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
+from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.configuration import Configuration, ConfigurationStore, Refreshed
-from fairshare.families.family import AnyFamily, Watched
-from fairshare.families.registry import family_of
-from fairshare.families.reload import refresh
-from fairshare.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
-from fairshare.projections.loaded_versions import LoadedSettings
+from fairshare.runtime.projections.loaded_versions import LoadedSettings
 from fairshare.server.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.server.service import Service
 from fairshare.server.stored_configuration import StoredConfiguration
+from fairshare.settings.configuration import Configuration, ConfigurationStore, Refreshed
+from fairshare.settings.family import AnyFamily, Watched
+from fairshare.settings.registry import family_of
+from fairshare.settings.reload import refresh
+from fairshare.settings.site_files import file_reader
 
 _PASSING = frozenset({"busy", "stopping"})
 """Codes of refusals that are unrelated to the configuration."""

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.config.problems import Problem, Problems
-from fairshare.config.site_files import read_site
+from fairshare.core.schedulers.protocol import State
+from fairshare.documents.problems import Problem, Problems
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.families.configuration import Configuration
-from fairshare.families.draft import DraftForm, Edit, Field, properties_text
-from fairshare.families.family import AnyFamily
-from fairshare.families.linting import judge_draft
-from fairshare.families.registry import family_of
-from fairshare.projections.loaded_versions import LoadedVersion
-from fairshare.schedulers.protocol import State
+from fairshare.runtime.projections.loaded_versions import LoadedVersion
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_texts import ConfigurationText, ConfigurationTexts, digest_of
 from fairshare.server.draft_trial import DraftTrial, Judgement, QueueProblem
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.draft import DraftForm, Edit, Field, properties_text
+from fairshare.settings.family import AnyFamily
+from fairshare.settings.linting import judge_draft
+from fairshare.settings.registry import family_of
+from fairshare.settings.site_files import read_site
 from fairshare.wording import cause
 
 

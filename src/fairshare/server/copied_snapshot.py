@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from fairshare.errors import JournalError
-from fairshare.journal.protocol import Snapshot
+from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.snapshot import freeze
 from fairshare.runtime.stored import all_stored
 from fairshare.server.to_the_end import to_the_end

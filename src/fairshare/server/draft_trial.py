@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from fairshare.config.problems import Problem
+from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.families.draft import Entry, Part
+from fairshare.settings.draft import Entry, Part
 from fairshare.wording import cause
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
+from fairshare.core.model.events import Event
+from fairshare.core.model.identifiers import application_name, container_name
+from fairshare.core.model.resources import Resource
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
 from fairshare.errors import JournalError
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import Event
-from fairshare.model.identifiers import application_name, container_name
-from fairshare.model.resources import Resource
-from fairshare.schedulers.protocol import State
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.wording import without_output
 
 KEPT = 10_000

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fairshare.errors import FairshareError
-from fairshare.model.events import (
+from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationDeferred,
     ApplicationEnded,
@@ -46,9 +45,15 @@ from fairshare.model.events import (
     RequestRefused,
     SafeModeChanged,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_name, container_name
-from fairshare.model.inputs import NO_CONDITIONS, StartConditions
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.identifiers import (
+    ApplicationId,
+    ContainerId,
+    application_name,
+    container_name,
+)
+from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
+from fairshare.core.schedulers.protocol import State
+from fairshare.errors import FairshareError
 from fairshare.server.event_feed import document
 from fairshare.server.log_format import FORMATS
 from fairshare.server.terminal import Terminal

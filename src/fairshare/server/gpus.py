@@ -10,10 +10,10 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from fairshare.api.nodes import Gpu
+from fairshare.core.model.identifiers import container_name
+from fairshare.core.model.nodes import Node
 from fairshare.engines.protocol import Engine, GpuUse, MeasuresGpus
-from fairshare.model.identifiers import container_name
-from fairshare.model.nodes import Node
-from fairshare.projections.container_history import ContainerHistory
+from fairshare.runtime.projections.container_history import ContainerHistory
 
 ATTRIBUTE: Final = "gpus"
 """The attribute of a node with the names of its GPUs."""

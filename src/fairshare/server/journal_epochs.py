@@ -14,12 +14,8 @@ from typing import Final
 
 import msgspec
 
-from fairshare.engines.protocol import LONG_AGO, Launched
-from fairshare.errors import FairshareError
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import ContainerAllocated, ExitCode, NumbersContinued
-from fairshare.model.identifiers import (
+from fairshare.core.model.events import ContainerAllocated, ExitCode, NumbersContinued
+from fairshare.core.model.identifiers import (
     NUMBER_MASK,
     NUMBERS_AHEAD,
     ContainerId,
@@ -29,10 +25,14 @@ from fairshare.model.identifiers import (
     parse_application,
     parse_container,
 )
-from fairshare.model.inputs import ContainerExited, ContinueNumbers, Input
-from fairshare.projections.container_history import ContainerHistory
+from fairshare.core.model.inputs import ContainerExited, ContinueNumbers, Input
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
+from fairshare.engines.protocol import LONG_AGO, Launched
+from fairshare.errors import FairshareError
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position
-from fairshare.schedulers.protocol import State
 from fairshare.this_machine import boot_id
 
 NUMBERS_FILE: Final = "numbers"

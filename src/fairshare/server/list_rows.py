@@ -8,12 +8,12 @@ which change for all when one application moves. Knows nothing of HTTP and chang
 from typing import TYPE_CHECKING
 
 from fairshare.api.pages import LineFields
-from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationState
-from fairshare.model.identifiers import ApplicationId
-from fairshare.model.nodes import Node
-from fairshare.model.resources import Resource, total
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource, total
+from fairshare.core.schedulers.protocol import State
 from fairshare.server.row_cache import ComparedRows, Row
 from fairshare.server.views import NodeView, kind_of, node_view, progress_of
 from fairshare.server.views import group_view as view_of_group

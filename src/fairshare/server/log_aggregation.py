@@ -6,7 +6,7 @@ still have. Source: Hadoop 3.4.1, RMAppImpl and RMAppLogAggregation.
 
 from typing import Final
 
-from fairshare.model.identifiers import ApplicationId
+from fairshare.core.model.identifiers import ApplicationId
 
 DISABLED: Final = "DISABLED"
 NOT_START: Final = "NOT_START"

@@ -17,13 +17,13 @@ from typing import Final, Self
 
 import msgspec
 
+from fairshare.core.record import Record
 from fairshare.errors import JournalError
-from fairshare.journal.checksums import checksum
-from fairshare.journal.protocol import Snapshot
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.journal.trimming import bytes_in_use
-from fairshare.projections.compact_records import pack, thin, unpack
+from fairshare.runtime.journal.checksums import checksum
+from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.journal.trimming import bytes_in_use
+from fairshare.runtime.projections.compact_records import pack, thin, unpack
 from fairshare.server.side_file import (
     SideFileError,
     open_side_file,

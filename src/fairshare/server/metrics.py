@@ -14,9 +14,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from fairshare.journal.protocol import Journal
-from fairshare.journal.record import Record
-from fairshare.model.events import (
+from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationRejected,
     ApplicationSubmitted,
@@ -26,6 +24,8 @@ from fairshare.model.events import (
     ExitCode,
     RequestRefused,
 )
+from fairshare.core.record import Record
+from fairshare.runtime.journal.protocol import Journal
 
 LAG_INTERVAL_S = 0.5
 _SHORT_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -19,9 +19,9 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from fairshare.model.resources import Resource
-from fairshare.schedulers.offers import Survey
-from fairshare.schedulers.views import QueueView
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.offers import Survey
+from fairshare.core.schedulers.views import QueueView
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
 

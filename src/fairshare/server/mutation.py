@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from fairshare.api.configuration import Change
-from fairshare.config.problems import Problem
-from fairshare.config.site_files import file_reader
+from fairshare.core.model.queues import parent_name
+from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.configuration import Entry
-from fairshare.families.configuration_update import Update
-from fairshare.families.linting import judge_change
-from fairshare.families.registry import family_of
-from fairshare.model.queues import parent_name
+from fairshare.settings.configuration import Entry
+from fairshare.settings.configuration_update import Update
+from fairshare.settings.linting import judge_change
+from fairshare.settings.registry import family_of
+from fairshare.settings.site_files import file_reader
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer

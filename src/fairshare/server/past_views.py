@@ -19,10 +19,10 @@ from typing import TypeVar
 
 import msgspec
 
-from fairshare.model.identifiers import ApplicationId
-from fairshare.model.resources import Resource
-from fairshare.schedulers.steps import Made, Steps
-from fairshare.schedulers.views import QueueView
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.steps import Made, Steps
+from fairshare.core.schedulers.views import QueueView
 from fairshare.server.list_rows import ApplicationRow, ListRows
 from fairshare.server.row_history import RowHistory
 from fairshare.server.service import Service

@@ -23,18 +23,18 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.errors import InputError
-from fairshare.model.applications import Application
-from fairshare.model.events import (
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerLaunched,
     Event,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, application_of
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import PAYLOADS, Command, Payload, TaskGroup
+from fairshare.core.model.identifiers import ApplicationId, application_of
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import PAYLOADS, Command, Payload, TaskGroup
+from fairshare.errors import InputError
 from fairshare.server.state_directory import sync_directory
 
 _log = logging.getLogger("fairshare.server")

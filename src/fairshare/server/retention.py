@@ -13,23 +13,23 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from fairshare.config.shell import RetentionSettings
+from fairshare.core.model.events import ApplicationEnded, ApplicationRejected
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.inputs import ForgetApplications
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError, JournalError
-from fairshare.journal.protocol import Snapshot
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.events import ApplicationEnded, ApplicationRejected
-from fairshare.model.identifiers import ApplicationId
-from fairshare.model.inputs import ForgetApplications
-from fairshare.projections.projections import checked_parts
+from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.runtime.stored import all_stored
-from fairshare.schedulers.protocol import State
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
 from fairshare.server.to_the_end import to_the_end
+from fairshare.settings.shell import RetentionSettings
 
 DEFAULT_FINISHED = 1_000
 """yarn.resourcemanager.max-completed-applications, by default."""

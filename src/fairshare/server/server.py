@@ -12,29 +12,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from fairshare.api.nodes import Gpu
-from fairshare.config.engines import runs_here
-from fairshare.engines.protocol import ContainerFiles
-from fairshare.errors import ConfigurationError, EngineError
-from fairshare.families.registry import family_of
-from fairshare.journal.observed import ObservedJournal
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.applications import Application
-from fairshare.model.events import ExitCode, RequestRefused
-from fairshare.model.identifiers import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ExitCode, RequestRefused
+from fairshare.core.model.identifiers import (
     ApplicationId,
     ContainerId,
     application_name,
     application_of,
     container_name,
 )
-from fairshare.model.inputs import ContainerExited, LoadConfiguration
-from fairshare.model.nodes import Node
-from fairshare.projections.projections import MANAGER, Projections
+from fairshare.core.model.inputs import ContainerExited, LoadConfiguration
+from fairshare.core.model.nodes import Node
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.engines.protocol import ContainerFiles
+from fairshare.errors import ConfigurationError, EngineError
 from fairshare.runtime.clock import WallClock
+from fairshare.runtime.journal.observed import ObservedJournal
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.protocol import Scheduler
 from fairshare.server import adoption
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
@@ -70,6 +68,8 @@ from fairshare.server.supervision import Supervisor, watch_journal
 from fairshare.server.tokens import DriverTokens
 from fairshare.server.uploads import Uploads
 from fairshare.server.users.groups import user_groups
+from fairshare.settings.engines import runs_here
+from fairshare.settings.registry import family_of
 from fairshare.this_machine import full_disk
 from fairshare.wording import STOPPED
 

@@ -17,18 +17,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from fairshare.core.model.events import Event, RequestRefused
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.inputs import (
+    Input,
+    LaunchContainer,
+    ReserveApplication,
+    SubmitApplication,
+)
+from fairshare.core.schedulers.offers import Survey
+from fairshare.core.schedulers.protocol import State
+from fairshare.core.schedulers.reasons import Cause, Reason, main_cause, reasons
 from fairshare.errors import FairshareError, InputError, UndecidedError
-from fairshare.journal.sqlite import DiskFullError
-from fairshare.model.events import Event, RequestRefused
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import Input, LaunchContainer, ReserveApplication, SubmitApplication
-from fairshare.projections.container_history import ContainerHistory
 from fairshare.runtime.clock import Clock
+from fairshare.runtime.journal.sqlite import DiskFullError
+from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime, Step
-from fairshare.schedulers.offers import Survey
-from fairshare.schedulers.protocol import State
-from fairshare.schedulers.reasons import Cause, Reason, main_cause, reasons
 from fairshare.server.views import Views
 
 MAX_WAITING = 10_000

@@ -8,12 +8,25 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.config.engines import ENGINES, runs_here
-from fairshare.config.limits import LimitSettings
-from fairshare.config.node_manager import NodeManagerSettings
-from fairshare.config.problems import Place, Problem, Problems
-from fairshare.config.shell import FILE as SHELL_FILE
-from fairshare.config.shell import (
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.documents.gpus import GPU, GpuSetting
+from fairshare.documents.problems import Place, Problem, Problems
+from fairshare.engines.hardware import physical_memory_mb
+from fairshare.engines.rights import closed_program
+from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.runtime.clock import WallClock
+from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
+from fairshare.server.stored_configuration import read_kept
+from fairshare.server.users.identity import own_user
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.directory import collect_directory, read_directory
+from fairshare.settings.engines import ENGINES, runs_here
+from fairshare.settings.limits import LimitSettings
+from fairshare.settings.node_manager import NodeManagerSettings
+from fairshare.settings.registry import family_of
+from fairshare.settings.reservations import with_reservations
+from fairshare.settings.shell import FILE as SHELL_FILE
+from fairshare.settings.shell import (
     AccountingSettings,
     AuthenticationSettings,
     ContainerSettings,
@@ -22,19 +35,6 @@ from fairshare.config.shell import (
     RaySettings,
     RetentionSettings,
 )
-from fairshare.documents.gpus import GPU, GpuSetting
-from fairshare.engines.hardware import physical_memory_mb
-from fairshare.engines.rights import closed_program
-from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.families.configuration import Configuration
-from fairshare.families.directory import collect_directory, read_directory
-from fairshare.families.registry import family_of
-from fairshare.families.reservations import with_reservations
-from fairshare.model.resources import ResourceTypes
-from fairshare.runtime.clock import WallClock
-from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
-from fairshare.server.stored_configuration import read_kept
-from fairshare.server.users.identity import own_user
 from fairshare.wording import counted
 
 ANY_NUMBER = 1_000_000

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.model.resources import ResourceTypes
 from fairshare.server.json_files import read_json_file, read_private
 from fairshare.server.tokens import SECRET_BYTES
 

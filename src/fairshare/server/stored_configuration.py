@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from fairshare.families.configuration import Entry
 from fairshare.server.json_files import read_json_file
 from fairshare.server.state_directory import write_file
+from fairshare.settings.configuration import Entry
 
 FILE: Final = "scheduler-conf.json"
 

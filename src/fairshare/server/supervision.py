@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from fairshare.errors import JournalError
-from fairshare.journal.sqlite import SqliteJournal
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.server.service import Service
 
 JOURNAL_INTERVAL_S: Final = 1.0

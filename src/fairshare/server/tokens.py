@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 
-from fairshare.model.identifiers import ApplicationId
+from fairshare.core.model.identifiers import ApplicationId
 
 SECRET_BYTES = 32
 PREFIX = "fsd_"

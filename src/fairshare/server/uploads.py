@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from fairshare.core.model.work import PAYLOADS, Payload
 from fairshare.errors import InputError
-from fairshare.model.work import PAYLOADS, Payload
 from fairshare.server.access.submitted_bytes import SubmittedBytes
 from fairshare.server.payloads import Payloads
 from fairshare.server.state_directory import sync_directory

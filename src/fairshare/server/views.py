@@ -14,17 +14,17 @@ import msgspec
 
 from fairshare.api.applications import Container, GroupProgress, Progress, Task
 from fairshare.api.nodes import NodeFields
-from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationState
-from fairshare.model.identifiers import ApplicationId, application_name, container_name
-from fairshare.model.nodes import Node
-from fairshare.model.operations import MANY_FAILURES, Drain
-from fairshare.model.resources import Resource, subtract
-from fairshare.model.tasks import GroupProgress as TaskGroupProgress
-from fairshare.projections.container_history import ContainerHistory, ContainerRecord
-from fairshare.schedulers.protocol import Scheduler, State
-from fairshare.schedulers.steps import Steps
-from fairshare.schedulers.views import ApplicationView, QueueView
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.operations import MANY_FAILURES, Drain
+from fairshare.core.model.resources import Resource, subtract
+from fairshare.core.model.tasks import GroupProgress as TaskGroupProgress
+from fairshare.core.schedulers.protocol import Scheduler, State
+from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.views import ApplicationView, QueueView
+from fairshare.runtime.projections.container_history import ContainerHistory, ContainerRecord
 
 
 class NodeView(NodeFields[Resource], frozen=True):

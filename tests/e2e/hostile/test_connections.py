@@ -4,7 +4,7 @@ import resource
 import select
 from pathlib import Path
 
-from fairshare.web.listener import most_connections
+from fairshare.server.web.listener import most_connections
 
 from .conftest import PROXY, read_to_end
 

@@ -13,9 +13,9 @@ from .conftest import HADOOP, read_to_end
 if not HADOOP:
     pytest.skip("needs the extra fairshare[hadoop]", allow_module_level=True)
 
-from fairshare.hadoop.wire import descriptors, framing, tokens
-from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.wire import descriptors, framing, tokens
+from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
+from fairshare.yarn.rpc.wire.messages import (
     AllocateRequestProto,
     AMRMTokenIdentifierProto,
     GetClusterMetricsRequestProto,

@@ -19,10 +19,10 @@ if not HADOOP:
 
 from tests.e2e.hostile.test_hadoop_ports import connected
 
-from fairshare.hadoop.own.ports import FILE
-from fairshare.hadoop.wire import descriptors
-from fairshare.hadoop.wire.client import RemoteError, RpcClient, Unreachable
-from fairshare.hadoop.wire.messages import (
+from fairshare.yarn.rpc.own.ports import FILE
+from fairshare.yarn.rpc.wire import descriptors
+from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
+from fairshare.yarn.rpc.wire.messages import (
     GetClusterNodesRequestProto,
     NodeActionProto,
     NodeHeartbeatRequestProto,

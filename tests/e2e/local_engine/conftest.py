@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from fairshare.core.model.identifiers import application_name, container_id, container_name
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.core.model.work import Command, EndSignal
 from fairshare.engines.local import compiled, processes
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import assigned_elsewhere
 from fairshare.engines.protocol import Launched, LaunchOrder
-from fairshare.model.identifiers import application_name, container_id, container_name
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.model.work import Command, EndSignal
 
 EPOCH_MS = 1_700_000_000_000
 APPLICATION = application_name(EPOCH_MS, 1)

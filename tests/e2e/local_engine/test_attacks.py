@@ -7,11 +7,11 @@ import signal
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.engines.local import machine, processes, watched, zygote_client
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited, ContainerStarted
 
 from .conftest import (
     PATIENCE_S,

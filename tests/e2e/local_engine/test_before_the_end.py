@@ -4,8 +4,8 @@ import sys
 import textwrap
 import time
 
-from fairshare.model.identifiers import container_id
-from fairshare.model.work import EndSignal
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.work import EndSignal
 
 from .conftest import python, shell, until
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited, ContainerStarted
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 
 from .conftest import APPLICATION, PATIENCE_S, SOURCE, order, python, shell, until
 

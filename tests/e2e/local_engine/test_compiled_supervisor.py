@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import compiled, zygote_client
 from fairshare.engines.local.launch import Launch
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited
 
 from .conftest import alive, order, process_named, python, shell, until
 

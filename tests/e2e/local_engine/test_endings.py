@@ -2,7 +2,7 @@
 
 import time
 
-from fairshare.model.identifiers import container_id
+from fairshare.core.model.identifiers import container_id
 
 from .conftest import APPLICATION, alive, members, shell, tree, until
 

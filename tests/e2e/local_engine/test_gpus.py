@@ -9,10 +9,10 @@ import pytest
 from tests.e2e.local_engine.conftest import TWO_GPUS, on_gpus, order, shell, until
 from tests.e2e.local_engine.test_restarts import kill, server
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerStarted
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
 from fairshare.engines.local.gpus.found import Gpu
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerStarted
 
 GPU = "yarn.io/gpu"
 

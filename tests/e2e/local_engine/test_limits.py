@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
 from fairshare.engines.local.disk_usage import DiskLimits
-from fairshare.model.identifiers import container_id
 
 from .conftest import APPLICATION, HOG, order, python, shell, until
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.engine_orders import CHECKS
 
+from fairshare.core.model.inputs import Input
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.inputs import Input
 
 from .conftest import Start, shell, until
 

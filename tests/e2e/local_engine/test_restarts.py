@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.errors import EngineError
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 from .conftest import (
     APPLICATION,

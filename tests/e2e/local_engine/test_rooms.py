@@ -6,22 +6,22 @@ import time
 import msgspec
 from tests.e2e.local_engine.conftest import EPOCH_MS, PATIENCE_S, Start, alive, until
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, Event
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, Event
+from fairshare.core.model.inputs import (
     Input,
     KillApplication,
     LoadConfiguration,
     NodeJoined,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.settings.registry import family_of
 
 SLOW_TO_DIE = """
     trap 'while [ ! -e may-die ]; do sleep 0.02; done; exit 0' TERM

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
 from fairshare.errors import EngineError
-from fairshare.model.identifiers import container_id
 
 from .conftest import APPLICATION, PATIENCE_S, SOURCE, processes_of, shell
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.hadoop.compare.side import Side
 
-from fairshare.hadoop.wire.messages import YarnApplicationStateProto
+from fairshare.yarn.rpc.wire.messages import YarnApplicationStateProto
 
 OWNER, NEIGHBOUR, STRANGER, BOSS = "ann", "bob", "mallory", "boss"
 OVER = ("FINISHED", "FAILED", "KILLED")

@@ -28,7 +28,7 @@ from tests.hadoop.compare.calls import (
 from tests.hadoop.compare.masters import unmanaged
 from tests.hadoop.compare.side import Side
 
-from fairshare.hadoop.wire.messages import YarnApplicationStateProto
+from fairshare.yarn.rpc.wire.messages import YarnApplicationStateProto
 
 
 async def live(side: Side) -> None:

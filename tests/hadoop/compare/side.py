@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.hadoop.compare.answers import Names, plain, refusal
 
-from fairshare.hadoop.wire import tokens
-from fairshare.hadoop.wire.client import RemoteError, RpcClient
-from fairshare.hadoop.wire.descriptors import (
+from fairshare.yarn.rpc.wire import tokens
+from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient
+from fairshare.yarn.rpc.wire.descriptors import (
     ADMINISTRATION,
     APPLICATION_CLIENT,
     APPLICATION_MASTER,

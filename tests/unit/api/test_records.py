@@ -19,9 +19,9 @@ from fairshare.client.discovery import Server
 from fairshare.client.driver import Driver
 from fairshare.client.methods import method
 from fairshare.client.submissions import ContainerRequest, Submission, TaskGroup
-from fairshare.schedulers.views import ApplicationView, QueueView
-from fairshare.web.app import ROUTES
-from fairshare.web.openapi.operation import Operation
+from fairshare.core.schedulers.views import ApplicationView, QueueView
+from fairshare.server.web.app import ROUTES
+from fairshare.server.web.openapi.operation import Operation
 
 METHODS = sorted(name for name, one in vars(CallTable).items() if isinstance(one, method))
 

@@ -10,9 +10,9 @@ import pytest
 from tests.browser.cluster import running
 from tests.browser.conftest import fair_configuration
 
-from fairshare.cli.cluster_source import NODES, read_cluster_from
 from fairshare.cli.verbs import Failure
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.lab.verbs.cluster_source import NODES, read_cluster_from
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "rest-samples"
 TYPES = ResourceTypes()

@@ -11,7 +11,7 @@ import pytest
 from fairshare.cli.jobs import Group, Job, read_job
 from fairshare.cli.submit import command as submit
 from fairshare.client import DriverCommand, Master, TaskGroup
-from fairshare.config.structs import keys_of
+from fairshare.documents.structs import keys_of
 from fairshare.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]

@@ -3,8 +3,8 @@
 import click
 import pytest
 
-from fairshare.cli import mapreduce
 from fairshare.mapreduce import MapReduce
+from fairshare.mapreduce import verb as mapreduce
 
 APPLICATION = "application_1700000000000_0007"
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from fairshare.cli import ray
 from fairshare.cli.verbs import fairshare
+from fairshare.ray import verb as ray
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from fairshare.cli import tokens
 from fairshare.cli.verbs import fairshare
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.state_directory import open_state_directory
 

@@ -3,9 +3,9 @@
 import pytest
 
 from fairshare.client.errors import CallFailed, Refused, in_plain_words
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ResourceRequest
-from fairshare.schedulers.fair.wording import zero_amount
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import ResourceRequest
+from fairshare.core.schedulers.fair.wording import zero_amount
 
 
 def test_a_refusal_by_a_queue_without_resources_is_in_plain_words():

@@ -5,14 +5,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "capacity-scheduler.md").read_text()
-ROOM = ROOT / "src" / "fairshare" / "schedulers" / "capacity"
+ROOM = ROOT / "src" / "fairshare" / "core" / "schedulers" / "capacity"
 NAMES = re.findall(r"`([\w/.-]+\.py)`", PAGE)
 
 
 def place_of(name: str) -> Path:
     if name.startswith(("src/", "tests/")):
         return ROOT / name
-    if name.startswith("families/"):
+    if name.startswith("settings/"):
         return ROOT / "src" / "fairshare" / name
     return ROOM / name
 

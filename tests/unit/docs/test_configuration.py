@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config import shell
-from fairshare.config.problems import Problems
-from fairshare.config.shell import ShellSettings
-from fairshare.families.pools.names import PoolSwitches
-from fairshare.families.registry import section_types
+from fairshare.documents.problems import Problems
+from fairshare.settings import shell
+from fairshare.settings.pools.names import PoolSwitches
+from fairshare.settings.registry import section_types
+from fairshare.settings.shell import ShellSettings
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
 TABLES = {

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from fairshare.config.problems import Problems
-from fairshare.config.shell import read_shell
-from fairshare.scenarios.report import check_file
+from fairshare.documents.problems import Problems
+from fairshare.lab.scenarios.report import check_file
+from fairshare.settings.shell import read_shell
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "divide-a-cluster-with-labels.md"
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.work import Command
 from fairshare.engines.local.accounts import Account
 from fairshare.engines.local.images import Images
 from fairshare.engines.local.limits import ContainerLimits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.model.work import Command
 
 LIMITS = ContainerLimits(True, "watch", (), None, 0, "/group", 100)
 ANN = Account("ann", 1001, 1001, "/home/ann", "/bin/sh")

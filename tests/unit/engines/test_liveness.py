@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id
 from fairshare.engines.local import watched as books
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending import EndingRoom
@@ -14,7 +15,6 @@ from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.watched import Overdue, Watched
 from fairshare.engines.protocol import NodeOffer
-from fairshare.model.identifiers import container_id
 
 SIZE = {"memory-mb": 1024, "vcores": 1}
 

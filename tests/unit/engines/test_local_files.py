@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.events import ExitCode
 from fairshare.engines.local import directories
 from fairshare.engines.local.directories import read_json, write_atomically
 from fairshare.engines.local.launch import GroupPlan, Launch
@@ -22,7 +23,6 @@ from fairshare.engines.local.outcome import (
     with_tail,
 )
 from fairshare.engines.local.state import StateDirectory
-from fairshare.model.events import ExitCode
 
 
 def test_an_order_comes_back_as_it_was_written(tmp_path):

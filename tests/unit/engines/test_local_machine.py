@@ -4,13 +4,13 @@ import os
 
 import pytest
 
+from fairshare.core.model.work import Command
 from fairshare.engines.local import engine as engine_module
 from fairshare.engines.local import hierarchies, machine
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.environment import environment, inherited
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.model.work import Command
 
 
 def test_one_machine_is_one_node_called_local(tmp_path):

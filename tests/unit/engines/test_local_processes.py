@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.identifiers import container_id, container_name
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.local import adoption, execution, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending import EndingRoom
@@ -25,8 +27,6 @@ from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import Answer
-from fairshare.model.identifiers import container_id, container_name
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 
 @pytest.fixture

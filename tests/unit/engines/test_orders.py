@@ -6,10 +6,10 @@ import pytest
 from tests.engine_orders import CHECKS
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.model.inputs import ContainerExited, Input
+from fairshare.core.model.work import Command
 from fairshare.engines.protocol import Engine, LaunchOrder
 from fairshare.engines.simulated import Outcome, SimulatedEngine
-from fairshare.model.inputs import ContainerExited, Input
-from fairshare.model.work import Command
 
 
 class Subject:

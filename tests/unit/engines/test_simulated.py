@@ -2,10 +2,10 @@
 
 import pytest
 
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted
+from fairshare.core.model.work import Command
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.engines.simulated import TIME_LIMIT_EXIT, Outcome, SimulatedEngine
-from fairshare.model.inputs import ContainerExited, ContainerStarted
-from fairshare.model.work import Command
 
 
 class Timers:

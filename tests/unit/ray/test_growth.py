@@ -2,11 +2,11 @@
 queues admit."""
 
 import pytest
-from tests.unit.schedulers.waiting import Cluster, ask, capacity, fair
+from tests.unit.core.schedulers.waiting import Cluster, ask, capacity, fair
 
+from fairshare.core.schedulers.capacity.settings import Percentage
 from fairshare.ray import growth
 from fairshare.ray.growth import waiting_room
-from fairshare.schedulers.capacity.settings import Percentage
 
 ONE = (1024, 1)
 

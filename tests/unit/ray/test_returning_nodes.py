@@ -2,16 +2,16 @@
 
 import msgspec
 import pytest
-from tests.unit.schedulers.waiting import Cluster, ask, fair
+from tests.unit.core.schedulers.waiting import Cluster, ask, fair
 
-from fairshare.model.inputs import (
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     LaunchContainer,
     NodeJoined,
     NodeResized,
 )
-from fairshare.model.work import Command
+from fairshare.core.model.work import Command
 from fairshare.ray.engine import returned
 
 SIZE = (8192, 8)

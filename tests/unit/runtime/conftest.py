@@ -8,17 +8,17 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerLaunched
+from fairshare.core.model.inputs import LoadConfiguration, NodeJoined, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.journal.protocol import Snapshot
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerLaunched
-from fairshare.model.inputs import LoadConfiguration, NodeJoined, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.settings.registry import family_of
 
 EPOCH_MS = 1_700_000_000_000
 

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairshare.errors import UndecidedError
-from fairshare.model import inputs
-from fairshare.model.events import RequestRefused
-from fairshare.model.inputs import (
+from fairshare.core.model import inputs
+from fairshare.core.model.events import RequestRefused
+from fairshare.core.model.inputs import (
     ChangeLifetime,
     ContainerExited,
     ContainerStarted,
@@ -20,7 +19,8 @@ from fairshare.model.inputs import (
     SetPriority,
     SubmitApplication,
 )
-from fairshare.model.work import Command, ContainerRequest
+from fairshare.core.model.work import Command, ContainerRequest
+from fairshare.errors import UndecidedError
 from fairshare.runtime.runtime import _OWN
 from fairshare.runtime.snapshot import freeze
 

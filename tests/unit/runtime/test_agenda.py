@@ -1,10 +1,10 @@
 """When the scheduler tidies up."""
 
-from fairshare.model.events import ApplicationEnded, ApplicationState, SharesUpdated
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.model.events import ApplicationEnded, ApplicationState, SharesUpdated
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.fair.scheduler import FairScheduler
+from fairshare.core.schedulers.protocol import TIDY_INTERVAL_MS
 from fairshare.runtime.agenda import Agenda
-from fairshare.schedulers.fair.scheduler import FairScheduler
-from fairshare.schedulers.protocol import TIDY_INTERVAL_MS
 
 SCHEDULER = FairScheduler(ResourceTypes())
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import NodeRemoved, RequestRefused
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import NodeRemoved, RequestRefused
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     DecommissionNode,
@@ -17,12 +16,13 @@ from fairshare.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
 from fairshare.runtime.recovery import replay
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.settings.registry import family_of
 
 
 @pytest.fixture

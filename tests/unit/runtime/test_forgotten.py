@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from fairshare.model.inputs import (
+from fairshare.core.model.inputs import (
     ContainerStarted,
     ForgetApplications,
     KillApplication,
@@ -13,7 +13,7 @@ from fairshare.model.inputs import (
     SetSafeMode,
     SubmitApplication,
 )
-from fairshare.model.work import Command, ContainerRequest
+from fairshare.core.model.work import Command, ContainerRequest
 
 SIZE = (1024, 1)
 

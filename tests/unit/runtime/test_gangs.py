@@ -2,20 +2,18 @@
 
 import msgspec
 import pytest
+from tests.unit.core.schedulers.waiting import capacity, fair
 from tests.unit.runtime.conftest import recording_engine
-from tests.unit.schedulers.waiting import capacity, fair
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import (
     ApplicationState,
     ContainerCompleted,
     ExitCode,
     GangPaused,
     GangRestarted,
 )
-from fairshare.model.inputs import (
+from fairshare.core.model.inputs import (
     ContainerExited,
     KillApplication,
     LoadConfiguration,
@@ -23,12 +21,14 @@ from fairshare.model.inputs import (
     NodeLost,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.pools.settings import PoolsSettings
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
+from fairshare.settings.registry import family_of
 
 TIMEOUT_MS = 10_000
 

@@ -6,11 +6,9 @@ import msgspec
 import pytest
 from tests.unit.runtime.conftest import recording_engine
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, OffersCounted
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, OffersCounted
+from fairshare.core.model.inputs import (
     ContainerExited,
     KillApplication,
     LoadConfiguration,
@@ -20,19 +18,21 @@ from fairshare.model.inputs import (
     NodeResized,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import ContainerRequest, TaskGroup
-from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
-from fairshare.schedulers.fair.assignment import Heartbeat
-from fairshare.schedulers.fair.settings import (
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import ContainerRequest, TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
+from fairshare.core.schedulers.fair.assignment import Heartbeat
+from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
     FairSettings,
     QueueSettings,
 )
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.runtime import Runtime
+from fairshare.settings.registry import family_of
 
 QUEUES = {
     "root.small": QueueSettings("root.small", max_share=Amount(absolute=(6144, 1_000))),

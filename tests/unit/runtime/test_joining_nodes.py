@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import Input, LoadConfiguration, NodeJoined, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity import capacities
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.engines.simulated import SimulatedEngine
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import Input, LoadConfiguration, NodeJoined, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
+from fairshare.lab.simulate.agenda import Agenda
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.capacity import capacities
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.simulate.agenda import Agenda
+from fairshare.settings.registry import family_of
 
 SETTINGS = CapacitySettings(
     queues={

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from fairshare.model.events import ApplicationState, RequestRefused
-from fairshare.model.inputs import ChangeLifetime, KillApplication
+from fairshare.core.model.events import ApplicationState, RequestRefused
+from fairshare.core.model.inputs import ChangeLifetime, KillApplication
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 import pytest
 
-from fairshare.manager.groups import check_groups
-from fairshare.model.arrays import TaskArray
-from fairshare.model.events import ApplicationState
-from fairshare.model.inputs import ContainerExited, NodeLost, SubmitApplication
-from fairshare.model.invariants import check
-from fairshare.model.work import Command, TaskGroup
-from fairshare.schedulers.protocol import Refusal
-from fairshare.schedulers.reasons import reasons
+from fairshare.core.manager.groups import check_groups
+from fairshare.core.model.arrays import TaskArray
+from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.inputs import ContainerExited, NodeLost, SubmitApplication
+from fairshare.core.model.invariants import check
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.schedulers.protocol import Refusal
+from fairshare.core.schedulers.reasons import reasons
 
 
 def running(bench, application=1):

@@ -1,15 +1,15 @@
 """What an engine is told."""
 
-from fairshare.engines.protocol import TaskLaunch
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import (
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import (
     ContainerExited,
     KillApplication,
     LaunchContainer,
     MasterRegistered,
     SubmitApplication,
 )
-from fairshare.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.engines.protocol import TaskLaunch
 
 AFTER_A_PAUSE_MS = 1_250
 """When a task is tried again that was launched in the first 250 ms, and failed at once."""

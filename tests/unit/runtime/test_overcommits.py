@@ -2,12 +2,12 @@
 
 import pytest
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerCompleted, ExitCode
-from fairshare.model.inputs import DrainNode, NodeLost, NodeResized
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerCompleted, ExitCode
+from fairshare.core.model.inputs import DrainNode, NodeLost, NodeResized
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.runtime.recovery import replay
+from fairshare.settings.registry import family_of
 
 
 @pytest.fixture

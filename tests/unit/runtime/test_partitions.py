@@ -6,10 +6,8 @@ import pytest
 from tests.manual_engine import ManualEngine
 from tests.unit.runtime.conftest import recording_engine
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import (
     AddLabels,
     KillApplication,
     LabelNodes,
@@ -17,10 +15,9 @@ from fairshare.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.capacity.settings import (
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import (
     CapacitySettings,
     LabelCapacity,
     MappingAction,
@@ -31,6 +28,9 @@ from fairshare.schedulers.capacity.settings import (
     QueueSettings,
     Template,
 )
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.runtime import Runtime
+from fairshare.settings.registry import family_of
 
 ALL = Percentage(100.0)
 ON_X = {"x": LabelCapacity(ALL, ALL)}

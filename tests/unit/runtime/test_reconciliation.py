@@ -2,9 +2,8 @@
 
 import pytest
 
-from fairshare.engines.protocol import NodeOffer
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import (
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     KillApplication,
@@ -13,6 +12,7 @@ from fairshare.model.inputs import (
     NodeResized,
     SubmitApplication,
 )
+from fairshare.engines.protocol import NodeOffer
 from fairshare.runtime.reconciliation import reconcile
 
 

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, NodeLost
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.errors import JournalError
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import ContainerExited, ContainerStarted, NodeLost
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.recovery import Position, recover, replay
+from fairshare.settings.registry import family_of
 
 
 def new_manager(kind="fair"):

@@ -1,8 +1,8 @@
 """What is found when a node returns, and that nothing is allocated on one that has not."""
 
+from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, KillApplication
 from fairshare.engines.protocol import NodeOffer
-from fairshare.model.identifiers import container_id
-from fairshare.model.inputs import ContainerExited, ContainerStarted, KillApplication
 from fairshare.runtime.reconciliation import reconcile_node
 
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from fairshare.errors import JournalError
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated, ContainerCompleted, SharesUpdated
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, ContainerCompleted, SharesUpdated
+from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
     KillApplication,
@@ -15,9 +13,11 @@ from fairshare.model.inputs import (
     TidyQueues,
     UpdateShares,
 )
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.errors import JournalError
 from fairshare.runtime.recovery import replay
 from fairshare.runtime.runtime import NOT_STARTED
+from fairshare.settings.registry import family_of
 
 AFTER_A_PAUSE_MS = 1_250
 """When a task is tried again that was launched in the first 250 ms, and failed at once."""
@@ -162,7 +162,7 @@ def test_empty_dynamic_queues_are_tidied_up_after_a_while(bench, submit):
 
 
 def test_a_marked_container_is_killed_when_its_time_has_come(make_bench, submit):
-    from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings
+    from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings
 
     bench = make_bench(
         FairSettings(

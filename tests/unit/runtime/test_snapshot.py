@@ -8,13 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import fairshare.projections.stored  # noqa: F401 - adds the server's books
-from fairshare.errors import JournalError
-from fairshare.families.registry import FAMILIES, family_of
-from fairshare.families.yarn.context import Run
-from fairshare.journal.protocol import Snapshot
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import (
+import fairshare.runtime.projections.stored  # noqa: F401 - adds the server's books
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import (
     DrainNode,
     KillApplication,
     LoadConfiguration,
@@ -23,18 +19,22 @@ from fairshare.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
-from fairshare.model.invariants import check
-from fairshare.model.nodes import Node
-from fairshare.model.operations import Drain
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import Command, TaskGroup
-from fairshare.projections.timelines import Span, Timeline
+from fairshare.core.model.invariants import check
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.operations import Drain
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.pools.settings import PoolsSettings
+from fairshare.errors import JournalError
 from fairshare.runtime import snapshot
+from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.runtime.projections.timelines import Span, Timeline
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
+from fairshare.settings.registry import FAMILIES, family_of
+from fairshare.yarn.views.context import Run
 
 SLOTS = ResourceTypes(("memory-mb", "vcores", "map-slots", "reduce-slots"), ("Mi", "", "", ""))
 

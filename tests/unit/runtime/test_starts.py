@@ -2,14 +2,12 @@
 
 import msgspec
 import pytest
+from tests.unit.core.schedulers.waiting import Cluster, capacity, fair
 from tests.unit.runtime.conftest import recording_engine
-from tests.unit.schedulers.waiting import Cluster, capacity, fair
 
-from fairshare.families.registry import family_of
-from fairshare.journal.memory import MemoryJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ApplicationRejected, ApplicationState, RequestRefused
-from fairshare.model.inputs import (
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ApplicationRejected, ApplicationState, RequestRefused
+from fairshare.core.model.inputs import (
     Condition,
     ContainerExited,
     HoldApplication,
@@ -22,16 +20,18 @@ from fairshare.model.inputs import (
     StartConditions,
     SubmitApplication,
 )
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
+from fairshare.core.schedulers.fair.settings import QueueSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.pools.settings import PoolsSettings
+from fairshare.core.schedulers.reasons import reasons
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
-from fairshare.schedulers.capacity.settings import CapacitySettings, Percentage
-from fairshare.schedulers.capacity.settings import QueueSettings as CapacityQueue
-from fairshare.schedulers.fair.settings import QueueSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
-from fairshare.schedulers.pools.settings import PoolsSettings
-from fairshare.schedulers.reasons import reasons
+from fairshare.settings.registry import family_of
 
 PENDING, RUNNING, KILLED, FINISHED = (
     ApplicationState.PENDING,

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from fairshare.model.events import ContainerCompleted, ContainerMarked
-from fairshare.model.inputs import ContainerStarted, UpdateShares
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.model.events import ContainerCompleted, ContainerMarked
+from fairshare.core.model.inputs import ContainerStarted, UpdateShares
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 
 HOUR_MS = 3_600_000
 TIMEOUT_MS = 10_000

@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-import fairshare.projections.stored  # noqa: F401 - adds the server's books
+import fairshare.runtime.projections.stored  # noqa: F401 - adds the server's books
 from fairshare.runtime.kinds import Kind, Kinds
 from fairshare.runtime.stored import all_stored
 
@@ -108,7 +108,7 @@ def test_what_a_stored_object_holds_has_a_tag_too(kind):
         if STORED.of_class(cls) is None and not is_only_a_type(cls)
     }
     assert not without, (
-        "give it a tag in runtime/stored.py, families/NAME/stored.py or projections/stored.py"
+        "give it a tag in runtime/stored.py, settings/NAME/stored.py or projections/stored.py"
     )
 
 
@@ -156,7 +156,7 @@ def test_a_class_without_a_tag_and_an_undeclared_field_are_found():
     class Unknown:
         pass
 
-    Unknown.__module__ = "fairshare.model.nodes"
+    Unknown.__module__ = "fairshare.core.model.nodes"
     order = STORED.by_tag["order"]
     assert STORED.of_class(Unknown) is None
     assert not is_only_a_type(Unknown)

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.events import ContainerAllocated
-from fairshare.model.inputs import ContainerExited, DrainNode, NodeBeat, NodeLost, SetSafeMode
-from fairshare.model.invariants import check
-from fairshare.model.resources import ResourceTypes
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.inputs import ContainerExited, DrainNode, NodeBeat, NodeLost, SetSafeMode
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.runtime.recovery import replay
-from fairshare.schedulers.fair.settings import FairSettings
+from fairshare.settings.registry import family_of
 
 from .test_heartbeat_rounds import SETTINGS, random_input
 

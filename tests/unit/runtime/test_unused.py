@@ -2,15 +2,15 @@
 
 import pytest
 
-from fairshare.model.events import ContainerCompleted, ExitCode
-from fairshare.model.inputs import (
+from fairshare.core.model.events import ContainerCompleted, ExitCode
+from fairshare.core.model.inputs import (
     ContainerStarted,
     LaunchContainer,
     MasterRegistered,
     RequestContainers,
     SubmitApplication,
 )
-from fairshare.model.work import Command, ContainerRequest
+from fairshare.core.model.work import Command, ContainerRequest
 
 SIZE = (1024, 1)
 DRIVER = Command(("driver",))

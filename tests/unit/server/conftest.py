@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.engines.protocol import NodeOffer
-from fairshare.schedulers.fair.settings import FairSettings
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from fairshare.config.shell import AccountingSettings
 from fairshare.server.accounting import accounting
 from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError
 from fairshare.server.accounting.queries import (
@@ -23,6 +22,7 @@ from fairshare.server.accounting.queries import (
 )
 from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
 from fairshare.server.side_file import copy_side_file
+from fairshare.settings.shell import AccountingSettings
 
 EPOCH_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000

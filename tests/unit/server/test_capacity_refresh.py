@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.model.inputs import SubmitApplication
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fairshare.core.model.events import ConfigurationLoaded
+from fairshare.core.model.inputs import LoadConfiguration
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.model.events import ConfigurationLoaded
-from fairshare.model.inputs import LoadConfiguration
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
 

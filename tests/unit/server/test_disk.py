@@ -4,12 +4,12 @@ import logging
 
 import pytest
 
+from fairshare.core.model.inputs import KillApplication, SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 from fairshare.errors import InputError, JournalError
-from fairshare.journal import reserve
-from fairshare.journal.reserve import Reserve
-from fairshare.journal.sqlite import DiskFullError, SqliteJournal
-from fairshare.model.inputs import KillApplication, SubmitApplication
-from fairshare.model.work import Command, TaskGroup
+from fairshare.runtime.journal import reserve
+from fairshare.runtime.journal.reserve import Reserve
+from fairshare.runtime.journal.sqlite import DiskFullError, SqliteJournal
 from fairshare.server.disk import MB, Disk
 
 ONE = SubmitApplication("ann", tasks=(TaskGroup("t", 1, (512, 1), Command(("true",))),))

@@ -5,17 +5,17 @@ import tracemalloc
 
 import pytest
 
-from fairshare.journal.record import Record
-from fairshare.model.events import (
+from fairshare.core.model.events import (
     ApplicationRejected,
     ApplicationSubmitted,
     RequestRefused,
     TasksAdded,
 )
-from fairshare.model.inputs import AddTasks, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import Command, TaskGroup
-from fairshare.schedulers.fifo.state import FifoState
+from fairshare.core.model.inputs import AddTasks, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.record import Record
+from fairshare.core.schedulers.fifo.state import FifoState
 from fairshare.server.event_feed import KEPT_MS, EventFeed
 
 MEGABYTE = 1_000_000

@@ -13,19 +13,19 @@ import msgspec
 import pytest
 from tests.format_sample import FORMAT_1, SETTINGS, facts_of
 
-from fairshare.families.registry import FAMILIES, family_of
-from fairshare.journal import sqlite
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.invariants import check
-from fairshare.projections.projections import Projections
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.invariants import check
 from fairshare.runtime import snapshot
+from fairshare.runtime.journal import sqlite
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.projections import Projections
 from fairshare.runtime.recovery import recover
 from fairshare.server.retention import restore
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.state_directory import StateDirectory
+from fairshare.settings.registry import FAMILIES, family_of
 
 RECORDED_ONLY = ("sequence", "snapshot")
 

@@ -5,11 +5,17 @@ from pathlib import Path
 import pytest
 from tests.managed import SETTINGS, Managed
 
-from fairshare.journal.record import Record
-from fairshare.model.events import ContainerAllocated, Event
-from fairshare.model.identifiers import NUMBERS_AHEAD
-from fairshare.model.inputs import ContainerExited, Input, NodeBeat, SubmitApplication, UpdateShares
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.events import ContainerAllocated, Event
+from fairshare.core.model.identifiers import NUMBERS_AHEAD
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    Input,
+    NodeBeat,
+    SubmitApplication,
+    UpdateShares,
+)
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.record import Record
 from fairshare.runtime.recovery import Position
 from fairshare.server import journal_epochs
 from fairshare.server.journal_epochs import CONTAINERS_AT_ONCE, GivenNumbers

@@ -7,13 +7,13 @@ import sqlite3
 import msgspec
 import pytest
 
+from fairshare.core.model.events import ApplicationSubmitted
+from fairshare.core.model.inputs import ForgetApplications, SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.record import Record
 from fairshare.errors import JournalError
-from fairshare.journal.record import Record
-from fairshare.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.model.events import ApplicationSubmitted
-from fairshare.model.inputs import ForgetApplications, SubmitApplication
-from fairshare.model.work import Command, TaskGroup
-from fairshare.projections.compact_records import pack, thin, unpack
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.runtime.projections.compact_records import pack, thin, unpack
 from fairshare.runtime.snapshot import freeze
 from fairshare.server.long_history import FILE, Bounds, LongHistory, remove_long_history
 

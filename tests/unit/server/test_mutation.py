@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import FairshareError, InputError
-from fairshare.families.configuration_update import Update, read_json
-from fairshare.model.inputs import SubmitApplication
 from fairshare.server import mutation, stored_configuration
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
+from fairshare.settings.configuration_update import Update, read_json
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from fairshare.schedulers.views import QueueView
+from fairshare.core.schedulers.views import QueueView
 from fairshare.server import past_views
 from fairshare.server.past_views import PastView, PastViews
 from fairshare.server.views import ClusterView, NodeView

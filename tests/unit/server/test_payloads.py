@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare as command_line
+from fairshare.core.model.inputs import KillApplication, SubmitApplication
+from fairshare.core.model.work import Command, Payload, TaskGroup
 from fairshare.errors import InputError
-from fairshare.model.inputs import KillApplication, SubmitApplication
-from fairshare.model.work import Command, Payload, TaskGroup
 from fairshare.server.payloads import Payloads
 from fairshare.server.server import LiveServer
 

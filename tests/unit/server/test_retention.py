@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairshare.config.shell import RetentionSettings
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.invariants import check
+from fairshare.core.model.work import Command, TaskGroup
 from fairshare.errors import JournalError
-from fairshare.journal.protocol import Snapshot
-from fairshare.journal.sqlite import SqliteJournal
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.invariants import check
-from fairshare.model.work import Command, TaskGroup
+from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.snapshot import freeze
 from fairshare.server import copied_snapshot, retention
 from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications
 from fairshare.server.server import LiveServer
+from fairshare.settings.shell import RetentionSettings
 
 from .test_server import launched, until
 

@@ -6,10 +6,8 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
-from fairshare.engines.protocol import NodeOffer
-from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
-from fairshare.model.events import ApplicationState
-from fairshare.model.inputs import (
+from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.inputs import (
     ContainerExited,
     KillApplication,
     LaunchContainer,
@@ -17,9 +15,11 @@ from fairshare.model.inputs import (
     RequestContainers,
     SubmitApplication,
 )
-from fairshare.model.tasks import TaskState
-from fairshare.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.schedulers.fifo.settings import FifoSettings
+from fairshare.core.model.tasks import TaskState
+from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.engines.protocol import NodeOffer
+from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
 from fairshare.server import server as server_module
 from fairshare.server.server import LiveServer
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from fairshare.core.model.events import Event, RequestRefused
+from fairshare.core.model.inputs import KillApplication, NodeBeat, NodeLost
 from fairshare.errors import InputError, JournalError
-from fairshare.journal.sqlite import DiskFullError
-from fairshare.model.events import Event, RequestRefused
-from fairshare.model.inputs import KillApplication, NodeBeat, NodeLost
-from fairshare.projections.container_history import ContainerHistory
+from fairshare.runtime.journal.sqlite import DiskFullError
+from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.runtime import Runtime
 from fairshare.server import service as service_module
 from fairshare.server.service import Service

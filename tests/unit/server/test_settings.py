@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo.settings import FifoSettings
 from fairshare.engines.local.disk_usage import DiskLimits
-from fairshare.schedulers.fair.settings import FairSettings
-from fairshare.schedulers.fifo.settings import FifoSettings
 from fairshare.server import engines
 from fairshare.server import settings as settings_module
 from fairshare.server.settings import Overrides, read_settings

@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.model.resources import ResourceTypes
 from fairshare.server.state_directory import open_state_directory, write_file
 
 TYPES = ResourceTypes()

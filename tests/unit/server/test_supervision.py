@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
+from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import InputError, JournalError
-from fairshare.model.inputs import SubmitApplication
 from fairshare.server import supervision
 from fairshare.server.supervision import Supervisor
 

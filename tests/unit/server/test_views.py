@@ -2,14 +2,14 @@
 
 import msgspec
 
-from fairshare.families.registry import family_of
-from fairshare.manager.resource_manager import ResourceManager
-from fairshare.model.inputs import LoadConfiguration, SubmitApplication
-from fairshare.model.resources import ResourceTypes
-from fairshare.model.work import TaskGroup
-from fairshare.projections.container_history import ContainerHistory
-from fairshare.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import LoadConfiguration, SubmitApplication
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.server.views import Views
+from fairshare.settings.registry import family_of
 
 
 def test_an_application_that_a_limit_holds_back_counts_as_pending_wherever_it_is_counted():

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.ending import end_all
@@ -35,7 +36,6 @@ from fairshare.engines.local.outcome import (
 from fairshare.engines.local.process_limit import refusal
 from fairshare.engines.local.state import GROUPS_PREFIX
 from fairshare.errors import EngineError
-from fairshare.model.inputs import ContainerExited
 from fairshare.wording import cause, ran_too_long
 
 _MEBIBYTE: Final = 1024 * 1024

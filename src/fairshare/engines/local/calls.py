@@ -10,8 +10,8 @@ import os
 import shutil
 from pathlib import Path
 
+from fairshare.core.model.work import Command
 from fairshare.engines.local.outcome import NOT_FOUND, StartFailure
-from fairshare.model.work import Command
 
 OWN_COPIES = "users"
 """The directory, among the payloads, with a directory for each account."""

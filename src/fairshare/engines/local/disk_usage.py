@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.engines.local import adoption
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.state import StateDirectory
-from fairshare.model.identifiers import ContainerId
 from fairshare.wording import cause
 
 INTERVAL_S = 5.0

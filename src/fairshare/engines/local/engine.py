@@ -18,6 +18,10 @@ from typing import Literal
 
 import msgspec
 
+from fairshare.core.model.identifiers import ContainerId, parse_container
+from fairshare.core.model.inputs import ContainerExited, Input
+from fairshare.core.model.resources import MEMORY, VCORES
+from fairshare.core.model.work import PAYLOADS, Command
 from fairshare.engines.local import accounts, machine
 from fairshare.engines.local import compiled as program
 from fairshare.engines.local.adoption import Alive, Never, fate, read_exit
@@ -49,10 +53,6 @@ from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import ZygoteClient
 from fairshare.engines.protocol import GpuUse, Launched, LaunchOrder, NodeOffer
 from fairshare.errors import AccountsUnavailable, EngineError
-from fairshare.model.identifiers import ContainerId, parse_container
-from fairshare.model.inputs import ContainerExited, Input
-from fairshare.model.resources import MEMORY, VCORES
-from fairshare.model.work import PAYLOADS, Command
 from fairshare.wording import cause
 
 Enforcement = Literal["auto", "cgroup", "watch"]

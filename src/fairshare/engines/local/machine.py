@@ -7,10 +7,10 @@ import pwd
 import resource
 from collections.abc import Mapping
 
+from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.engines.hardware import physical_memory_mb
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
-from fairshare.model.resources import MEMORY, VCORES
 from fairshare.wording import counted
 
 _MEBIBYTE = 1024 * 1024

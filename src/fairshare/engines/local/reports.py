@@ -8,11 +8,11 @@ import contextlib
 import threading
 from collections.abc import Callable
 
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.kept import KeptFiles
 from fairshare.engines.local.launch import Launch
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited, ContainerStarted, Input
 
 
 class Reports:

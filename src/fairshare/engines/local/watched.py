@@ -11,11 +11,11 @@ import itertools
 import signal
 import time
 
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.engines.local import processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.zygote import MOST_STOPS
-from fairshare.model.identifiers import ContainerId
 
 PATIENCE_S = 5.0
 """The time, after the grace time, in which a supervisor must end its container."""

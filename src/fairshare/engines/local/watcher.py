@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import abandoned, adoption
 from fairshare.engines.local.calls import call_of
 from fairshare.engines.local.directories import EXIT_BYTES, ContainerDirectory, reserve
@@ -36,8 +38,6 @@ from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.model.identifiers import ContainerId
-from fairshare.model.inputs import ContainerExited
 from fairshare.wording import cause
 
 _RECHECK_S = 1.0

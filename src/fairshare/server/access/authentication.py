@@ -7,15 +7,15 @@ the text of headers.
 
 from collections.abc import Callable, Mapping
 
-from fairshare.config.shell import AuthenticationSettings
-from fairshare.model.identifiers import ApplicationId
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.schedulers.protocol import State
 from fairshare.server.access.identity import Identity
 from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.peers import Peers
 from fairshare.server.access.proxies import Proxies
 from fairshare.server.access.tokens import PREFIX, UserTokens
 from fairshare.server.tokens import DriverTokens, named_application
+from fairshare.settings.shell import AuthenticationSettings
 
 
 class Authentication:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fairshare.model.identifiers import ApplicationId
+from fairshare.core.model.identifiers import ApplicationId
 
 
 class Identity(msgspec.Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from fairshare.model.applications import Application
-from fairshare.schedulers.access_lists import allows
+from fairshare.core.model.applications import Application
+from fairshare.core.schedulers.access_lists import allows
 
 
 def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:

@@ -7,8 +7,8 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-from fairshare.model.applications import Application
-from fairshare.model.events import (
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationRejected,
     ApplicationsForgotten,
@@ -19,9 +19,9 @@ from fairshare.model.events import (
     Event,
     TasksAdded,
 )
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.model.inputs import SubmitApplication
-from fairshare.model.work import Command, TaskGroup
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command, TaskGroup
 
 OF_AN_APPLICATION = 1_000
 OF_A_GROUP = 200

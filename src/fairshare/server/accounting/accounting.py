@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from fairshare.config.shell import AccountingSettings
-from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationEnded, ApplicationRejected, ContainerCompleted, Event
-from fairshare.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.projections.attempt_history import ApplicationAttempts
-from fairshare.projections.container_history import ContainerRecord
-from fairshare.projections.projections import Projections
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ContainerCompleted,
+    Event,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.projections.attempt_history import ApplicationAttempts
+from fairshare.runtime.projections.container_history import ContainerRecord
+from fairshare.runtime.projections.projections import Projections
 from fairshare.server.accounting.ledger import Ledger, LedgerError
 from fairshare.server.accounting.rows import (
     ApplicationRow,
@@ -28,6 +32,7 @@ from fairshare.server.accounting.rows import (
     container_row,
 )
 from fairshare.server.to_the_end import to_the_end
+from fairshare.settings.shell import AccountingSettings
 
 INTERVAL_S: Final = 1.0
 TRIM_S: Final = 3_600.0

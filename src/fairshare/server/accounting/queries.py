@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from fairshare.api.accounting import PastApplication, PastContainer, ReportRow, Use
+from fairshare.core.model.events import ExitCode
+from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.errors import InputError
-from fairshare.model.events import ExitCode
-from fairshare.model.identifiers import application_name, container_name
 from fairshare.server.accounting.ledger import FILE, failed, measured, open_for_reading
 
 Record = TypeVar("Record", bound=msgspec.Struct)

@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from fairshare.api.ray_programs import command_of as ray_command
+from fairshare.core.model.applications import Application
+from fairshare.core.model.identifiers import application_of
+from fairshare.core.model.resources import MEMORY, VCORES, ResourceTypes
+from fairshare.core.model.work import Command
 from fairshare.documents.gpus import GPU
-from fairshare.model.applications import Application
-from fairshare.model.identifiers import application_of
-from fairshare.model.resources import MEMORY, VCORES, ResourceTypes
-from fairshare.model.work import Command
-from fairshare.projections.attempt_history import ApplicationAttempts
-from fairshare.projections.container_history import ContainerRecord
+from fairshare.runtime.projections.attempt_history import ApplicationAttempts
+from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.views import kind_of
 
 MAX_TEXT: Final = 500

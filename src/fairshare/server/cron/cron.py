@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from fairshare.core.model.events import ApplicationEnded, Event
+from fairshare.core.model.identifiers import ApplicationId, application_name
+from fairshare.core.schedulers.protocol import State
 from fairshare.errors import FairshareError, InputError
-from fairshare.model.events import ApplicationEnded, Event
-from fairshare.model.identifiers import ApplicationId, application_name
-from fairshare.schedulers.protocol import State
 from fairshare.server.cron.schedule import last_ms, next_ms
 from fairshare.server.cron.store import FILE, CronError, CronStore, Job, Key, Run
 from fairshare.server.to_the_end import to_the_end

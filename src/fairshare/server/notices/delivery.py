@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from fairshare.config.shell import NotifySettings
 from fairshare.documents.notice_targets import parse_target
 from fairshare.engines.protocol import CommandAside
 from fairshare.errors import EngineError, FairshareError
 from fairshare.server.notices.store import HOOK, Notice, subject_of, text_of
+from fairshare.settings.shell import NotifySettings
 from fairshare.wording import cause
 
 TIMEOUT_S: Final = 10.0

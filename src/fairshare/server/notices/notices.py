@@ -17,17 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from fairshare.documents.notice_targets import shown_target
-from fairshare.model.applications import Application
-from fairshare.model.events import (
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerLaunched,
     Event,
     MasterStarted,
 )
-from fairshare.model.identifiers import ApplicationId, application_name, application_of
-from fairshare.schedulers.protocol import State
+from fairshare.core.model.identifiers import ApplicationId, application_name, application_of
+from fairshare.core.schedulers.protocol import State
+from fairshare.documents.notice_targets import shown_target
 from fairshare.server.notices.delivery import Delivery, DeliveryError
 from fairshare.server.notices.store import HOOK, Notice, NoticesError, NoticeStore, notices_of
 from fairshare.server.to_the_end import to_the_end

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.identifiers import application_name
 from fairshare.errors import FairshareError
-from fairshare.model.applications import Application
-from fairshare.model.events import ApplicationState
-from fairshare.model.identifiers import application_name
 from fairshare.server.side_file import SideFile, SideFileError
 from fairshare.wording import cause
 

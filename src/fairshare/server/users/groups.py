@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fairshare.config.problems import Place, Problems
-from fairshare.config.user_groups import read_groups
+from fairshare.documents.problems import Place, Problems
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.families.configuration import Configuration
 from fairshare.server.file_watch import Stamp, stamp_of
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.user_groups import read_groups
 from fairshare.this_machine import account_named
 from fairshare.wording import cause
 

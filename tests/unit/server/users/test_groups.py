@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.families.directory import read_directory
 from fairshare.server.users import groups
 from fairshare.server.users.groups import GroupsUnavailable, UserGroups, user_groups
+from fairshare.settings.directory import read_directory
 
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 OVERRIDES = "hadoop.user.group.static.mapping.overrides"

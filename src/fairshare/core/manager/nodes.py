@@ -1,0 +1,188 @@
+"""Owns how the manager handles nodes that join, are lost, resized or drained, and the safe mode.
+
+From its next heartbeat on, the total of a drained node is what its containers use, as of Hadoop's
+decommissioning nodes (`AbstractYarnScheduler.nodeUpdate`), so that shares are computed from
+resources that can be allocated.
+"""
+
+from typing import Protocol
+
+from fairshare.core.manager import overcommit
+from fairshare.core.manager.lifecycle import Lifecycle
+from fairshare.core.model.events import (
+    ContainerCompleted,
+    ExitCode,
+    NodeAdded,
+    NodeDrained,
+    NodeRemoved,
+    NodeTotalChanged,
+    NodeUndrained,
+    PreemptedRoomChanged,
+    RequestRefused,
+    ReservationDropped,
+    SafeModeChanged,
+)
+from fairshare.core.model.inputs import (
+    DecommissionNode,
+    DrainNode,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    SetSafeMode,
+    UndrainNode,
+)
+from fairshare.core.model.nodes import Node
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
+from fairshare.wording import no_node
+
+
+def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
+    """Add a node, or resize it if it is known.
+
+    A decommissioned node is ignored until an administrator undrains it.
+    """
+    state = scheduler.state
+    drain = state.drains.get(given.node)
+    node = state.nodes.get(given.node)
+    if node is not None:
+        _resize(step, scheduler, node, given.total)
+        return
+    if drain is not None and drain.deadline_ms is not None:
+        return
+    step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes, given.host))
+    if drain is not None:
+        step.emit(NodeDrained(given.node, given.total))
+        step.emit(NodeTotalChanged(given.node, state.none))
+    scheduler.node_changed(step)
+
+
+def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) -> None:
+    """Remove a node and complete its containers as aborted. Raises Refusal."""
+    node = scheduler.state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    for container in scheduler.in_order_of_end(node):
+        step.emit(
+            ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
+        )
+    overcommit.forget(step, scheduler, given.node)
+    step.emit(NodeRemoved(given.node))
+    scheduler.node_changed(step)
+
+
+def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
+    """Change a node's total; for a drained node, the total after it is undrained. Raises
+    Refusal."""
+    node = scheduler.state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    if not _resize(step, scheduler, node, given.total):
+        scheduler.node_changed(step)
+    overcommit.limit(step, scheduler, given.node, given.overcommit_timeout_ms)
+
+
+def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]) -> bool:
+    drain = scheduler.state.drains.get(node.name)
+    if drain is not None:
+        if drain.total != total:
+            step.emit(NodeDrained(node.name, total, drain.deadline_ms))
+        return True
+    if node.total == total:
+        return False
+    step.emit(NodeTotalChanged(node.name, total))
+    scheduler.node_changed(step)
+    return True
+
+
+def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode) -> None:
+    """Stop the allocation of containers on a node; a decommissioned node also leaves the cluster
+    when it is empty, or at its deadline. Raises Refusal."""
+    _check_administrator(scheduler, given)
+    state = scheduler.state
+    node = state.nodes.get(given.node)
+    if node is None:
+        raise _unknown(given.node)
+    deadline_ms = None
+    if isinstance(given, DecommissionNode):
+        deadline_ms = step.now_ms + max(0, given.timeout_ms)
+    before = state.drains.get(given.node)
+    if before is not None:
+        if before.deadline_ms != deadline_ms:
+            step.emit(NodeDrained(given.node, before.total, deadline_ms))
+        return
+    overcommit.forget(step, scheduler, given.node)
+    step.emit(NodeDrained(given.node, node.total, deadline_ms))
+    if node.reservation is not None:
+        step.emit(ReservationDropped(given.node))
+    for application in tuple(node.promised):
+        step.emit(PreemptedRoomChanged(given.node, application, state.none))
+    scheduler.node_changed(step)
+
+
+def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
+    """Allow containers on a node again; a node that has left is allowed to join again. Raises
+    Refusal."""
+    _check_administrator(scheduler, given)
+    state = scheduler.state
+    drain = state.drains.get(given.node)
+    if drain is None:
+        if given.node not in state.nodes:
+            raise _unknown(given.node)
+        return
+    step.emit(NodeUndrained(given.node))
+    node = state.nodes.get(given.node)
+    if node is not None:
+        if node.total != drain.total:
+            step.emit(NodeTotalChanged(given.node, drain.total))
+        scheduler.node_changed(step)
+
+
+def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
+    """Reduce the total of a drained node to what its containers use."""
+    node = scheduler.state.nodes.get(name)
+    if node is not None and node.total != node.used:
+        step.emit(NodeTotalChanged(name, node.used))
+        scheduler.node_changed(step)
+
+
+def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:
+    """Switch the safe mode, in which no application is admitted and no container allocated.
+    Raises Refusal."""
+    _check_administrator(scheduler, given)
+    if scheduler.state.safe_mode != given.on:
+        step.emit(SafeModeChanged(given.on, given.user))
+
+
+def refuse_in_safe_mode(step: Step, scheduler: Scheduler) -> bool:
+    """Refuse a submission while the cluster is in safe mode; the application is not recorded.
+
+    Returns whether the submission was refused.
+    """
+    if not scheduler.state.safe_mode:
+        return False
+    step.emit(
+        RequestRefused(
+            0,
+            "safe-mode",
+            "the cluster is in safe mode and admits nothing: try again when an administrator has"
+            " ended it",
+        )
+    )
+    return True
+
+
+class _Order(Protocol):
+    @property
+    def user(self) -> str: ...
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+
+
+def _check_administrator(scheduler: Scheduler, given: _Order) -> None:
+    user = given.user
+    if user and not scheduler.may_administer("", user, given.groups):
+        raise Refusal("access-denied", f"User {user} does not administer the cluster")
+
+
+def _unknown(node: str) -> Refusal:
+    return Refusal("unknown-node", no_node(node))

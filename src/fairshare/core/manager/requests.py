@@ -1,0 +1,105 @@
+"""Owns how a master's container requests become entries of its table of asks, as in Hadoop's AM
+library (`AMRMClient`).
+
+The library keeps counts by priority, place and size, and sends the totals; so a request for four
+more becomes the outstanding count plus four (see `ContainerRequest`).
+"""
+
+from collections.abc import Callable, Iterable
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.work import ANYWHERE, ContainerRequest, ResourceRequest
+from fairshare.core.schedulers.protocol import Refusal
+from fairshare.wording import counted
+
+DEFAULT_RACK = "/default-rack"
+
+MOST_OUTSTANDING = 2**31 - 1
+"""The maximum number of outstanding containers of one priority, size and place, as in Hadoop."""
+
+_Key = tuple[int, int, str]
+
+
+def entries(
+    application: Application,
+    requests: Iterable[ContainerRequest],
+    node_on: Callable[[str], Node | None],
+    normalise: Callable[[Resource], Resource],
+    label_of: Callable[[ContainerRequest], str] = lambda request: "",
+) -> tuple[ResourceRequest, ...]:
+    """The entries that replace those of the same key and place.
+
+    Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
+    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` returns the partition of a
+    request; only the entry for anywhere has it, as in Hadoop. `node_on` returns a node of a host.
+    """
+    found: dict[_Key, ResourceRequest] = {}
+    for request in requests:
+        size = normalise(request.resource)
+        label = label_of(request)
+        if request.location:
+            _put(found, request, request.location, size, 0, label, relax=request.relax)
+            continue
+        if not (found or request.hosts or request.racks):  # nearly always
+            key = (request.priority, request.request, ANYWHERE)
+            outstanding = _outstanding(application, key, size)
+            _put(found, request, ANYWHERE, size, outstanding, label, relax=request.relax)
+            continue
+        for place, relax in _places(request, node_on):
+            key = (request.priority, request.request, place)
+            earlier = found.get(key)
+            if earlier is not None:
+                outstanding = earlier.count if earlier.resource == size else 0
+            else:
+                outstanding = _outstanding(application, key, size)
+            _put(found, request, place, size, outstanding, label, relax=relax)
+    return tuple(found.values())
+
+
+def _places(
+    request: ContainerRequest, node_on: Callable[[str], Node | None]
+) -> list[tuple[str, bool]]:
+    """All places of a request, each with its relax flag: named places are always acceptable."""
+    hosts = list(dict.fromkeys(request.hosts))
+    racks = list(dict.fromkeys(request.racks))
+    found = [node_on(host) for host in hosts]
+    implied = dict.fromkeys(DEFAULT_RACK if node is None else node.rack for node in found)
+    return [
+        *((host, True) for host in hosts),
+        *((rack, True) for rack in racks),
+        *((rack, request.relax) for rack in implied if rack not in racks),
+        (ANYWHERE, request.relax),
+    ]
+
+
+def _outstanding(application: Application, key: _Key, size: Resource) -> int:
+    priority, request, place = key
+    asks = application.attempt.asks.keys.get((priority, request))
+    if asks is None:
+        return 0
+    ask = asks.anywhere if place == ANYWHERE else asks.places.get(place)
+    return ask.count if ask is not None and ask.resource == size else 0
+
+
+def _put(
+    found: dict[_Key, ResourceRequest],
+    request: ContainerRequest,
+    place: str,
+    size: Resource,
+    outstanding: int,
+    label: str,
+    *,
+    relax: bool,
+) -> None:
+    key = (request.priority, request.request, place)
+    found.pop(key, None)
+    count = max(0, outstanding + request.count)
+    if count > MOST_OUTSTANDING:
+        raise Refusal(
+            "too-many-containers",
+            f"{counted(count, 'container')} would be outstanding; {MOST_OUTSTANDING:,} is the most",
+        )
+    label = label if place == ANYWHERE else ""
+    found[key] = ResourceRequest(*key, count, size, relax, label)

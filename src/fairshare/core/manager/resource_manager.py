@@ -1,0 +1,479 @@
+"""Owns the resource manager: the meaning of each input, and the consequences of each event.
+
+`handle(now_ms, input)` is the only entry point: a pure step that returns events. One method handles
+each input; then the manager visits every event of the step once, since some have consequences here
+(a container for a task is launched, a lost container is requested again).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from fairshare.core.manager import groups, lifetimes, nodes, overcommit, reports
+from fairshare.core.manager.actors import check_actor
+from fairshare.core.manager.lifecycle import Lifecycle
+from fairshare.core.manager.lifetimes import Lifetimes
+from fairshare.core.manager.partitions import change_labels, check_tasks
+from fairshare.core.manager.starts import Starts
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
+    ApplicationEnded,
+    ApplicationNumberTaken,
+    ApplicationRejected,
+    ApplicationState,
+    ApplicationSubmitted,
+    BlacklistChanged,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    Event,
+    ExitCode,
+    MasterUnregistered,
+    NumbersContinued,
+    RequestRefused,
+    TasksAdded,
+)
+from fairshare.core.model.identifiers import (
+    NUMBERS_AHEAD,
+    ApplicationId,
+    ContainerId,
+    application_name,
+)
+from fairshare.core.model.inputs import (
+    AddLabels,
+    AddTasks,
+    BeginDue,
+    ChangeBlacklist,
+    ChangeLifetime,
+    ContainerExited,
+    ContainerStarted,
+    ContinueNumbers,
+    DecommissionNode,
+    DrainNode,
+    FinishApplication,
+    ForgetApplications,
+    GangDue,
+    HoldApplication,
+    Input,
+    KillApplication,
+    KillTask,
+    LabelNodes,
+    LaunchContainer,
+    LifetimeOver,
+    LoadConfiguration,
+    MasterRegistered,
+    MoveApplication,
+    NodeBeat,
+    NodeDue,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+    OvercommitOver,
+    PreemptContainers,
+    ReleaseApplication,
+    ReleaseContainers,
+    ReloadRefused,
+    RemoveLabels,
+    RequestContainers,
+    RequeueApplication,
+    ReserveApplication,
+    SetPriority,
+    SetSafeMode,
+    SubmitApplication,
+    TasksDue,
+    TidyQueues,
+    UndrainNode,
+    UnregisterMaster,
+    UpdateShares,
+)
+from fairshare.core.model.queues import full_name
+from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
+from fairshare.errors import InvariantViolation, UndecidedError
+from fairshare.wording import no_application
+
+UNPLACEABLE = "invalid-queue-name"
+"""The code of a refusal after which the application exists without an attempt until it is
+killed."""
+
+
+_CONSEQUENTIAL = frozenset((ContainerAllocated, ContainerCompleted, ApplicationEnded))
+"""The events that `_follow` looks at."""
+
+
+class ResourceManager:
+    """Manages the applications of one scheduler and its state."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._state = scheduler.state
+        self._lifetimes = Lifetimes(scheduler)
+        self._lives = Lifecycle(scheduler)
+        self._starts = Starts(self._lives, self._lifetimes)
+        self._consequences: dict[type, Callable[[Step, Any], None]] = {
+            ContainerCompleted: self._lives.follow_completed,
+            ApplicationEnded: self._starts.ended,
+        }
+        assert {ContainerAllocated, *self._consequences} == _CONSEQUENTIAL
+        self._inputs: dict[type, Callable[[Step, Any], None]] = {
+            NodeBeat: self._node_beat,
+            ContainerExited: partial(reports.exited, self._state),
+            ContainerStarted: partial(reports.started, self._state),
+            LoadConfiguration: self._load_configuration,
+            ReloadRefused: self._reload_refused,
+            NodeJoined: self._node_joined,
+            NodeLost: self._node_lost,
+            NodeResized: self._node_resized,
+            OvercommitOver: self._overcommit_over,
+            GangDue: self._gang_due,
+            TasksDue: self._tasks_due,
+            NodeDue: partial(reports.node_due, self._state),
+            DrainNode: self._drain,
+            DecommissionNode: self._drain,
+            UndrainNode: self._undrain,
+            SetSafeMode: self._set_safe_mode,
+            AddLabels: self._change_labels,
+            RemoveLabels: self._change_labels,
+            LabelNodes: self._change_labels,
+            UpdateShares: self._update_shares,
+            TidyQueues: self._tidy_queues,
+            PreemptContainers: self._preempt_containers,
+            SubmitApplication: self._submit,
+            ReserveApplication: self._reserve_application,
+            ContinueNumbers: self._continue_numbers,
+            MasterRegistered: self._master_registered,
+            UnregisterMaster: self._unregister_master,
+            RequestContainers: self._request_containers,
+            ReleaseContainers: self._release_containers,
+            LaunchContainer: self._launch_container,
+            AddTasks: self._add_tasks,
+            ChangeBlacklist: self._change_blacklist,
+            FinishApplication: self._finish,
+            KillApplication: self._kill,
+            KillTask: self._kill_task,
+            MoveApplication: self._move,
+            SetPriority: self._set_priority,
+            ForgetApplications: partial(reports.forget, self._state),
+            ChangeLifetime: self._change_lifetime,
+            LifetimeOver: self._lifetime_over,
+            HoldApplication: self._defer,
+            ReleaseApplication: self._defer,
+            RequeueApplication: self._defer,
+            BeginDue: self._begin_due,
+        }
+
+    @property
+    def state(self) -> State:
+        """The state of the cluster."""
+        return self._state
+
+    def handle(
+        self, now_ms: int, given: Input, following: Input | None = None
+    ) -> tuple[Event, ...]:
+        """Decide on one input; the events have been applied to the state when this returns.
+
+        Without events the state is unchanged. A client's mistake is an event too (RequestRefused,
+        ApplicationRejected). Raises UndecidedError for a defect that occurs before the first
+        event; any other exception leaves the state inconsistent.
+
+        `following` is the input that the caller handles next without reading the state before:
+        when a thousand nodes join an empty cluster one after the other, the capacities of its
+        queues are computed once.
+        """
+        state = self._state
+        step = Step(now_ms, state)
+        events = step.events
+        try:
+            try:
+                self._inputs[type(given)](step, given)
+            except Refusal as refusal:
+                application = getattr(given, "application", 0)
+                step.emit(RequestRefused(application, refusal.code, refusal.reason))
+            self.scheduler.settle(step)
+            if events:
+                followed = self._follow(step, 0)
+                if self._lives.lost_masters or self._starts.awaited:
+                    self._follow_more(step, followed)
+            if (
+                following is None
+                or state.applications
+                or type(following) is not NodeJoined
+                or type(given) is not NodeJoined
+            ):
+                state.settle()
+        except Exception as error:
+            if events or isinstance(error, InvariantViolation):
+                raise
+            raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
+        return tuple(events)
+
+    def _follow_more(self, step: Step, followed: int) -> None:
+        """Restart lost masters, resume applications that waited for others, and handle the
+        consequences, after those of the first `followed` events."""
+        lives, starts = self._lives, self._starts
+        while lives.lost_masters or starts.awaited:
+            lives.restart(step)
+            starts.resume(step)
+            followed = self._follow(step, followed)
+
+    def _follow(self, step: Step, followed: int) -> int:
+        """Handle the consequences of the events after the first `followed`; returns the number of
+        all events."""
+        events, consequences = step.events, self._consequences
+        if not followed and _CONSEQUENTIAL.isdisjoint(map(type, events)):
+            return len(events)
+        for event in islice(events, followed, None):  # grows while consequences are added
+            if type(event) is ContainerAllocated:
+                if event.master or event.request >= GROUP_REQUESTS:
+                    self._lives.follow_allocated(step, event)
+            elif type(event) in consequences:
+                consequences[type(event)](step, event)
+        return len(events)
+
+    # Nodes and configuration.
+
+    def _load_configuration(self, step: Step, given: LoadConfiguration) -> None:
+        self.scheduler.load(step, given.settings, given.epoch_ms)
+
+    def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
+        self.scheduler.go_back(step)
+
+    def _node_joined(self, step: Step, given: NodeJoined) -> None:
+        nodes.join(step, self.scheduler, given)
+
+    def _node_lost(self, step: Step, given: NodeLost) -> None:
+        nodes.lose(step, self.scheduler, self._lives, given)
+
+    def _node_resized(self, step: Step, given: NodeResized) -> None:
+        nodes.resize(step, self.scheduler, given)
+
+    def _overcommit_over(self, step: Step, given: OvercommitOver) -> None:
+        overcommit.enforce(step, self.scheduler, given.node)
+
+    def _drain(self, step: Step, given: DrainNode | DecommissionNode) -> None:
+        nodes.drain(step, self.scheduler, given)
+
+    def _undrain(self, step: Step, given: UndrainNode) -> None:
+        nodes.undrain(step, self.scheduler, given)
+
+    def _set_safe_mode(self, step: Step, given: SetSafeMode) -> None:
+        nodes.set_safe_mode(step, self.scheduler, given)
+
+    def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
+        change_labels(self.scheduler, step, given)
+
+    def _node_beat(self, step: Step, given: NodeBeat) -> None:
+        if given.node in self._state.drains:
+            nodes.shrink(step, self.scheduler, given.node)
+        elif not self._state.safe_mode and not self._state.waits_for_node(given.node):
+            self.scheduler.beat(step, given.node)
+
+    def _update_shares(self, step: Step, given: UpdateShares) -> None:
+        if not self._state.safe_mode:
+            self.scheduler.update(step)
+
+    def _tidy_queues(self, step: Step, given: TidyQueues) -> None:
+        self.scheduler.tidy(step)
+
+    def _preempt_containers(self, step: Step, given: PreemptContainers) -> None:
+        if not self._state.safe_mode:
+            self.scheduler.preempt(step)
+
+    # Applications, as clients submit and change them.
+
+    def _submit(self, step: Step, given: SubmitApplication) -> None:
+        if nodes.refuse_in_safe_mode(step, self.scheduler):
+            return
+        number = self._state.next_application if given.number is None else given.number
+        if number in self._state.applications:
+            raise Refusal("repeated-number", f"there is an application {number} already")
+        if not 1 <= number < self._state.next_application + NUMBERS_AHEAD:
+            raise Refusal(
+                "unknown-number",
+                f"{number} is far beyond the numbers of applications so far: ask for a new one",
+            )
+        try:
+            groups.check_groups(given.tasks)
+            self.scheduler.check_labels(given)
+            self._starts.check(step, given)
+            queue, priority = self.scheduler.place(step, given)
+            self._check_tasks(step, number, queue, given.tasks)
+        except Refusal as refusal:
+            if refusal.code == UNPLACEABLE:
+                # As in Hadoop: the client gets the error, and the application exists until killed.
+                step.emit(ApplicationSubmitted(number, given, full_name(given.queue), 0))
+                step.emit(RequestRefused(number, refusal.code, refusal.reason))
+                return
+            step.emit(
+                ApplicationRejected(number, given, refusal.code, refusal.reason, refusal.queue)
+            )
+            return
+        step.emit(ApplicationSubmitted(number, given, queue, priority))
+        self._starts.begin(step, self._state.applications[number])
+
+    def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
+        step.emit(ApplicationNumberTaken(max(self._state.next_application, given.at_least)))
+
+    def _continue_numbers(self, step: Step, given: ContinueNumbers) -> None:
+        last = max(self._state.next_application - 1, given.application)
+        step.emit(NumbersContinued(last, given.first_container))
+
+    def _check_tasks(
+        self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
+    ) -> None:
+        self.scheduler.validate(step, queue, [group.resource for group in tasks])
+        normalise = partial(self.scheduler.normalise, step, queue)
+        self.scheduler.check_asks(number, queue, groups.asks_anywhere(tasks, normalise))
+
+    def _known(self, number: ApplicationId) -> Application:
+        application = self._state.applications.get(number)
+        if application is None:
+            name = application_name(self._state.epoch_ms, number)
+            raise Refusal("unknown-application", no_application(name))
+        return application
+
+    def _running(self, number: ApplicationId) -> Application:
+        application = self._known(number)
+        if not application.attempt.active or not application.attempt.registered:
+            raise Refusal("not-running", f"application {number} is not running")
+        return application
+
+    def _not_over(self, number: ApplicationId) -> Application:
+        application = self._known(number)
+        if application.over:
+            raise Refusal(
+                "application-over", f"application {number} is already {application.state}"
+            )
+        return application
+
+    def _master_registered(self, step: Step, given: MasterRegistered) -> None:
+        application = self._not_over(given.application)
+        prepared = application.submission.prepared
+        if application.attempt.master is None and not application.attempt.comes_back and prepared:
+            raise Refusal("not-running", f"the master of {given.application} does not run yet")
+        if not application.attempt.registered:
+            self._lives.go_live(step, application)
+
+    def _unregister_master(self, step: Step, given: UnregisterMaster) -> None:
+        application = self._running(given.application)
+        if application.attempt.unregistered is None:
+            step.emit(MasterUnregistered(application.id, given.final_status, given.diagnostics))
+            if (
+                application.attempt.master not in application.containers
+            ):  # its master has no container
+                self._lives.end_unregistered(step, application)
+
+    def _request_containers(self, step: Step, given: RequestContainers) -> None:
+        self._lives.ask(step, self._running(given.application), given.requests)
+
+    def _release_containers(self, step: Step, given: ReleaseContainers) -> None:
+        application = self._running(given.application)
+        for container in given.containers:
+            self._check_live(application, container)
+        for container in dict.fromkeys(given.containers):
+            step.emit(
+                ContainerCompleted(container, ExitCode.ABORTED, "Container released by application")
+            )
+
+    def _check_live(self, application: Application, container: ContainerId) -> None:
+        if container not in application.containers:
+            raise Refusal("unknown-container", f"{container} is not one of its live containers")
+
+    def _launch_container(self, step: Step, given: LaunchContainer) -> None:
+        application = self._running(given.application)
+        self._check_live(application, given.container)
+        if given.container in application.attempt.launched:
+            raise Refusal("already-launched", f"container {given.container} runs something already")
+        step.emit(
+            ContainerLaunched(given.container, given.command, time_limit_ms=given.time_limit_ms)
+        )
+
+    def _add_tasks(self, step: Step, given: AddTasks) -> None:
+        application = self._running(given.application)
+        groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
+        self._check_tasks(step, application.id, application.queue, given.tasks)
+        check_tasks(self.scheduler, application, given.tasks)
+        step.emit(TasksAdded(given.application, given.tasks))
+        self._lives.ask_for_groups(step, application)
+
+    def _change_blacklist(self, step: Step, given: ChangeBlacklist) -> None:
+        self._running(given.application)
+        add = tuple(place for place in given.add if place not in given.remove)
+        step.emit(BlacklistChanged(given.application, add, given.remove))
+
+    def _finish(self, step: Step, given: FinishApplication) -> None:
+        application = self._not_over(given.application)
+        state = ApplicationState.FINISHED if given.succeeded else ApplicationState.FAILED
+        self._lives.end(step, application, state, given.diagnostics)
+
+    def _kill(self, step: Step, given: KillApplication) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        if (
+            application.attempt.unregistered is None
+        ):  # else it ends with its master's status, as in Hadoop
+            self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
+
+    def _kill_task(self, step: Step, given: KillTask) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        groups.check_killable(application, given.group, given.task)
+        self._lives.kill_task(step, application, given.group, given.task, given.diagnostics)
+
+    def _move(self, step: Step, given: MoveApplication) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        user, groups = given.user, given.groups
+        if user and not (
+            self.scheduler.may_submit(given.queue, user, groups)
+            or self.scheduler.may_administer(given.queue, user, groups)
+        ):
+            raise Refusal(
+                "access-denied", f"User {user} does not have permission to submit to {given.queue}"
+            )
+        self.scheduler.move(step, application, given.queue)
+
+    def _set_priority(self, step: Step, given: SetPriority) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        self.scheduler.set_priority(step, application, given.priority)
+
+    def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        self._lifetimes.change(step, application, given.expires_ms)
+
+    def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
+        application = self._state.applications.get(given.application)
+        if application is not None and lifetimes.is_over(step, application):
+            state = ApplicationState.KILLED
+            self._lives.end(step, application, state, lifetimes.diagnostics(application))
+
+    def _defer(
+        self, step: Step, given: HoldApplication | ReleaseApplication | RequeueApplication
+    ) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        change = {
+            HoldApplication: self._starts.hold,
+            ReleaseApplication: self._starts.release,
+            RequeueApplication: self._starts.requeue,
+        }[type(given)]
+        change(step, application)
+
+    def _begin_due(self, step: Step, given: BeginDue) -> None:
+        application = self._state.applications.get(given.application)
+        if application is not None and not application.over:
+            self._starts.due(step, application)
+
+    def _tasks_due(self, step: Step, given: TasksDue) -> None:
+        application = self._state.applications.get(given.application)
+        if application is not None and reports.tasks_due(step, application):
+            self._lives.ask_for_missing(step, application)
+
+    def _gang_due(self, step: Step, given: GangDue) -> None:
+        application = self._state.applications.get(given.application)
+        if application is not None and application.attempt.active:
+            self._lives.gang_due(step, application, given.group)

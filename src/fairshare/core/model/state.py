@@ -1,0 +1,456 @@
+"""Owns the state of the cluster and all changes of it, through `ClusterState.apply`.
+
+A scheduler derives its own state class: it defines its types of queues and attempts, and adds
+handlers for its own events and for further consequences of the common ones. Decides nothing.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Generic
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.deferred import Deferred
+from fairshare.core.model.events import (
+    ApplicationAdmitted,
+    ApplicationEnded,
+    ApplicationMoved,
+    ApplicationNumberTaken,
+    ApplicationRejected,
+    ApplicationsForgotten,
+    ApplicationState,
+    ApplicationSubmitted,
+    AsksChanged,
+    AttemptEnded,
+    AttemptStarted,
+    BlacklistChanged,
+    ConfigurationLoaded,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerReserved,
+    ContainerRunning,
+    Event,
+    ExitCode,
+    GangRestarted,
+    LifetimeSet,
+    MasterStarted,
+    MasterUnregistered,
+    NodeRemoved,
+    NumbersContinued,
+    OffersCounted,
+    PriorityChanged,
+    QueueCreated,
+    QueueDynamicChanged,
+    QueueRemoved,
+    RequestRefused,
+    ReservationDropped,
+    TaskKilled,
+    TaskPaused,
+    TasksAdded,
+    TasksResumed,
+)
+from fairshare.core.model.identifiers import (
+    APPLICATION_SHIFT,
+    NUMBER_MASK,
+    ApplicationId,
+    application_of,
+)
+from fairshare.core.model.nodes import Node, Reservation
+from fairshare.core.model.operations import Handlers
+from fairshare.core.model.queues import ROOT, AttemptType, QueueType
+from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
+from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
+
+_PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
+
+
+class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
+    """Nodes, queues, applications and containers. Only `apply` changes them.
+
+    `attempts` are those that are in a queue, by application.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.epoch_ms = 0
+        self.queues: dict[str, QueueType] = {}
+        self.applications: dict[ApplicationId, Application] = {}
+        self.attempts: dict[ApplicationId, AttemptType] = {}
+        self.next_application = 1
+        self.set_back_application = 0  # the last one of which a part of the journal was lost
+        self.first_container = 1  # of these applications; see `NumbersContinued`
+
+    def event_handlers(self) -> Handlers:
+        """The handler of each type of event; a scheduler adds its own."""
+        return {
+            ContainerAllocated: self._container_allocated,
+            ContainerCompleted: self._container_completed,
+            ConfigurationLoaded: self._configuration_loaded,
+            QueueCreated: self._queue_created,
+            QueueRemoved: self._queue_removed,
+            QueueDynamicChanged: self._queue_dynamic_changed,
+            ApplicationSubmitted: self._application_submitted,
+            ApplicationRejected: self._application_rejected,
+            ApplicationsForgotten: self._applications_forgotten,
+            AttemptStarted: self._attempt_started,
+            ApplicationAdmitted: self._application_admitted,
+            AttemptEnded: self._attempt_ended,
+            ApplicationNumberTaken: self._application_number_taken,
+            NumbersContinued: self._numbers_continued,
+            MasterStarted: self._master_started,
+            MasterUnregistered: self._master_unregistered,
+            ApplicationEnded: self._application_ended,
+            ApplicationMoved: self._moved,
+            PriorityChanged: self._priority_changed,
+            AsksChanged: self._asks_changed,
+            BlacklistChanged: self._blacklist_changed,
+            OffersCounted: self._offers_counted,
+            ContainerReserved: self._container_reserved,
+            ReservationDropped: self._reservation_dropped,
+            TasksAdded: self._tasks_added,
+            ContainerLaunched: self._container_launched,
+            GangRestarted: self._gang_restarted,
+            TaskKilled: self._task_killed,
+            TaskPaused: self._task_paused,
+            TasksResumed: self._tasks_resumed,
+            ContainerRunning: self._container_running,
+            LifetimeSet: self._lifetime_set,
+            RequestRefused: self._nothing_changes,
+            **super().event_handlers(),
+        }
+
+    # What a scheduler defines.
+
+    def room(self, node: Node) -> Resource:
+        """The room on a node into which containers can be placed: its available resources."""
+        return node.available
+
+    def label_of(self, node: Node) -> str:
+        """The partition of a node. Nodes of different partitions are never interchangeable."""
+        return ""
+
+    def keeps_reservation(self, node: Node) -> bool:
+        """Whether the beat of a reserved node would certainly keep its reservation and change
+        nothing. False is not certain, and the default."""
+        return False
+
+    @property
+    def lends(self) -> bool:
+        """Whether a non-exclusive partition also serves asks for the default partition, after
+        they have been skipped often enough."""
+        return False
+
+    @abstractmethod
+    def new_queue(self, name: str, leaf: bool, dynamic: bool) -> QueueType:
+        """An empty queue of the scheduler's own type."""
+
+    @abstractmethod
+    def new_attempt(self, application: Application, number: int) -> AttemptType:
+        """An attempt of the scheduler's own type, for the queue of its application."""
+
+    @abstractmethod
+    def ancestry(self, queue: str) -> tuple[QueueType, ...]:
+        """The queue that holds the applications of the named queue, and all its ancestors, root
+        last; raises KeyError."""
+
+    @property
+    def used(self) -> Resource:
+        """The resources of all live containers: what root uses."""
+        root = self.queues.get(ROOT)
+        return self.none if root is None else root.used
+
+    # The entry point of all changes.
+
+    def apply(self, now_ms: int, event: Event) -> None:
+        """Apply an event. Deterministic: a state can be rebuilt from its events alone."""
+        self.handlers[type(event)](now_ms, event)
+
+    def settle(self) -> None:
+        """Called after the last event of each input, for changes that follow from all events of
+        an input together. Does nothing by default."""
+
+    # Containers.
+
+    def _container_allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+        attempt = self.attempts[event.application]
+        node = self.nodes[event.node]
+        container = event.container
+        if event.reserved:  # it has had its number since the reservation
+            self._drop_reservation(node)
+            self._unlike_next(attempt, event)
+        else:
+            attempt.next_container = (container & NUMBER_MASK) + 1
+        node.containers[container] = event
+        attempt.containers[container] = event
+        attempt.application.containers_allocated += 1
+        asks = attempt.asks
+        order = (event.priority, event.request)
+        key = asks.wanting[0]  # nearly always the one; faster than the table of keys
+        if key.order != order:
+            key = asks.keys[order]
+        if key.places:
+            self._unlike_next(attempt, event)
+            asks.granted(key, event.locality, node.host, node.rack)
+        else:  # the same as `granted`, for asks without places, which nearly all are
+            ask = key.anywhere
+            assert ask is not None
+            ask.count -= 1
+            if ask.count == 0:
+                asks.satisfied(key)
+        if event.master:
+            attempt.master = None if attempt.comes_back else container
+            self._master_allocated(attempt, event.resource)
+        self._use(attempt, node, event.resource)
+
+    def _unlike_next(self, attempt: AttemptType, event: ContainerAllocated) -> None:  # type: ignore[misc]
+        """Called for a container that a reservation or an ask with places was for: its size may
+        differ from that of the next one. Does nothing by default."""
+
+    def _master_allocated(self, attempt: AttemptType, resource: Resource) -> None:  # type: ignore[misc]
+        """For schedulers that limit the resources of masters. Does nothing by default."""
+
+    def _use(self, attempt: AttemptType, node: Node, resource: Resource) -> None:  # type: ignore[misc]
+        """Add resources to the usage of an attempt, its queues and a node. This is the hottest
+        code: the case of two types is inlined, since a call per sum costs more than the sums."""
+        if len(resource) == 2:
+            memory, vcores = resource
+            a, b = attempt.used
+            attempt.used = (a + memory, b + vcores)
+            a, b = node.available
+            node.available = (a - memory, b - vcores)
+            for queue in self.ancestry(attempt.application.queue):
+                a, b = queue.used
+                queue.used = (a + memory, b + vcores)
+            return
+        attempt.used = add(attempt.used, resource)
+        node.available = subtract(node.available, resource)
+        for queue in self.ancestry(attempt.application.queue):
+            queue.used = add(queue.used, resource)
+
+    def _container_completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        container = event.container
+        attempt = self.attempts[container >> APPLICATION_SHIFT]
+        application = attempt.application
+        record = attempt.containers[container]
+        node = self.nodes[record.node]
+        self._leaving(attempt, node, event)
+        del attempt.containers[container]
+        del node.containers[container]
+        if node.marked:
+            node.marked.pop(container, None)
+        if attempt.launched:
+            attempt.launched.pop(container, None)
+        holds_room = self.running.pop(container, False) if self.running else False
+        if event.exit_code == _PREEMPTED:
+            application.preempted += 1
+        if application.tasks.assigned:
+            application.tasks.completed(container, event.exit_code, event.cannot_start)
+        if self.gangs:
+            self._held_ended(container, record.request - GROUP_REQUESTS)
+        resource = record.resource
+        if len(resource) == 2:
+            self._use(attempt, node, (-resource[0], -resource[1]))
+        else:
+            self._use(attempt, node, tuple([-amount for amount in resource]))
+        if holds_room and not event.reported:
+            self._hold_room(node, record)
+
+    def _leaving(self, attempt: AttemptType, node: Node, event: ContainerCompleted) -> None:  # type: ignore[misc]
+        """Called before a container is removed, for schedulers that keep more state of it. Does
+        nothing by default."""
+
+    def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
+        application = self.applications[application_of(event.container)]
+        application.attempt.launched[event.container] = now_ms
+        application.began_ms = application.began_ms or now_ms
+        if event.group >= 0:
+            application.tasks.launched(event.container, event.group, event.task)
+            if self.gangs:
+                self._held_launched(event.container, event.group)
+
+    def _task_killed(self, now_ms: int, event: TaskKilled) -> None:
+        self.applications[event.application].tasks.kill(event.group, event.task)
+
+    def _task_paused(self, now_ms: int, event: TaskPaused) -> None:
+        tasks = self.applications[event.application].tasks
+        tasks.pause(event.group, event.task, event.until_ms)
+
+    def _tasks_resumed(self, now_ms: int, event: TasksResumed) -> None:
+        self.applications[event.application].tasks.resume(now_ms)
+
+    def _container_running(self, now_ms: int, event: ContainerRunning) -> None:
+        self.running[event.container] = event.holds_room
+
+    def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
+        reservation = Reservation(
+            event.application, event.node, event.resource, event.priority, event.request
+        )
+        node = self.nodes[event.node]
+        self._drop_reservation(node)
+        node.reservation = reservation
+        self.attempts[event.application].reservations[event.node] = reservation
+
+    def _reservation_dropped(self, now_ms: int, event: ReservationDropped) -> None:
+        self._drop_reservation(self.nodes[event.node])
+
+    def _drop_reservation(self, node: Node) -> None:
+        if node.reservation is not None:
+            self.attempts[node.reservation.application].reservations.pop(node.name, None)
+            node.reservation = None
+
+    # Configuration, nodes (see also `machines.py`) and queues.
+
+    def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
+        if not self.epoch_ms:
+            self.epoch_ms = event.epoch_ms
+        if ROOT not in self.queues:
+            self.queues[ROOT] = self.new_queue(ROOT, False, False)
+
+    def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
+        self._drop_reservation(self.nodes[event.node])
+        super()._node_removed(now_ms, event)
+
+    def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
+        self.queues[event.queue] = self.new_queue(event.queue, event.leaf, event.dynamic)
+
+    def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
+        del self.queues[event.queue]
+
+    def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
+        self.queues[event.queue].dynamic = event.dynamic
+
+    # Applications.
+
+    def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        application = Application(
+            event.application,
+            event.submission,
+            event.queue,
+            event.priority,
+            now_ms,
+            len(self.none),
+        )
+        application.tasks.add(event.submission.tasks)
+        self.applications[event.application] = application
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _application_rejected(self, now_ms: int, event: ApplicationRejected) -> None:
+        application = Application(
+            event.application,
+            event.submission,
+            event.submission.queue,
+            0,
+            now_ms,
+            len(self.none),
+        )
+        application.state = ApplicationState.REJECTED
+        application.diagnostics = event.reason
+        application.finished_ms = now_ms
+        self.applications[event.application] = application
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _applications_forgotten(self, now_ms: int, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            application = self.applications.pop(number)
+            del application.attempt  # which leads back: else both would wait for Python's collector
+
+    def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
+        application = self.applications[event.application]
+        if event.attempt > 1:  # the new master starts without the tasks that the old one added
+            application.state = ApplicationState.PENDING
+            application.tasks = TaskBoard()
+            application.tasks.add(application.submission.tasks)
+        attempt = self.new_attempt(application, event.attempt)
+        if application.id <= self.set_back_application:
+            attempt.continue_numbers(self.first_container)
+        attempt.take_over(application.attempt)
+        attempt.active = True
+        attempt.runnable = event.runnable
+        attempt.started_ms = now_ms
+        application.attempt = self.attempts[application.id] = attempt
+        self.ancestry(application.queue)[0].attempts[application.id] = attempt
+
+    def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
+        self.attempts[event.application].runnable = True
+
+    def _master_started(self, now_ms: int, event: MasterStarted) -> None:
+        application = self.applications[event.application]
+        application.attempt.registered = True
+        application.began_ms = application.began_ms or now_ms
+        application.state = ApplicationState.RUNNING
+
+    def _application_number_taken(self, now_ms: int, event: ApplicationNumberTaken) -> None:
+        self.next_application = max(self.next_application, event.application + 1)
+
+    def _numbers_continued(self, now_ms: int, event: NumbersContinued) -> None:
+        last, first = event.last_application, event.first_container
+        self.next_application = max(self.next_application, last + 1)
+        self.set_back_application, self.first_container = last, first
+        for attempt in self.attempts.values():
+            attempt.continue_numbers(first)
+
+    def _master_unregistered(self, now_ms: int, event: MasterUnregistered) -> None:
+        self.applications[event.application].attempt.unregistered = event
+
+    def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
+        attempt = self.attempts[event.application]
+        application = attempt.application
+        attempt.asks.clear()
+        for reservation in tuple(attempt.reservations.values()):
+            self._drop_reservation(self.nodes[reservation.node])
+        if self.gangs:
+            self._forget_gangs(application.id)
+        application.failed_attempts += event.failed
+        attempt.active = False
+        attempt.runnable = False
+        attempt.registered = False
+        self.ancestry(application.queue)[0].attempts.pop(application.id, None)
+        del self.attempts[event.application]
+        application.attempt = attempt.outside()
+
+    def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
+        application = self.applications[event.application]
+        application.state = event.state
+        application.diagnostics = event.diagnostics
+        application.finished_ms = now_ms
+        if self.deferred:
+            self._defer_no_more(event.application)
+
+    def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        if event.application in self.attempts:
+            self._application_moved(now_ms, event)
+        else:  # it has not started, and will start there
+            self.applications[event.application].queue = event.queue
+
+    def _application_moved(self, now_ms: int, event: ApplicationMoved) -> None:
+        attempt = self.attempts[event.application]
+        application = attempt.application
+        self.ancestry(application.queue)[0].attempts.pop(application.id, None)
+        for queue in self.ancestry(application.queue):
+            queue.used = subtract(queue.used, attempt.used)
+        application.queue = event.queue
+        attempt.runnable = event.runnable
+        self.queues[event.queue].attempts[application.id] = attempt
+        for queue in self.ancestry(event.queue):
+            queue.used = add(queue.used, attempt.used)
+
+    def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
+        self.applications[event.application].priority = event.priority
+
+    def _lifetime_set(self, now_ms: int, event: LifetimeSet) -> None:
+        self.applications[event.application].expires_ms = event.expires_ms
+
+    def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
+        self.attempts[event.application].ask(event.requests)
+
+    def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
+        self.attempts[event.application].change_blacklist(event.add, event.remove)
+
+    def _offers_counted(self, now_ms: int, event: OffersCounted) -> None:
+        key = self.attempts[event.application].asks.keys[(event.priority, event.request)]
+        key.offered(event.opportunities, event.level, event.since_ms)
+
+    def _gang_restarted(self, now_ms: int, event: GangRestarted) -> None:
+        self.applications[event.application].tasks.restart(event.group)
+
+    def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
+        self.applications[event.application].tasks.add(event.tasks)

@@ -1,0 +1,204 @@
+"""Owns preemption: the choice of victims, and when they are killed.
+
+A starved application gets containers of applications above their fair share: they are first marked
+(their masters are notified), then, after a wait, killed (Hadoop: FSPreemptionThread).
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshare.core.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerMarked,
+    ExitCode,
+    PreemptedRoomChanged,
+    StarvationServed,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource, add, fits, subtract
+from fairshare.core.model.work import ANYWHERE
+from fairshare.core.schedulers.calculators import take_from
+from fairshare.core.schedulers.entitlement import PREEMPTED
+from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.containers import containers_of_node, nodes_in_order
+from fairshare.core.schedulers.fair.preemption_requests import (
+    PreemptionRequest,
+    preemption_requests,
+)
+from fairshare.core.schedulers.fair.state import FairState
+from fairshare.core.schedulers.hash_order import application_code, in_hash_order
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.protocol import Step
+
+
+class Answer(NamedTuple):
+    """The containers that one node could give up for one container; `masters` of them run a
+    master."""
+
+    node: Node
+    containers: tuple[ContainerAllocated, ...]
+    masters: int
+
+
+def serve_starved(state: FairState, step: "Step") -> None:
+    """Select victims for all starved applications, one after another."""
+    for number in tuple(state.starved):
+        attempt = state.attempts.get(number)
+        if attempt is not None:
+            _serve(state, step, attempt)
+
+
+ENDED_ATTEMPTS: ApplicationId = 0
+"""The key of the room that a node keeps for attempts that have ended, until its next heartbeat. No
+application has this number."""
+
+
+def forget_room_made_before(state: FairState, step: "Step", application: ApplicationId) -> None:
+    """At a new attempt, take the room promised to the previous one from the application.
+
+    Example: node n1 reserves 1024 MB for an application whose master is then lost. Its next attempt
+    competes for that room like any other, but until the next heartbeat of n1 the room does not
+    count as free where victims are chosen, as in Hadoop, which keeps it for the ended attempt
+    (FSSchedulerNode.cleanupPreemptionList).
+    """
+    for node in state.nodes.values():
+        room = node.promised.get(application)
+        if room is not None:
+            kept = add(node.promised.get(ENDED_ATTEMPTS, state.none), room)
+            step.emit(PreemptedRoomChanged(node.name, application, state.none))
+            step.emit(PreemptedRoomChanged(node.name, ENDED_ATTEMPTS, kept))
+
+
+def kill_due(state: FairState, step: "Step") -> None:
+    """Kill the marked containers that are due, without further checks
+    (Hadoop: FSPreemptionThread.PreemptContainersTask)."""
+    due = [container for container, at_ms in state.kills.items() if at_ms <= step.now_ms]
+    for container in due:
+        step.emit(ContainerCompleted(container, ExitCode.PREEMPTED, PREEMPTED))
+
+
+def _serve(state: FairState, step: "Step", attempt: FairAttempt) -> None:
+    settings = state.settings
+    kill_at_ms = step.now_ms + settings.wait_before_kill_ms
+    for request in preemption_requests(state, attempt):
+        for _ in range(request.times):
+            answer = _best_answer(state, request)
+            if answer is None or not answer.containers:
+                continue
+            room = answer.node.promised.get(attempt.id, state.none)
+            for record in _by_application(state, answer.containers):
+                step.emit(ContainerMarked(record.container, attempt.id, kill_at_ms))
+                room = add(room, record.resource)
+            step.emit(PreemptedRoomChanged(answer.node.name, attempt.id, room))
+    wait_ms = settings.wait_before_kill_ms + settings.wait_before_next_starvation_check_ms
+    step.emit(StarvationServed(attempt.id, step.now_ms + wait_ms))
+
+
+def _best_answer(state: FairState, request: PreemptionRequest) -> Answer | None:
+    """The node that gives up the fewest masters; the first one with none
+    (Hadoop: FSPreemptionThread.identifyContainersToPreemptOnNode)."""
+    if request.location == ANYWHERE:
+        return _best_of(state, nodes_in_order(state), request.resource, None)
+    node = state.nodes.get(request.location)
+    near = [node] if node is not None else list(state.racks[request.location].values())
+    best = _best_of(state, near, request.resource, None)
+    if best is not None and best.masters and request.relax:
+        names = {one.name for one in near}
+        others = [one for one in nodes_in_order(state) if one.name not in names]
+        return _best_of(state, others, request.resource, best.masters) or best
+    return best
+
+
+def _best_of(
+    state: FairState, nodes: list[Node], wanted: Resource, masters: int | None
+) -> Answer | None:
+    best: Answer | None = None
+    for node in nodes:
+        if node.name in state.drains:  # it grants nothing, even if room is made there
+            continue
+        answer = _answer_of(state, node, wanted, masters)
+        if answer is not None:
+            best = answer
+            masters = answer.masters
+            if masters == 0:
+                break
+    return best
+
+
+def _answer_of(
+    state: FairState, node: Node, wanted: Resource, most_masters: int | None
+) -> Answer | None:
+    """Containers of a node that make room for one of the wanted size; None: there are too few.
+
+    Masters come last. Free room counts, but only after a first container was considered.
+    """
+    kept_free = state.none if node.reservation is None else node.reservation.resource
+    for promised in node.promised.values():
+        kept_free = add(kept_free, promised)
+    room = take_from(node.available, kept_free)
+    chosen: list[ContainerAllocated] = []
+    by_application: dict[int, Resource] = {}
+    masters = 0
+    for record in _candidates(state, node):
+        number = record.application
+        picked = by_application.get(number, state.none)
+        if _takeable(state, record, picked):
+            if _is_master(state, record):
+                masters += 1
+                if most_masters is not None and masters >= most_masters:
+                    return None
+            chosen.append(record)
+            by_application[number] = add(picked, record.resource)
+            room = add(room, record.resource)
+        if fits(wanted, room):
+            return Answer(node, tuple(chosen), masters)
+    return None
+
+
+def _candidates(state: FairState, node: Node) -> list[ContainerAllocated]:
+    """The unmarked containers: those of the hash map in reverse order, masters last."""
+    order = containers_of_node(state, node)
+    records = [node.containers[container] for container in order if container not in node.marked]
+    masters = [record for record in records if _is_master(state, record)]
+    others = [record for record in reversed(records) if not _is_master(state, record)]
+    return others + masters
+
+
+def _by_application(
+    state: FairState, records: tuple[ContainerAllocated, ...]
+) -> list[ContainerAllocated]:
+    """The order of killing: Hadoop groups the containers of an answer by application in a hash
+    map."""
+    epoch_ms = state.epoch_ms
+    return in_hash_order(records, lambda record: application_code(epoch_ms, record.application))
+
+
+def _is_master(state: FairState, record: ContainerAllocated) -> bool:
+    return state.attempts[record.application].master == record.container
+
+
+def _takeable(state: FairState, record: ContainerAllocated, picked: Resource) -> bool:
+    """Whether a container may be preempted: its application must keep its fair share
+    (Hadoop: FSAppAttempt.canContainerBePreempted)."""
+    victim = state.attempts[record.application]
+    leaf = victim.leaf
+    if not leaf.allow_preemption:
+        return False
+    if _is_master(state, record) and not _masters_may_go(state, victim):
+        return False
+    left = subtract(subtract(victim.used, record.resource), picked)
+    for container in victim.to_preempt:
+        left = subtract(left, victim.containers[container].resource)
+    return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
+
+
+def _masters_may_go(state: FairState, victim: FairAttempt) -> bool:
+    settings = state.settings
+    return settings.master_preemption_queues.get(victim.leaf.name, settings.master_preemption)
+
+
+def next_kill_ms(kills: dict[ContainerId, int]) -> int | None:
+    """When the next marked container is due."""
+    return min(kills.values(), default=None)

@@ -1,0 +1,191 @@
+"""Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fairshare.core.model.asks import AskKey
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource, add, fits, smallest, subtract
+from fairshare.core.schedulers.calculators import take_from
+from fairshare.core.schedulers.entitlement import (
+    Entitlement,
+    Obstacle,
+    Preemption,
+    largest_excesses,
+)
+from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.limits import master_fits, master_limit, user_limit
+from fairshare.core.schedulers.fair.queues import FairQueue
+from fairshare.core.schedulers.fair.settings import NEVER_MS
+from fairshare.core.schedulers.fair.starvation import lacking_minimum, starved_below, utilization
+from fairshare.core.schedulers.fair.state import FairState
+from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
+from fairshare.core.schedulers.rounding import single
+
+
+class FairLimits:
+    """The limits on one application (Hadoop: FSLeafQueue.canRunAppAM, MaxRunningAppsEnforcer)."""
+
+    def __init__(self, state: FairState, attempt: FairAttempt) -> None:
+        self._state = state
+        self._attempt = attempt
+
+    def of_application(self) -> Sequence[Reason]:
+        """maxRunningApps of a user or of a queue, maxAMShare."""
+        state, attempt = self._state, self._attempt
+        leaf = attempt.leaf
+        found: list[Reason] = []
+        if not attempt.runnable:
+            user = attempt.user
+            most = user_limit(state, user)
+            if state.users.running(user) >= most:
+                found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+            found += [
+                Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.max_running)
+                for queue in leaf.path
+                if queue.running >= queue.max_running
+            ]
+            return found
+        free = subtract(state.total, state.used)
+        if attempt.charged and not master_fits(attempt, free):
+            ask = attempt.asks.wanting[0].anywhere
+            found.append(
+                Reason(
+                    cause=Cause.QUEUE_MASTERS,
+                    queue=leaf.name,
+                    used=leaf.master_used,
+                    limit=master_limit(leaf, free),
+                    wanted=None if ask is None else ask.resource,
+                )
+            )
+        return found
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """maxResources of the queue and its ancestors, except those of at least the whole
+        cluster."""
+        leaf = self._attempt.leaf
+        return [
+            Reason(
+                cause=Cause.QUEUE_MAXIMUM,
+                queue=queue.name,
+                used=queue.used,
+                limit=queue.max_share,
+            )
+            for queue in leaf.path
+            if not fits(add(queue.used, size), queue.max_share)
+            and not fits(self._state.total, queue.max_share)
+        ]
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """All nodes."""
+        return self._state.nodes.values()
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """Applications before it in its leaf, and queues before its ancestors."""
+        attempt = self._attempt
+        leaf = attempt.leaf
+        if attempt.entry is None:
+            return 0, ()
+        entry_of = leaf.order.key
+        siblings = (a for a in leaf.order.members if a is not None and a.entry is not None)
+        before = applications_before(((a.id, entry_of(a)) for a in siblings), entry_of(attempt))
+        queues = 0
+        for queue in leaf.path:
+            if queue.parent is not None and queue.entry is not None:
+                entry_of, members = queue.parent.order.key, queue.parent.order.members
+                entries = (entry_of(q) for q in members if q is not None and q.entry is not None)
+                mine: Any = entry_of(queue)
+                queues += sum(1 for entry in entries if entry < mine)
+        return len(before) + queues, tuple(before[:MOST_AHEAD])
+
+    def preempting(self) -> Sequence[int]:
+        """The marked containers on the nodes that make room for it."""
+        state, number = self._state, self._attempt.id
+        if not state.kills:
+            return ()
+        promising = [node for node in state.nodes.values() if number in node.promised]
+        return [
+            state.kills[container]
+            for node in promising
+            for container in node.containers
+            if container in state.kills
+        ]
+
+    def preemption(self, key: AskKey) -> Preemption | None:
+        """What it lacks of its fair share, and the first condition of preemption that is not met
+        (Hadoop: FSLeafQueue.updateStarvedApps, FSPreemptionThread)."""
+        state, attempt = self._state, self._attempt
+        leaf = attempt.leaf
+        compare = leaf.policy.calculator
+        share, used = attempt.fair_share, attempt.used
+        if compare(state.total, used, smallest(share, attempt.demand), True) >= 0:
+            return None
+        # Queues first, since there may be many more applications: these are asked only in its own
+        # leaf, or if no queue as a whole is above its share.
+        above = {
+            queue.name: take_from(queue.used, queue.fair_share)
+            for queue in state.queues.values()
+            if queue.leaf and queue is not leaf and _above(state, queue, queue)
+        }
+        for other in (leaf if above else state).attempts.values():
+            if other is not attempt and _above(state, other, other.leaf):
+                more = take_from(other.used, other.fair_share)
+                above[other.leaf.name] = add(above.get(other.leaf.name, state.none), more)
+        obstacle, numbers = self._obstacle(above)
+        return Preemption(
+            obstacle=obstacle,
+            entitlement=Entitlement.FAIR_SHARE,
+            queue=leaf.name,
+            used=used,
+            share=share,
+            above=largest_excesses(above.items()),
+            above_count=len(above),
+            **numbers,
+        )
+
+    def _obstacle(self, above: Mapping[str, Resource]) -> tuple[Obstacle, dict[str, Any]]:
+        """The first condition that is not met, with its numbers."""
+        state, attempt = self._state, self._attempt
+        leaf, settings = attempt.leaf, state.settings
+        if not settings.preemption:
+            return Obstacle.OFF, {}
+        used, threshold = utilization(state), settings.preemption_utilization_threshold
+        if used <= single(threshold):
+            return Obstacle.UTILIZATION, {
+                "percent": 100 * used,
+                "threshold_percent": round(100 * threshold, 2),
+            }
+        least_ms = leaf.min_share_timeout_ms if any(lacking_minimum(leaf)) else NEVER_MS
+        if leaf.fair_share_timeout_ms == least_ms == NEVER_MS:
+            return Obstacle.NO_TIMEOUT, {}
+        due_ms = leaf.last_at_min_share_ms + least_ms
+        wanted = starved_below(attempt)
+        if leaf.policy.calculator(state.total, attempt.used, wanted, True) < 0:
+            due_ms = min(due_ms, attempt.last_at_fair_share_ms + leaf.fair_share_timeout_ms)
+        elif least_ms == NEVER_MS:
+            return Obstacle.ABOVE_THRESHOLD, {"threshold_percent": 100 * leaf.fair_share_threshold}
+        if not above:
+            return Obstacle.NO_QUEUE_ABOVE, {}
+        if not any(state.queues[name].allow_preemption for name in above):
+            return Obstacle.PROTECTED, {}
+        return Obstacle.NOT_YET, {"due_ms": due_ms}
+
+
+def _above(state: FairState, schedulable: FairQueue | FairAttempt, leaf: FairQueue) -> bool:
+    """Whether a leaf or an application of it uses more than its fair share."""
+    used, share = schedulable.used, schedulable.fair_share
+    return leaf.policy.calculator(state.total, used, share, True) > 0
+
+
+def run_limit(state: FairState, attempt: FairAttempt) -> Reason | None:
+    """The limit on running applications that Hadoop names for an application that may not run: its
+    user's, otherwise that of the first queue on the way up. None: it may run."""
+    leaf, user = attempt.leaf, attempt.user
+    if attempt.runnable:
+        return None
+    most = user_limit(state, user)
+    if state.users.running(user) >= most:
+        return Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most)
+    full = next((queue for queue in leaf.path if queue.running >= queue.max_running), leaf)
+    return Reason(cause=Cause.QUEUE_APPLICATIONS, queue=full.name, count=full.max_running)

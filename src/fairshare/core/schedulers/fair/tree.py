@@ -1,0 +1,174 @@
+"""Owns the creation, conversion and removal of queues: on demand, by a reload, and when empty.
+
+Decides by `step.emit` alone (Hadoop: QueueManager).
+"""
+
+from fairshare.core.model.events import QueueCreated, QueueDynamicChanged, QueueRemoved
+from fairshare.core.model.queues import ROOT, full_name
+from fairshare.core.placement.rule import BLANKS
+from fairshare.core.schedulers.fair.configuration import policy_of
+from fairshare.core.schedulers.fair.events import QueueConversionPending
+from fairshare.core.schedulers.fair.queues import FairQueue
+from fairshare.core.schedulers.fair.settings import AllocationSettings
+from fairshare.core.schedulers.fair.state import FairState
+from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
+from fairshare.core.schedulers.protocol import Refusal, Step
+
+
+def check_name(name: str) -> None:
+    """Raise Refusal if a part of a full name is empty or has blanks around it."""
+    offset = 0
+    for node in name.split("."):
+        if not node or node != node.strip(BLANKS):
+            raise Refusal(
+                "invalid-queue-name", f"Illegal node name at offset {offset} for queue name {name}"
+            )
+        offset += len(node) + 1
+
+
+def get_or_create(
+    state: FairState, step: Step, name: str, *, leaf: bool, dynamic: bool = True
+) -> FairQueue | None:
+    """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
+
+    As in Hadoop the levels that were created before the walk was stopped are kept
+    (Hadoop: QueueManager.createNewQueues).
+    """
+    name = full_name(name)
+    found = state.queues.get(name)
+    if found is not None:
+        return found if found.leaf == leaf else None
+    check_name(name)
+    nodes = name.split(".")
+    missing = []
+    while (above := ".".join(nodes)) not in state.queues:
+        missing.append(above)
+        nodes.pop()
+    parent = state.queues[above]
+    if parent.leaf:
+        return None
+    for new in reversed(missing):
+        is_leaf = leaf and new == name
+        policy = policy_of(state.settings.allocations, new)
+        if not parent.policy.allows_child(policy) or (policy.leaf_only and not is_leaf):
+            return None
+        step.emit(QueueCreated(new, is_leaf, dynamic))
+        parent = state.queues[new]
+    return parent
+
+
+def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
+    """The queue in which an application of the queue `name` (in full) runs: itself, or for a queue
+    with <reservation/> the child for applications without a reservation
+    (Hadoop: FairScheduler.resolveReservationQueueName).
+
+    `root.plan` becomes `root.plan.plan-default`.
+    """
+    settings = allocations.queues.get(name)
+    if settings is None or not settings.reservable:
+        return name
+    return f"{name}.{name.rpartition('.')[2]}-default"
+
+
+def tidy(state: FairState, step: Step) -> None:
+    """The periodic check: remove empty dynamic queues, retry pending conversions
+    (Hadoop: QueueManager.removeEmptyDynamicQueues)."""
+    parents: dict[str, FairQueue] = {}
+    for queue in list(state.queues.values()):
+        if queue.dynamic and not queue.children and queue.name != ROOT and queue.empty:
+            _remove(state, step, queue, parents)
+    for name in list(parents):
+        parent = state.queues.get(name)
+        while parent is not None and parent.dynamic and parent.name != ROOT and parent.empty:
+            above = parent.parent
+            remove_with_children(state, step, parent)
+            parent = above
+    for name, leaf in list(state.conversions.items()):
+        if _make_way(state, step, name, leaf=leaf):
+            step.emit(QueueConversionPending(name, leaf, False))
+            configured = name in state.settings.allocations.queues
+            if configured and name not in state.queues:
+                get_or_create(state, step, name, leaf=leaf)
+            _mark_static(state, step, name)
+
+
+def _remove(state: FairState, step: Step, queue: FairQueue, parents: dict[str, FairQueue]) -> None:
+    step.emit(QueueRemoved(queue.name))
+    if queue.parent is not None and queue.parent.dynamic:
+        parents[queue.parent.name] = queue.parent
+
+
+def remove_with_children(state: FairState, step: Step, queue: FairQueue) -> None:
+    """Remove an empty queue and all (empty) queues below it."""
+    for child in list(queue.children.values()):
+        remove_with_children(state, step, child)
+    step.emit(QueueRemoved(queue.name))
+
+
+def _make_way(state: FairState, step: Step, name: str, *, leaf: bool) -> bool:
+    """Remove an obstacle to a configured queue; False if the obstacle is not empty
+    (Hadoop: QueueManager.removeEmptyIncompatibleQueues)."""
+    obstacle = state.queues.get(name)
+    if obstacle is None:
+        above = name
+        while obstacle is None:
+            above = above.rpartition(".")[0]
+            obstacle = state.queues.get(above)
+        if not obstacle.leaf:
+            return True
+    elif obstacle.leaf == leaf:
+        return True
+    if not obstacle.empty:
+        return False
+    remove_with_children(state, step, obstacle)
+    return True
+
+
+def follow_configuration(state: FairState, step: Step, before: frozenset[str]) -> None:
+    """Create the queues that the file names, leaves first; `before` are those that it named before.
+
+    The order among leaves is that of a hash set. It matters where a parent's policy forbids a
+    child's: which queues have their new policy by then depends on the order of creation
+    (Hadoop: FSQueue.verifyAndSetPolicyFromConf).
+    """
+    named = state.settings.allocations.queues
+    for leaf in (True, False):
+        names = [name for name, settings in named.items() if settings.parent != leaf]
+        for name in in_hash_order(names, text_code, table_size(len(names), concurrent=False)):
+            if name != ROOT and not name.startswith("root.default."):
+                if not _make_way(state, step, name, leaf=leaf):
+                    step.emit(QueueConversionPending(name, leaf, True))
+                    continue
+                if name in state.conversions:
+                    step.emit(QueueConversionPending(name, leaf, False))
+            if name not in state.queues:
+                get_or_create(state, step, name, leaf=leaf)
+            _mark_static(state, step, name)
+    for name in sorted(before - named.keys()):
+        queue = state.queues.get(name)
+        if queue is not None and not queue.dynamic and name != ROOT:
+            step.emit(QueueDynamicChanged(name, True))
+
+
+def _mark_static(state: FairState, step: Step, name: str) -> None:
+    queue = state.queues.get(name)
+    if queue is not None and queue.dynamic and name in state.settings.allocations.queues:
+        step.emit(QueueDynamicChanged(name, False))
+
+
+def policies_to_change(state: FairState) -> tuple[str, ...]:
+    """The queues that may take their new policy; a violation stops the walk
+    (Hadoop: FSQueue.verifyAndSetPolicyFromConf)."""
+    allocations = state.settings.allocations
+    allowed: list[str] = []
+
+    def visit(queue: FairQueue) -> bool:
+        policy = policy_of(allocations, queue.name)
+        for child in queue.children.values():
+            if not policy.allows_child(policy_of(allocations, child.name)) or not visit(child):
+                return False
+        allowed.append(queue.name)
+        return True
+
+    visit(state.root)
+    return tuple(allowed)

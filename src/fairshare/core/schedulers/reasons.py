@@ -1,0 +1,513 @@
+"""Owns the reasons for which an application, or one of its asks, waits: causes with numbers.
+
+A scheduler contributes the limits that only it knows (`Limits`); what nodes offer (`offers.py`) is
+the same for all schedulers. Nothing is stored: each query walks once over what a heartbeat would
+examine. `insight` turns the reasons into sentences.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.asks import AskKey
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.operations import Drain
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.schedulers.entitlement import Preemption
+from fairshare.core.schedulers.offers import Offers, Survey
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.protocol import State
+
+
+class Lasts(enum.Enum):
+    """How long a cause lasts, if nothing but time passes."""
+
+    PASSING = enum.auto()
+    """Coming heartbeats, or what the cause names, end it."""
+    OBSTACLE = enum.auto()
+    """Others must release resources, or an administrator must act. Where a limit and an obstacle
+    keep the same containers waiting, both are reported: removing one does not help."""
+    PERMANENT = enum.auto()
+    """It lasts as long as the cluster, the configuration and the request are the same. Reported
+    together with limits, too."""
+
+
+class Cause(enum.StrEnum):
+    """Why something waits, the most important first, with how long that may last. The first causes
+    concern an application, the others one ask."""
+
+    lasts: Lasts
+
+    def __new__(cls, value: str, lasts: Lasts) -> "Cause":
+        """`Cause("held")` finds a cause by its value alone."""
+        cause = str.__new__(cls, value)
+        cause._value_ = value
+        cause.lasts = lasts
+        return cause
+
+    # no attempt: no queue can have the name that it asks for
+    NOT_STARTED = "not-started", Lasts.PERMANENT
+    # `queue` has left the configuration, or became a parent
+    QUEUE_GONE = "queue-is-gone", Lasts.PERMANENT
+    # `queue` may run `count` at once
+    QUEUE_APPLICATIONS = "queue-running-applications", Lasts.PASSING
+    # `user` may run `count` at once
+    USER_APPLICATIONS = "user-running-applications", Lasts.PASSING
+    # masters in `queue` use `used` of `limit`
+    QUEUE_MASTERS = "queue-masters", Lasts.PASSING
+    # masters of `user` in `queue` use `used` of `limit`
+    USER_MASTERS = "user-masters", Lasts.PASSING
+    # its master runs and has not registered
+    MASTER_SILENT = "master-silent", Lasts.PASSING
+
+    # until a user releases it
+    HELD = "held", Lasts.PASSING
+    # it waits for the ends of `count`: `ahead`
+    APPLICATIONS_AHEAD = "applications-ahead", Lasts.PASSING
+    # at `due_ms`
+    BEGINS_LATER = "begins-later", Lasts.PASSING
+
+    # an administrator has suspended all grants
+    SAFE_MODE = "safe-mode", Lasts.PASSING
+    # the server has no room to launch anything
+    DISK_FULL = "disk-full", Lasts.PASSING
+    # none of the `count` nodes, such as `node`, could start containers; one is tried at `due_ms`
+    NODES_FAILING = "nodes-failing", Lasts.PASSING
+
+    # all `count` nodes that it may use are drained, as is `node`
+    NODES_DRAINED = "nodes-drained", Lasts.OBSTACLE
+    # this partition has no nodes
+    NO_NODES = "no-nodes", Lasts.PERMANENT
+    # `available` is the maximum of any node, by type
+    TOO_LARGE = "larger-than-every-node", Lasts.PERMANENT
+    # of its `containers`, `count` fit at the same time
+    GANG_TOO_LARGE = "gang-larger-than-cluster", Lasts.PERMANENT
+    # it names hosts or racks, and none of them exists
+    PLACE_UNKNOWN = "no-such-place", Lasts.PERMANENT
+    # the application's blacklist has each node that could serve
+    BLACKLISTED = "all-nodes-refused", Lasts.PERMANENT
+    # `queue` may not use partition `label`
+    NO_CAPACITY = "no-capacity-on-partition", Lasts.OBSTACLE
+    # `queue` uses `used` of its maximum `limit`
+    QUEUE_MAXIMUM = "queue-maximum", Lasts.OBSTACLE
+    # `user` has `used` of `limit` in `queue`; `count`: others lower it
+    USER_LIMIT = "user-limit", Lasts.OBSTACLE
+    # reduces wait until enough maps have finished
+    SLOW_START = "slow-start", Lasts.PASSING
+    # the job runs `count` tasks of this kind, its maximum
+    JOB_TASKS = "job-tasks", Lasts.PASSING
+    # pool `queue` does
+    POOL_TASKS = "pool-tasks", Lasts.PASSING
+    # `node` is reserved for it until enough becomes free
+    RESERVED_HERE = "node-reserved-for-it", Lasts.PASSING
+    # `count` with room; the only one is `node`
+    RESERVED_FOR_OTHERS = "nodes-reserved-for-others", Lasts.OBSTACLE
+    # `node` comes nearest, with `available` free
+    NO_ROOM = "no-room", Lasts.OBSTACLE
+    # it was passed over `count` times
+    NEARER_NODE = "waits-for-a-nearer-node", Lasts.PASSING
+    # `count` applications or queues are served before it
+    OTHERS_FIRST = "others-first", Lasts.PASSING
+    # no obstacle
+    NEXT_OFFER = "next-heartbeat", Lasts.PASSING
+
+    # it holds `count`, lacks `containers`; gives up at `due_ms`
+    GANG_HOLDS = "gang-incomplete", Lasts.PASSING
+    # it gave up, and requests all `containers` again at `due_ms`
+    GANG_PAUSED = "gang-paused", Lasts.PASSING
+
+    # `containers` tasks failed at once, and are tried again from `due_ms` on
+    TASKS_PAUSED = "tasks-paused", Lasts.PASSING
+    # the group runs or asks for `count`, as many as it may
+    TASKS_AT_ONCE = "tasks-at-once", Lasts.PASSING
+    # a group of tasks waits for others of its application; last, since what the earlier groups
+    # wait for is what the application waits for
+    GROUPS_AHEAD = "groups-ahead", Lasts.PASSING
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One reason. Amounts are vectors; fields that do not apply to the cause have their defaults.
+
+    `group` is the number of the group of tasks whose ask waits; otherwise `priority` and `request`
+    identify the ask. All three are -1 for a reason that concerns the whole application. `wanted` is
+    the size of one container. `ahead` lists the applications that are served first (the first few).
+
+    `also` are the other obstacles for the same containers: removing only this one does not help.
+    `drained` is a drained node that has room for one container. `preempting` is the number of
+    containers of other applications to be killed for it, the first at `kill_at_ms`; without any,
+    `preemption` says what the application is owed and what keeps preemption away, if it is below
+    its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries again.
+    """
+
+    cause: Cause
+    group: int = -1
+    priority: int = -1
+    request: int = -1
+    containers: int = 0  # how many wait for this
+    wanted: Resource | None = None
+    used: Resource | None = None
+    limit: Resource | None = None
+    available: Resource | None = None
+    queue: str = ""
+    user: str = ""
+    node: str = ""
+    label: str = ""
+    count: int = 0
+    ahead: tuple[ApplicationId, ...] = ()
+    also: tuple["Reason", ...] = ()
+    drained: str = ""
+    preempting: int = 0
+    kill_at_ms: int = 0
+    weight: float = 1.0
+    due_ms: int = 0
+    preemption: Preemption | None = None
+
+
+MOST_AHEAD = 5
+"""The most applications that a reason names."""
+
+
+class Limits(Protocol):
+    """The limits that only a scheduler knows; an empty answer means no obstacle."""
+
+    def of_application(self) -> Sequence[Reason]:
+        """Limits that keep the application from running, or its master from starting."""
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """Limits of queues and users that one more container of this size would exceed."""
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """The nodes of the ask's partition, whatever places it names."""
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """How many siblings are served first on the way down to it, and the applications among
+        them."""
+
+    def preempting(self) -> Sequence[int]:
+        """When each container that is being preempted in its favour will be killed (ms)."""
+
+    def preemption(self, key: AskKey) -> Preemption | None:
+        """What preemption owes to it, or its queue, of what the ask is for; None: it has its
+        share, or the scheduler does not preempt."""
+
+
+class NotInQueue:
+    """The limits of an application without an attempt in a queue: nothing is decided for it."""
+
+    def __init__(self, application: Application) -> None:
+        self._queue = application.queue
+
+    def of_application(self) -> Sequence[Reason]:
+        """It has not started, or waits for its next attempt."""
+        return [Reason(cause=Cause.NOT_STARTED, queue=self._queue)]
+
+    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        """None."""
+        return ()
+
+    def partition(self, key: AskKey) -> Iterable[Node]:
+        """None."""
+        return ()
+
+    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
+        """None."""
+        return 0, ()
+
+    def preempting(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+    def preemption(self, key: AskKey) -> Preemption | None:
+        """None."""
+        return None
+
+
+def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
+    """Why an application waits, the most important reason first; empty if it does not wait.
+
+    `state` is the application's cluster, for the administrators' drains and safe mode.
+    """
+    return _reasons(application, limits, state, Survey(), ahead=True)
+
+
+def main_cause(
+    application: Application, limits: Limits, state: "State", survey: Survey
+) -> Cause | None:
+    """The cause of the first of the reasons, or None. For questions about many applications at one
+    instant, which share a survey; it leaves out what takes long and decides nothing."""
+    found = _reasons(application, limits, state, survey, ahead=False)
+    return found[0].cause if found else None
+
+
+def _reasons(
+    application: Application,
+    limits: Limits,
+    state: "State | None",
+    survey: Survey,
+    *,
+    ahead: bool,
+) -> list[Reason]:
+    """`ahead`: whether reasons say which applications are served before it although there is no
+    room for any of them."""
+    if application.over:
+        return []
+    drained: Mapping[str, Drain] = {}
+    if state is not None and application.attempt.asks.wanting:
+        drained = state.drains
+        if state.safe_mode:
+            return [Reason(cause=Cause.SAFE_MODE)]
+        if state.nodes and all(name in drained for name in state.nodes):
+            first, count = min(state.nodes), len(state.nodes)
+            return [Reason(cause=Cause.NODES_DRAINED, node=first, count=count)]
+        failing = [name for name in state.failing if state.waits_for_node(name)]
+        if failing and all(name in drained or name in failing for name in state.nodes):
+            due_ms, first = min((state.failing[name].until_ms or 0, name) for name in failing)
+            count = len(state.nodes)
+            return [Reason(cause=Cause.NODES_FAILING, node=first, count=count, due_ms=due_ms)]
+    found = _of_deferral(application, state)
+    if found:
+        return found
+    if not application.attempt.active:
+        return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
+    view = _View(application, limits, drained, survey, ahead, {})
+    found = list(limits.of_application())
+    if found:
+        wanting = application.attempt.asks.wanting[:1]
+        asks = [_of_ask(view, key) for key in wanting]
+        return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
+    for key in application.attempt.asks.wanting:
+        found.append(_with_preemption(view, key, _of_ask(view, key)))
+    found += _of_pauses(application)
+    found += [*_of_limited_groups(application), *_of_groups(application)]
+    if state is not None and state.gangs:
+        found += _of_gangs(application, state)
+    if not found and application.managed and not application.attempt.registered:
+        found.append(Reason(cause=Cause.MASTER_SILENT))
+    if len(found) > 1:
+        found.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
+    return found
+
+
+_RANK: Mapping[Cause, int] = {cause: rank for rank, cause in enumerate(Cause)}
+
+
+class _View(NamedTuple):
+    """What the reasons of one application's asks are found with."""
+
+    application: Application
+    limits: Limits
+    drained: Mapping[str, Drain]
+    survey: Survey
+    ahead: bool
+    preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
+
+
+def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
+    """The reasons, each with all others in `also`, since all must be removed."""
+    replace = msgspec.structs.replace
+    beside = [*found, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
+    return [
+        replace(one, also=tuple(other for other in beside if other is not one)) for one in found
+    ]
+
+
+def _of_deferral(application: Application, state: "State | None") -> list[Reason]:
+    """Why a deferred application does not start, or starts nothing more."""
+    start = None if state is None else state.deferred.get(application.id)
+    if start is None:
+        return []
+    found = [Reason(cause=Cause.HELD)] if start.held else []
+    if start.after:
+        ahead = tuple(condition.application for condition in start.after)
+        found.append(
+            Reason(cause=Cause.APPLICATIONS_AHEAD, count=len(ahead), ahead=ahead[:MOST_AHEAD])
+        )
+    if start.begin_ms:
+        found.append(Reason(cause=Cause.BEGINS_LATER, due_ms=start.begin_ms))
+    return _together(found)
+
+
+def _of_groups(application: Application) -> list[Reason]:
+    waiting = [
+        number
+        for number, group in enumerate(application.tasks.groups)
+        if not group.started and group.spec.after
+    ]
+    if not application.attempt.registered:
+        return []
+    return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_pauses(application: Application) -> Iterator[Reason]:
+    """The groups of which tasks failed at once, and wait before they are tried again."""
+    for number, progress in enumerate(application.tasks.groups):
+        if progress.paused:
+            due_ms = min(progress.paused.values())
+            containers = len(progress.paused)
+            cause = Cause.TASKS_PAUSED
+            yield Reason(cause=cause, group=number, containers=containers, due_ms=due_ms)
+
+
+def _of_limited_groups(application: Application) -> Iterator[Reason]:
+    """The groups of which further tasks wait until one ends, since no more may run at once."""
+    if not application.attempt.registered:
+        return
+    for number, progress in enumerate(application.tasks.groups):
+        if progress.spec.at_once is None or not progress.started:
+            continue
+        held_back = len(progress.waiting) - progress.due
+        if held_back > 0:
+            yield Reason(
+                cause=Cause.TASKS_AT_ONCE,
+                group=number,
+                containers=held_back,
+                count=progress.spec.at_once,
+            )
+
+
+def _of_gangs(application: Application, state: "State") -> Iterator[Reason]:
+    """The gangs that hold containers until the others are there, or paused."""
+    for number, progress in enumerate(application.tasks.groups):
+        gang = state.gangs.get((application.id, number))
+        if gang is None or gang.due_ms is None:
+            continue
+        held = len(gang.held)
+        cause = Cause.GANG_PAUSED if gang.paused else Cause.GANG_HOLDS
+        if gang.most is not None:
+            cause, held = Cause.GANG_TOO_LARGE, gang.most
+        yield Reason(
+            cause=cause,
+            group=number,
+            containers=len(progress.waiting) - len(gang.held),
+            count=held,
+            due_ms=gang.due_ms,
+        )
+
+
+def _of_ask(view: _View, key: AskKey) -> Reason:
+    """The most important reason of one ask."""
+    ask = key.anywhere
+    assert ask is not None
+    priority, request = key.order
+    size = ask.resource
+    about = Reason(
+        cause=Cause.NEXT_OFFER,
+        group=request - GROUP_REQUESTS if request >= GROUP_REQUESTS else -1,
+        priority=priority,
+        request=request,
+        containers=ask.count,
+        wanted=size,
+        label=key.label,
+    )
+    partition, refused = view.limits.partition, view.application.attempt.blacklist
+    offers = view.survey.offers(key, size, partition, view.drained, refused)
+    if offers.partition and not offers.nodes:
+        first = min(node.name for node in offers.partition)
+        return msgspec.structs.replace(
+            about, cause=Cause.NODES_DRAINED, count=len(offers.partition), node=first
+        )
+    if len(offers.nodes) < len(offers.partition):
+        about = msgspec.structs.replace(about, drained=offers.drained_room)
+    never = _of_places(offers, about)
+    if never is not None:
+        return never
+    obstacles = [_about(about, reason) for reason in view.limits.of_ask(key, size)]
+    room = _of_room(view, key, offers, about)
+    if not obstacles:
+        return room
+    if room.cause.lasts is not Lasts.PASSING:
+        obstacles.append(room)
+    return _together(obstacles)[0]
+
+
+_FOR_OTHERS_TO_END = frozenset(
+    {Cause.NO_ROOM, Cause.QUEUE_MAXIMUM, Cause.RESERVED_HERE, Cause.RESERVED_FOR_OTHERS}
+)
+"""The causes that preemption could remove."""
+
+
+def _with_preemption(view: _View, key: AskKey, reason: Reason) -> Reason:
+    """The reason with what preemption owes, unless it takes containers already."""
+    if not view.ahead or reason.preempting or reason.cause not in _FOR_OTHERS_TO_END:
+        return reason
+    wanted = (key.label, tuple(part > 0 for part in reason.wanted or ()))
+    if wanted not in view.preemptions:
+        view.preemptions[wanted] = view.limits.preemption(key)
+    return msgspec.structs.replace(reason, preemption=view.preemptions[wanted])
+
+
+def _about(about: Reason, reason: Reason) -> Reason:
+    return msgspec.structs.replace(
+        reason,
+        group=about.group,
+        priority=about.priority,
+        request=about.request,
+        containers=about.containers,
+        wanted=about.wanted,
+        label=about.label,
+        drained=about.drained,
+    )
+
+
+def _of_places(offers: Offers, about: Reason) -> Reason | None:
+    """Obstacles that no waiting removes, unless nodes are added or the ask changes."""
+    replace = msgspec.structs.replace
+    if not offers.nodes:
+        return replace(about, cause=Cause.NO_NODES)
+    if not offers.accepted:
+        return replace(about, cause=Cause.PLACE_UNKNOWN)
+    if not offers.large:
+        count = len(offers.accepted)
+        return replace(about, cause=Cause.TOO_LARGE, available=offers.largest, count=count)
+    if not offers.usable:
+        return replace(about, cause=Cause.BLACKLISTED, count=len(offers.large))
+    return None
+
+
+def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
+    """Obstacles that containers ending or the next heartbeats will remove."""
+    replace = msgspec.structs.replace
+    reservations = view.application.attempt.reservations.values()
+    own = [r for r in reservations if (r.priority, r.request) == key.order]
+    if own:
+        node = next((n for n in offers.usable if n.name == own[0].node), None)
+        available = None if node is None else node.available
+        return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
+    if not offers.roomy:
+        nearest, kills = offers.nearest, view.limits.preempting()
+        count, ahead = view.limits.ahead(key) if view.ahead else (0, ())
+        return replace(
+            about,
+            cause=Cause.NO_ROOM,
+            node=nearest.name,
+            available=nearest.available,
+            count=count,
+            ahead=ahead,
+            preempting=len(kills),
+            kill_at_ms=min(kills, default=0),
+        )
+    free = offers.free
+    if not free:
+        only = offers.roomy[0].name if len(offers.nodes) == 1 else ""
+        count = len(offers.roomy)
+        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=count, node=only)
+    if key.places and not any(n.host in key.places for n in free) and key.opportunities:
+        return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
+    count, ahead = view.limits.ahead(key)
+    if count:
+        return replace(about, cause=Cause.OTHERS_FIRST, count=count, ahead=ahead)
+    return replace(about, available=free[0].available, node=free[0].name)
+
+
+def applications_before(
+    entries: Iterable[tuple[ApplicationId, Any]], mine: Any
+) -> list[ApplicationId]:
+    """The siblings whose key is lower, in order."""
+    lower = [(entry, number) for number, entry in entries if entry < mine]
+    return [number for _, number in sorted(lower)]

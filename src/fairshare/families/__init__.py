@@ -1,1 +1,0 @@
-"""Everything that the rest of fairshare knows of a particular scheduler, one package for each."""

@@ -1,0 +1,412 @@
+"""Owns the answer to "what would this configuration have done": a history, simulated twice.
+
+First with the settings that were in force, which is the proof that the simulation can be believed,
+then with the new ones. Knows no file.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
+from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
+from fairshare.lab.simulate.collection import Collection
+from fairshare.lab.simulate.rerun import Pause, Rerun
+from fairshare.lab.simulate.restated import restated
+from fairshare.lab.simulate.world import Entry, World
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.registry import family_of
+
+NEAR_MS: Final = 10
+"""Grants of a simulation count as reproduced up to this distance: a server's timers are late."""
+
+MOST_TRIES: Final = 12
+"""So often the history is simulated at most to find out how late its servers were; and as often
+with the start of the first one."""
+
+ALL: Final = "all"
+
+HEARTBEATS: Final = "heartbeat_interval_ms"
+"""The name of the interval of beats in the settings of the schedulers that have it."""
+
+
+class Watch(Protocol):
+    """What sees how far a plan is."""
+
+    def simulates_again(self, subject: str, times_ms: list[int], begin_ms: int) -> None:
+        """A simulation begins, with submissions at these instants."""
+
+    def __call__(self, now_ms: int) -> object:
+        """It is at this instant."""
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """How many of the grants in history the simulation made again: the same container on the same
+    node, within NEAR_MS; and the largest distance of these."""
+
+    grants: int
+    reproduced: int
+    largest_ms: int
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A setting before and after; None: it is not there."""
+
+    setting: str
+    before: Any
+    after: Any
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The sums of a queue or user before and after; None: it does not exist."""
+
+    name: str
+    before: Sums | None
+    after: Sums | None
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """One application whose turnaround changes."""
+
+    number: int
+    name: str
+    user: str
+    queue: str
+    before_ms: int
+    after_ms: int
+
+    @property
+    def change_ms(self) -> int:
+        """How much longer it takes; negative: shorter."""
+        return self.after_ms - self.before_ms
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """Settings to try, of a scheduler whose resource types are those of the history. Queues that
+    have other names there are in `names`, by their names in the history."""
+
+    scheduler: str
+    settings: Any
+    heartbeat_interval_ms: int = 1_000
+    names: dict[str, str] = {}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
+    the largest loss first; `begun` counts the containers that ran when the history begins, and
+    `left_out` the applications of masters that lived then, which another scheduler cannot take up.
+    `competed` says of each run what waited for room. `recorded_heartbeat_interval_ms` is None if
+    the history does not say it: then it is simulated with that of the configuration."""
+
+    proof: Proof
+    scheduler_before: str
+    scheduler_after: str
+    changes: tuple[Change, ...]
+    span_ms: int
+    begin_ms: int
+    end_ms: int
+    applications: int
+    censored: int
+    drivers: int
+    nodes: int
+    begun: int
+    left_out: int
+    competed: tuple[Competed, Competed]
+    whole: Difference
+    queues: tuple[Difference, ...]
+    users: tuple[Difference, ...]
+    moved: tuple[Moved, ...]
+    recorded_heartbeat_interval_ms: int | None = None
+
+
+def plan(
+    world: World,
+    configuration: Configuration | Proposal,
+    unused_expiry_ms: int | None = None,
+    recorded_beat_ms: int | None = None,
+    watch: Watch | None = None,
+) -> Plan:
+    """Simulate a world with its own settings and with those of a configuration, whose resource
+    types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
+    that of its settings, and of the configuration if they have none, as those of FIFO and pools.
+    `watch` sees how far it is."""
+    beat_ms = configuration.heartbeat_interval_ms
+    known_ms = recorded_beat_ms or msgspec.json.decode(_recorded(world)).get(HEARTBEATS)
+    before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
+    settings = msgspec.json.encode(configuration.settings)
+    trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
+    names = configuration.names if isinstance(configuration, Proposal) else {}
+    asked, left_out = world, frozenset[ApplicationId]()
+    if world.origin is not None and configuration.scheduler != world.scheduler:
+        asked, left_out = restated(world, settings)
+    asked = _renamed(asked, names) if names else asked
+    simulation = _Simulation(
+        asked,
+        configuration.scheduler,
+        None if _unchanged(world, configuration.scheduler, trees[1]) else settings,
+        beat_ms,
+        unused_expiry_ms,
+        paced=world.pace is not None,
+        watch=watch,
+        subject="the new settings",
+    )
+    if world.origin is not None and asked.origin is None:
+        simulation.outcomes.restate(world.origin.manager().state)
+    after = simulation.run()
+    proof = proof_of(world, before)
+    for number in left_out:
+        before.applications.pop(number, None)
+    return Plan(
+        proof=proof,
+        scheduler_before=world.scheduler,
+        scheduler_after=configuration.scheduler,
+        changes=tuple(changes(*trees)),
+        span_ms=world.end_ms - world.begin_ms,
+        begin_ms=world.begin_ms,
+        end_ms=world.end_ms,
+        applications=len(before.applications),
+        censored=world.censored,
+        drivers=world.drivers,
+        nodes=world.nodes,
+        begun=len(world.begun),
+        left_out=len(left_out),
+        competed=(before.competed, after.competed),
+        recorded_heartbeat_interval_ms=known_ms,
+        whole=Difference(ALL, _whole(before), _whole(after)),
+        queues=_differences(_queues(before), _queues(after)),
+        users=_differences(before.by(lambda one: one.user), after.by(lambda one: one.user)),
+        moved=tuple(_moved(before, after)),
+    )
+
+
+def _recorded(world: World) -> bytes:
+    """The settings with which the history begins."""
+    if world.origin is not None:
+        state: Any = world.origin.manager().state  # each scheduler's has its settings
+        return msgspec.json.encode(state.settings)
+    loads = (one.input.settings for one in world.entries if type(one.input) is LoadConfiguration)
+    return next(loads, b"{}")
+
+
+def _unchanged(world: World, scheduler: str, settings: Any) -> bool:
+    """Whether these settings were in force for the whole history."""
+    loads = [one.input for one in world.entries if type(one.input) is LoadConfiguration]
+    trees = [msgspec.json.decode(one.settings) for one in loads]
+    known = (msgspec.json.decode(_recorded(world)), *trees)
+    return scheduler == world.scheduler and all(one == settings for one in known)
+
+
+def reproduced(
+    world: World, beat_ms: int, unused_expiry_ms: int | None, watch: Watch | None = None
+) -> Outcomes:
+    """The run with the settings of the history that agrees with it best.
+
+    First at the pace of the servers, if their records say it, which is exact. If they do not, as
+    those of older releases: first as on a machine that is never busy; then with timers as late as
+    they were; then with the starts of servers found, before which nothing was granted: the first
+    grants that come too early. Then the same once more as if nothing was decided before the runtime
+    first did something by itself: a server that takes stock looks at its nodes for the first time
+    after that. Each try ends where the history does; the best one goes on to the end of its work.
+    """
+    until_ms = world.end_ms + NEAR_MS  # later grants are not compared: a try goes no further
+    best, most = None, 0
+    for paced in (True, False) if world.pace is not None else (False,):
+        one = _Simulation(
+            world, world.scheduler, None, beat_ms, unused_expiry_ms, paced=paced, watch=watch
+        )
+        one.run(until_ms)
+        count = proof_of(world, one.outcomes).reproduced
+        if best is None or count > most:
+            best, most = one, count
+        if most == len(world.grants):
+            return best.run()
+    assert best is not None
+    for start in dict.fromkeys(((), _start(world))):
+        pauses = list(start)
+        for _ in range(MOST_TRIES):
+            if most == len(world.grants):
+                return best.run()
+            again = _Simulation(
+                world,
+                world.scheduler,
+                None,
+                beat_ms,
+                unused_expiry_ms,
+                late=True,
+                pauses=pauses,
+                watch=watch,
+            )
+            run = again.run(until_ms)
+            count = proof_of(world, run).reproduced
+            if count > most:
+                best, most = again, count
+            early = _first_early(world, run)
+            if early is None or early in pauses:
+                break
+            pauses.append(early)
+    return best.run()
+
+
+def _start(world: World) -> tuple[Pause, ...]:
+    """The start of the first server, in which it took stock, if that took a while."""
+    decided_ms = world.decided_ms
+    if world.origin is not None or decided_ms is None or decided_ms <= world.begin_ms:
+        return ()
+    return (Pause(world.begin_ms, decided_ms),)
+
+
+def _first_early(world: World, run: Outcomes) -> Pause | None:
+    """The pause that keeps back the first grant which comes too early: on another node, by more
+    than NEAR_MS, or not at all in the history. What was granted before at that instant stays; and
+    the pause ends when the server next decided anything by itself, or granted it."""
+    recorded = {grant.container: grant for grant in world.grants}
+    timers = world.timers
+    made: Counter[int] = Counter()
+    for grant in run.grants:
+        known = recorded.get(grant.container)
+        known_ms = world.end_ms if known is None else known.at_ms
+        early_ms = known_ms - grant.at_ms
+        if early_ms < -NEAR_MS:
+            return None
+        if early_ms > NEAR_MS or (early_ms > 0 and known is not None and known.node != grant.node):
+            at = bisect_right(timers, grant.at_ms)
+            until_ms = min(known_ms, timers[at]) if at < len(timers) else known_ms
+            return Pause(grant.at_ms, until_ms, made[grant.at_ms])
+        made[grant.at_ms] += 1
+    return None
+
+
+def proof_of(world: World, run: Outcomes) -> Proof:
+    """How well a simulation with the settings of the history agrees with it."""
+    made = {grant.container: grant for grant in run.grants}
+    distances = []
+    for grant in world.grants:
+        again = made.get(grant.container)
+        if again is not None and again.node == grant.node:
+            distance_ms = abs(again.at_ms - grant.at_ms)
+            if distance_ms <= NEAR_MS:
+                distances.append(distance_ms)
+    return Proof(len(world.grants), len(distances), max(distances, default=0))
+
+
+def changes(before: Any, after: Any, path: str = "") -> list[Change]:
+    """The differences of two trees of settings, by path.
+
+    >>> changes({"weight": 1, "x": {"y": 2}}, {"weight": 3, "x": {"y": 2}})
+    [Change(setting='weight', before=1, after=3)]
+    """
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        found = []
+        for key in dict.fromkeys((*before, *after)):
+            place = f"{path}.{key}" if path else str(key)
+            found += changes(before.get(key), after.get(key), place)
+        return found
+    return [] if before == after else [Change(path, before, after)]
+
+
+class _Simulation:
+    """One simulation of a history, which can be left at an instant and continued."""
+
+    def __init__(
+        self,
+        world: World,
+        scheduler: str,
+        settings: bytes | None,
+        beat_ms: int,
+        expiry_ms: int | None,
+        *,
+        late: bool = False,
+        pauses: Sequence[Pause] = (),
+        paced: bool = False,
+        watch: Watch | None = None,
+        subject: str = "the settings in force",
+    ) -> None:
+        self._watch = watch
+        if watch is not None:
+            arrivals = (one for one in world.entries if type(one.input) is SubmitApplication)
+            watch.simulates_again(subject, [one.at_ms for one in arrivals], world.begin_ms)
+        self.outcomes = Outcomes()
+        if world.origin is None:
+            manager = ResourceManager(family_of(scheduler).create(world.types))
+        else:
+            manager = world.origin.manager()
+            self.outcomes.begin(manager.state, world.begin_ms)
+        self._competition = Competition(manager.state)
+        self._state = manager.state
+        self._collection = Collection(manager.scheduler, world.begin_ms)
+        self._rerun = Rerun(
+            world,
+            manager,
+            settings,
+            beat_interval_ms=beat_ms,
+            unused_expiry_ms=expiry_ms,
+            late=late,
+            pauses=pauses,
+            paced=paced,
+            observers=(self.outcomes.observe, self._competition.observe, self._collection.observe),
+            advance=self._advance,
+        )
+
+    def _advance(self, now_ms: int) -> None:
+        self._collection.advance(now_ms)
+        if self._watch is not None:
+            self._watch(now_ms)
+
+    def run(self, until_ms: int | None = None) -> Outcomes:
+        """Go on to the end, or up to and with an instant."""
+        self._rerun.run(until_ms)
+        self.outcomes.competed = self._competition.found(self._rerun.now_ms)
+        if until_ms is None:
+            intervals = self._collection.intervals(self._rerun.now_ms)
+            self.outcomes.received = received(intervals, self._state.none)
+        return self.outcomes
+
+
+def _renamed(world: World, names: Mapping[str, str]) -> World:
+    """The history with queues under other names."""
+    entries = tuple(_with_names(entry, names) for entry in world.entries)
+    return msgspec.structs.replace(world, entries=entries)
+
+
+def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:
+    given = entry.input
+    if type(given) is not SubmitApplication and type(given) is not MoveApplication:
+        return entry
+    queue = names.get(given.queue, given.queue)
+    return msgspec.structs.replace(entry, input=msgspec.structs.replace(given, queue=queue))
+
+
+def _whole(run: Outcomes) -> Sums:
+    given = run.applications.values()
+    found = sums(given, sum(one.used for one in given))
+    return msgspec.structs.replace(found, share_of_entitlement=run.received.whole)
+
+
+def _queues(run: Outcomes) -> dict[str, Sums]:
+    """The sums by queue, with the part of its entitlement that each received."""
+    parts = run.received.queues
+    return {
+        name: msgspec.structs.replace(found, share_of_entitlement=parts.get(name))
+        for name, found in run.by(lambda one: one.queue).items()
+    }
+
+
+def _differences(old: dict[str, Sums], new: dict[str, Sums]) -> tuple[Difference, ...]:
+    return tuple(Difference(name, old.get(name), new.get(name)) for name in sorted({**old, **new}))
+
+
+def _moved(before: Outcomes, after: Outcomes) -> list[Moved]:
+    found = []
+    for number, old in before.applications.items():
+        new = after.applications.get(number)
+        if new is None or old.turnaround_ms is None or new.turnaround_ms is None:
+            continue
+        if new.turnaround_ms != old.turnaround_ms:
+            times = (old.turnaround_ms, new.turnaround_ms)
+            found.append(Moved(number, old.name, old.user, new.queue, *times))
+    return sorted(found, key=lambda one: (-one.change_ms, one.number))

@@ -1,0 +1,336 @@
+"""Owns the run of a scenario of MapReduce: each step becomes inputs of the manager, and tasks have
+names (`m0`, `r3`), for which it acts as the jobs' masters.
+
+Decides nothing about slots. Knows nothing of records and files.
+"""
+
+from functools import singledispatchmethod
+from typing import Final
+
+import msgspec
+
+from fairshare.core.model import inputs
+from fairshare.core.model.events import (
+    ApplicationRejected,
+    ApplicationSubmitted,
+    ContainerAllocated,
+    ContainerCompleted,
+    Event,
+    ExitCode,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.work import ContainerRequest
+from fairshare.errors import FairshareError, InputError
+from fairshare.lab.scenarios import job_steps, steps
+from fairshare.lab.scenarios.cluster import Cluster
+from fairshare.lab.scenarios.configuration import LoadedSettings
+from fairshare.lab.scenarios.description import Description, add_reasons
+from fairshare.lab.scenarios.document import Scenario
+from fairshare.lab.scenarios.inputs import add_nodes, apply_node_step, need_node
+from fairshare.lab.scenarios.job_description import describe_jobs
+from fairshare.lab.scenarios.job_steps import JOBS
+from fairshare.lab.scenarios.outcome import Comparison, Outcome
+from fairshare.settings.jobs import SettingsOfJobs
+
+_LETTERS: Final = "mr"
+_FIRST_REDUCE: Final = 1 << 19
+"""The request id of the first reduce; those of the maps are their numbers."""
+
+
+def task_name(request: int) -> str:
+    """`task_name(0) == "m0"`; reduces have names of their own."""
+    kind, number = divmod(request, _FIRST_REDUCE)
+    return f"{_LETTERS[kind]}{number}"
+
+
+class Tasks:
+    """All tasks of all jobs. `granted` and `killed` collect since they were last taken."""
+
+    def __init__(self, slots: tuple[Resource, Resource]) -> None:
+        self._slots = slots
+        self._requests: dict[ApplicationId, dict[int, ContainerRequest]] = {}
+        self._running: dict[ApplicationId, dict[str, ContainerId]] = {}
+        self._by_container: dict[ContainerId, int] = {}
+        self._again: dict[ApplicationId, list[int]] = {}
+        self.granted: list[tuple[ApplicationId, str, str]] = []
+        self.killed: list[tuple[ApplicationId, str]] = []
+
+    def requests(self, tasks: tuple[job_steps.Tasks, ...]) -> tuple[ContainerRequest, ...]:
+        """One request for each task, numbered by kind through all entries."""
+        counts, found = [0, 0], []
+        for entry in tasks:
+            for _ in range(entry.count):
+                number = entry.kind * _FIRST_REDUCE + counts[entry.kind]
+                counts[entry.kind] += 1
+                size = self._slots[entry.kind]
+                found.append(ContainerRequest(1, size, hosts=entry.hosts, request=number))
+        return tuple(found)
+
+    def submitted(self, job: ApplicationId, requests: tuple[ContainerRequest, ...]) -> None:
+        """Remember what a job consists of."""
+        self._requests[job] = {request.request: request for request in requests}
+        self._running[job] = {}
+
+    def hear(self, events: tuple[Event, ...]) -> None:
+        """Follow what starts and ends."""
+        for event in events:
+            if isinstance(event, ContainerAllocated):
+                name = task_name(event.request)
+                self._running[event.application][name] = event.container
+                self._by_container[event.container] = event.request
+                self.granted.append((event.application, name, event.node))
+            elif isinstance(event, ContainerCompleted):
+                job, request = application_of(event.container), self._by_container[event.container]
+                del self._running[job][task_name(request)]
+                if event.exit_code != 0:
+                    self._again.setdefault(job, []).append(request)
+                if event.exit_code == ExitCode.PREEMPTED:
+                    self.killed.append((job, task_name(request)))
+
+    def containers(
+        self, job: ApplicationId, names: tuple[str, ...] | None
+    ) -> list[tuple[str, ContainerId]]:
+        """The containers of running tasks; raises InputError for one that does not run."""
+        running = self._running[job]
+        for name in names or ():
+            if name not in running:
+                known = ", ".join(running) or "none"
+                raise InputError("unknown-task", f"the task {name} does not run (running: {known})")
+        return [(name, running[name]) for name in (tuple(running) if names is None else names)]
+
+    def to_repeat(self) -> list[tuple[ApplicationId, tuple[ContainerRequest, ...]]]:
+        """Tasks that were killed since the last call, by job."""
+        again, self._again = self._again, {}
+        return [
+            (job, tuple(self._requests[job][number] for number in sorted(numbers)))
+            for job, numbers in sorted(again.items())
+        ]
+
+
+class JobRunner:
+    """One scenario on a manager of its own, ready for its first step.
+
+    Raises ConfigurationError when the configuration is refused. With `verify` the state's
+    invariants are checked after each step.
+    """
+
+    def __init__(self, scenario: Scenario, *, verify: bool = False) -> None:
+        self._verify = verify
+        self._groups = scenario.groups
+        self._files = JOBS.files(scenario.config, scenario.properties, scenario.job_switches, 0)
+        settings = self._files.settings
+        self._types = settings.types
+        loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
+        self._cluster = Cluster(scenario.family, loaded)
+        self._names: dict[ApplicationId, str] = {}
+        self._numbers: dict[str, ApplicationId] = {}
+        one = [self._types.vector({name: 1}) for name in JOBS.slots]
+        self._tasks = Tasks((one[0], one[1]))
+        self._cluster.listeners.append(self._tasks.hear)
+        self._comparisons: list[Comparison] = []
+        for group in scenario.nodes:
+            add_nodes(group, self._cluster, self._types)
+
+    def step(self, step: steps.Step) -> Outcome:
+        """Run one step; what it was refused for is in the answer."""
+        error = None
+        self._tasks.granted.clear()
+        self._tasks.killed.clear()
+        self._comparisons = []
+        try:
+            self._apply(step)
+        except FairshareError as refusal:
+            error = str(refusal)
+        self._repeat_tasks()
+        if self._verify:
+            check(self._cluster.state)
+        events = [
+            *(
+                {"event": "allocated", "app": self._names[job], "task": task, "node": node}
+                for job, task, node in self._tasks.granted
+            ),
+            *(
+                {"event": "killed", "app": self._names[job], "task": task}
+                for job, task in self._tasks.killed
+            ),
+        ]
+        return Outcome(events, error, tuple(self._comparisons))
+
+    def describe(self, *, why: bool = False) -> Description:
+        """The cluster as it is; with `why` also the reason for which each job waits."""
+        found = describe_jobs(self._cluster, self._names)
+        if why:
+            add_reasons(found, self._cluster.scheduler, self._names)
+        return found
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The names of the types that a scenario speaks of."""
+        return JOBS.slots
+
+    def _repeat_tasks(self) -> None:
+        """Ask again for tasks that were killed, of jobs that live."""
+        for number, requests in self._tasks.to_repeat():
+            if self._cluster.state.applications[number].attempt.registered:
+                self._cluster.call(inputs.RequestContainers(number, requests))
+
+    def _number(self, name: str) -> ApplicationId:
+        if name not in self._numbers:
+            raise InputError("unknown-application", f"no job {name}")
+        return self._numbers[name]
+
+    @singledispatchmethod
+    def _apply(self, step: steps.Step) -> None:
+        apply_node_step(step, self._cluster, self._types)
+
+    # Jobs.
+
+    @_apply.register
+    def _submit(self, step: job_steps.SubmitJob) -> None:
+        if step.app in self._numbers:
+            raise InputError("repeated-name", f"job {step.app} was submitted before")
+        self._look_at_file(by_update=True)
+        settings = self._files.settings
+        properties = dict(step.properties)
+        if step.queue is not None:
+            properties[JOBS.property_of_pool(settings)] = step.queue
+        requests = self._tasks.requests(step.tasks)
+        submission = inputs.SubmitApplication(
+            user=step.user,
+            name=step.app,
+            groups=self._groups.get(step.user, ()),
+            priority=step.priority,
+            requests=requests,
+            properties=properties,
+            prepared=step.state == "RUNNING",
+        )
+        for event in self._cluster.feed(submission):
+            if isinstance(event, ApplicationSubmitted | ApplicationRejected):
+                self._names[event.application] = step.app
+                self._numbers[step.app] = event.application
+                self._tasks.submitted(event.application, requests)
+            if isinstance(event, ApplicationRejected):
+                raise InputError(event.code, event.reason)
+        if step.state not in ("RUNNING", "PREP"):
+            self._change_state(self._number(step.app), step.state)
+            self._cluster.call(inputs.UpdateShares())
+
+    @_apply.register
+    def _set_state(self, step: job_steps.SetState) -> None:
+        self._change_state(self._number(step.app), step.state)
+
+    def _change_state(self, number: ApplicationId, state: str) -> None:
+        job = self._cluster.state.applications[number]
+        if state in ("SUCCEEDED", "FAILED"):
+            self._cluster.call(inputs.FinishApplication(number, state == "SUCCEEDED"))
+        elif state == "KILLED":
+            self._cluster.call(inputs.KillApplication(number))
+        elif state == "RUNNING" and not job.attempt.registered:
+            self._cluster.call(inputs.MasterRegistered(number))
+        elif state == "PREP" and job.attempt.registered:
+            raise InputError("already-running", "a job that runs is not prepared once more")
+
+    @_apply.register
+    def _finish(self, step: job_steps.FinishJob) -> None:
+        number = self._number(step.app)
+        if step.tasks is None:
+            self._cluster.call(inputs.FinishApplication(number))
+            return
+        names = None if step.tasks == "all" else step.tasks
+        for _, container in self._tasks.containers(number, names):
+            self._cluster.call(inputs.ContainerExited(container, 0))
+
+    @_apply.register
+    def _kill(self, step: steps.Kill) -> None:
+        self._cluster.call(inputs.KillApplication(self._number(step.app)))
+
+    @_apply.register
+    def _move(self, step: steps.Move) -> None:
+        self._cluster.call(inputs.MoveApplication(self._number(step.app), step.queue))
+
+    @_apply.register
+    def _set_priority(self, step: job_steps.SetJobPriority) -> None:
+        self._cluster.call(inputs.SetPriority(self._number(step.app), step.priority))
+
+    # Nodes.
+
+    @_apply.register
+    def _heartbeat(self, step: job_steps.JobHeartbeat) -> None:
+        for _ in range(step.times):
+            for name in step.nodes:
+                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
+                for node in everyone:
+                    self._beat(node, step.assigned)
+
+    def _beat(self, node: str, expected: tuple[str, ...] | None) -> None:
+        need_node(node, self._cluster)
+        self._look_at_file(by_update=False)
+        before = len(self._tasks.granted)
+        self._cluster.call(inputs.NodeBeat(node))
+        if expected is None:
+            return
+        found = [f"{self._names[job]}/{task}" for job, task, _ in self._tasks.granted[before:]]
+        as_expected = len(found) == len(expected) and all(
+            name in (task, task.rstrip("0123456789"))
+            for name, task in zip(expected, found, strict=True)
+        )
+        self._comparisons.append(Comparison("assigned", list(expected), found, as_expected))
+
+    # Configuration, time and passes.
+
+    def _load(self, settings: SettingsOfJobs) -> None:
+        self._cluster.call(inputs.LoadConfiguration(msgspec.json.encode(settings)))
+
+    def _look_at_file(self, *, by_update: bool) -> None:
+        """The old releases look at the file on heartbeats, 1.2 in its updates."""
+        if by_update != self._files.settings.deficits:
+            settings = self._files.look(self._cluster.elapsed_ms)
+            if settings is not None:
+                self._load(settings)
+
+    @_apply.register
+    def _reload(self, step: steps.Reload) -> None:
+        if step.properties:
+            raise InputError("not-reloadable", "properties need a restart of the job tracker")
+        self._files.write(step.files, self._cluster.elapsed_ms)
+        self._load(self._files.read(self._cluster.elapsed_ms))
+
+    @_apply.register
+    def _write(self, step: steps.Write) -> None:
+        self._files.write(step.files, self._cluster.elapsed_ms)
+
+    @_apply.register
+    def _set_fifo(self, step: job_steps.SetFifo) -> None:
+        settings = msgspec.structs.replace(self._files.settings, fifo=step.on)
+        self._files.settings = settings
+        self._load(settings)
+
+    @_apply.register
+    def _update(self, step: steps.Update) -> None:
+        for _ in range(step.passes):
+            self._look_at_file(by_update=True)
+            self._cluster.call(inputs.UpdateShares())
+
+    @_apply.register
+    def _preempt(self, step: job_steps.CheckPreemption) -> None:
+        for _ in range(step.passes):
+            self._cluster.call(inputs.PreemptContainers())
+        if step.killed is None:
+            return
+        found = sorted(f"{self._names[job]}/{task}" for job, task in self._tasks.killed)
+        if isinstance(step.killed, int):
+            same = len(found) == step.killed
+            self._comparisons.append(Comparison("killed", step.killed, len(found), same))
+        else:
+            expected = sorted(step.killed)
+            self._comparisons.append(Comparison("killed", expected, found, expected == found))
+
+    @_apply.register
+    def _advance(self, step: steps.Advance) -> None:
+        self._cluster.now_ms += step.duration_ms
+
+    @_apply.register
+    def _expect(self, step: steps.Expect) -> None:
+        """Looking changes nothing."""

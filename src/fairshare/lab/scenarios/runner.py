@@ -1,0 +1,272 @@
+"""Owns the run of a scenario: each step becomes inputs of the manager, and the masters beat after
+every event. Knows nothing of checks, records and files.
+"""
+
+from functools import singledispatchmethod
+
+from fairshare.core.manager.resource_manager import UNPLACEABLE
+from fairshare.core.model import inputs
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted, RequestRefused
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.invariants import check
+from fairshare.core.placement.tags import tagged_user
+from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.lab.scenarios import steps
+from fairshare.lab.scenarios.cluster import Applications, Cluster
+from fairshare.lab.scenarios.configuration import ConfigurationFiles
+from fairshare.lab.scenarios.description import Description, add_reasons, describe
+from fairshare.lab.scenarios.document import Scenario
+from fairshare.lab.scenarios.inputs import add_nodes, apply_node_step, need_node, requests, vector
+from fairshare.lab.scenarios.masters import Ages, Masters, refusals
+from fairshare.lab.scenarios.outcome import Outcome, Recorder
+from fairshare.lab.scenarios.passage import Intervals, Kills, Passage
+
+
+class Runner:
+    """One scenario on a manager of its own, ready for its first step.
+
+    Raises ConfigurationError when the configuration is refused. With `verify` the state's
+    invariants are checked after each step.
+    """
+
+    def __init__(self, scenario: Scenario, *, verify: bool = False) -> None:
+        self._groups = scenario.groups
+        self._verify = verify
+        family = scenario.family
+        self._files = ConfigurationFiles(scenario.config, scenario.properties, family)
+        loaded = self._files.read()
+        self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
+        self._cluster = Cluster(family, loaded)
+        self._types = loaded.types
+        self._applications = Applications(self._cluster.state)
+        self._masters = Masters(self._cluster)
+        self._recorder = Recorder(self._cluster, self._applications)
+        self._ages = Ages(self._cluster)
+        self._kills = Kills(self._cluster)
+        for group in scenario.nodes:
+            add_nodes(group, self._cluster, self._types)
+        self._settle()
+        self._recorder.take()
+
+    def step(self, step: steps.Step) -> Outcome:
+        """Run one step; what it was refused for is in the answer."""
+        error = None
+        try:
+            self._apply(step)
+        except FairshareError as refusal:
+            error = str(refusal)
+        self._settle()
+        if self._verify:
+            check(self._cluster.state)
+        return Outcome(self._recorder.take(), error)
+
+    def describe(self, *, why: bool = False) -> Description:
+        """The cluster as it is; with `why` also the reason for which each application waits."""
+        found = describe(self._cluster, self._applications)
+        if why:
+            add_reasons(found, self._cluster.scheduler, self._applications.names)
+        return found
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The names of the cluster's resource types."""
+        return self._types.names
+
+    def _settle(self) -> None:
+        """The masters beat, and what has happened is recorded."""
+        for application, reason in self._masters.beat():
+            self._recorder.refused(application, reason)
+        self._recorder.look()
+
+    def _repeat(self, given: inputs.Input, times: int) -> None:
+        for _ in range(times):
+            self._cluster.call(given)
+            self._settle()
+
+    @singledispatchmethod
+    def _apply(self, step: steps.Step) -> None:
+        apply_node_step(step, self._cluster, self._types)
+
+    # Applications.
+
+    @_apply.register
+    def _submit(self, step: steps.Submit) -> None:
+        if step.app in self._applications:
+            raise InputError("repeated-name", f"application {step.app} was submitted before")
+        submission = inputs.SubmitApplication(
+            user=step.user,
+            queue=step.queue,
+            name=step.name or step.app,
+            groups=self._groups.get(step.user, ()),
+            priority=step.priority,
+            tags=step.tags,
+            master=None if step.master is None else vector(self._types, step.master),
+            requests=requests(self._types, step.asks),
+            recovering=step.recovering,
+            label=step.label,
+            master_label=step.master_label,
+            tagged_groups=self._groups.get(tagged_user(step.tags) or "", ()),
+        )
+        events = self._cluster.feed(submission)
+        for event in events:
+            if isinstance(event, ApplicationSubmitted | ApplicationRejected):
+                self._applications.add(step.app, event.application)
+                self._masters.submitted(event.application, step.asks)
+        for event in events:
+            if isinstance(event, RequestRefused) and event.code == UNPLACEABLE:
+                raise InputError(event.code, event.reason)
+        # Asks that are refused when they become live do not refuse the application.
+        for application, reason in refusals(events):
+            self._recorder.refused(application, reason)
+        for event in events:
+            if isinstance(event, ApplicationRejected):
+                raise InputError(event.code, event.reason)
+
+    @_apply.register
+    def _ask(self, step: steps.AskMore) -> None:
+        application = self._applications.get(step.app)
+        if application.attempt.registered:  # a master that does not run has nothing to remember
+            self._masters.asked(application.id, step.asks)
+        self._cluster.call(
+            inputs.RequestContainers(application.id, requests(self._types, step.asks))
+        )
+
+    @_apply.register
+    def _finish(self, step: steps.Finish) -> None:
+        if step.containers is not None:
+            for container in self._oldest(step.app, step.containers, step.on):
+                self._cluster.call(inputs.ContainerExited(container, 0))
+            return
+        application = self._applications.get(step.app)
+        if application.over or application.attempt.registered:
+            self._cluster.call(inputs.FinishApplication(application.id))
+        else:  # its master never ran, so it can only be withdrawn
+            self._cluster.call(inputs.KillApplication(application.id))
+            self._applications.withdrawn.add(application.id)
+
+    @_apply.register
+    def _kill(self, step: steps.Kill) -> None:
+        application = self._applications.get(step.app)
+        if not application.over:  # killing an ended application is not a mistake
+            self._cluster.call(inputs.KillApplication(application.id))
+
+    @_apply.register
+    def _move(self, step: steps.Move) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.MoveApplication(number, step.queue))
+
+    @_apply.register
+    def _set_priority(self, step: steps.SetPriority) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.SetPriority(number, step.priority))
+
+    @_apply.register
+    def _blacklist(self, step: steps.Blacklist) -> None:
+        number = self._applications.number(step.app)
+        self._cluster.call(inputs.ChangeBlacklist(number, step.add, step.remove))
+
+    @_apply.register
+    def _release(self, step: steps.Release) -> None:
+        application = self._applications.get(step.app)
+        oldest = self._oldest(step.app, step.containers, None)
+        self._cluster.call(inputs.ReleaseContainers(application.id, oldest))
+
+    def _oldest(self, name: str, count: int, node: str | None) -> tuple[ContainerId, ...]:
+        """The oldest containers of an application, without its master's."""
+        application: Application = self._applications.get(name)
+        found = [
+            container
+            for container in self._ages.by_age(application.containers)
+            if container != application.attempt.master
+            and node in (None, application.containers[container].node)
+        ]
+        return tuple(found[:count])
+
+    # Nodes.
+
+    @_apply.register
+    def _heartbeat(self, step: steps.Heartbeat) -> None:
+        for _ in range(step.times):
+            for name in step.nodes:
+                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
+                for node in everyone:
+                    self._beat(node)
+
+    def _beat(self, node: str) -> None:
+        need_node(node, self._cluster)
+        self._repeat(inputs.NodeBeat(node), 1)
+
+    @_apply.register
+    def _labels(self, step: steps.ChangeLabels) -> None:
+        if step.add:
+            self._cluster.call(inputs.AddLabels(step.add))
+        if step.remove:
+            self._cluster.call(inputs.RemoveLabels(step.remove))
+        if step.nodes:
+            self._cluster.call(inputs.LabelNodes(step.nodes))
+
+    # Configuration.
+
+    @_apply.register
+    def _reload(self, step: steps.Reload) -> None:
+        if self._files.on_command:
+            with self._files.unless_refused():
+                self._files.write(step.files, self._cluster.now_ms)
+                self._files.change_properties(step.properties)
+                try:
+                    self._read_files()
+                except ConfigurationError:
+                    self._cluster.call(inputs.ReloadRefused())
+                    raise
+            return
+        self._files.change_properties(step.properties)
+        if step.files:
+            self._files.write(step.files, self._cluster.now_ms)
+            self._read_files()
+            return
+        self._cluster.call(inputs.TidyQueues())
+        if self._files.is_due(self._cluster.now_ms):
+            self._read_files()
+
+    @_apply.register
+    def _write(self, step: steps.Write) -> None:
+        self._files.write(step.files, self._cluster.now_ms)
+
+    def _read_files(self) -> None:
+        """Read the files again; when they are refused the old settings stay in force."""
+        loaded = self._files.read()
+        self._cluster.call(inputs.LoadConfiguration(loaded.encoded))
+        self._intervals = Intervals(loaded.update_interval_ms, loaded.preemption_interval_ms)
+
+    # Time and passes.
+
+    @_apply.register
+    def _update(self, step: steps.Update) -> None:
+        if self._intervals.preemption_ms is not None:
+            return  # its monitors alone do anything in the background
+        for _ in range(step.passes):
+            # What is due is killed first; a master lost by that asks again within the pass.
+            self._cluster.call(inputs.PreemptContainers())
+            self._repeat(inputs.UpdateShares(), 1)
+
+    @_apply.register
+    def _preempt(self, step: steps.Preempt) -> None:
+        for _ in range(step.passes):
+            self._repeat(inputs.PreemptContainers(), 1)
+            if self._intervals.preemption_ms is not None:  # the monitors of queues made on demand
+                self._repeat(inputs.UpdateShares(), 1)
+                self._repeat(inputs.TidyQueues(), 1)
+
+    @_apply.register
+    def _advance(self, step: steps.Advance) -> None:
+        self._cluster.now_ms += step.duration_ms
+
+    @_apply.register
+    def _run(self, step: steps.Run) -> None:
+        passage = Passage(self._cluster, self._masters, self._kills, self._settle)
+        passage.run(step.duration_ms, step.heartbeat_ms, self._intervals)
+
+    @_apply.register
+    def _expect(self, step: steps.Expect) -> None:
+        """Looking changes nothing."""

@@ -1,0 +1,336 @@
+"""Owns the simulation of a world from its first instant to the end of its work.
+
+The runtime is that of a server; only clock, engine and journal differ. Inputs of one turn of the
+history are decided together, in their order. Knows no file.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated, ContainerCompleted, ContainerLaunched
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
+    Input,
+    LoadConfiguration,
+    MasterRegistered,
+    ReleaseContainers,
+    UpdateShares,
+)
+from fairshare.core.record import Record
+from fairshare.lab.simulate.simulator import PATIENCE_MS
+from fairshare.lab.simulate.world import ENDED, GRANTED, REGISTERED, STARTED, Entry, Fact, World
+from fairshare.lab.simulate.world_engine import WorldEngine
+from fairshare.runtime.journal.memory import ForgetfulJournal
+from fairshare.runtime.pace import FED
+from fairshare.runtime.runtime import Observer, Runtime
+
+IDLE_MS: Final = 120_000
+"""And how long if no container is there that could be preempted, and nothing has an instant set:
+what still waits then can only wait for a nearer node."""
+
+LATEST_MS: Final = 20
+"""The most that a timer is taken to be late; a later record has another cause."""
+
+_NO_NUMBER: Final = 1 << 62
+_WHOLE: Final = (-1, 0)
+"""A turn that was not left."""
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """A span of time in which no server decided anything by itself.
+
+    With `after` it begins within the instant `since_ms`, after so many grants: there the machine
+    held up a server between two turns, and the next input ends the pause."""
+
+    since_ms: int
+    until_ms: int
+    after: int = 0
+
+
+class _Grants(ForgetfulJournal):
+    """Counts grants as they are decided: observers see them only at the end of a turn."""
+
+    def __init__(self) -> None:
+        self.granted = 0
+
+    def append(self, record: Record) -> None:
+        self.granted += sum(type(event) is ContainerAllocated for event in record.events)
+
+
+class Rerun:
+    """One run of a world under one scheduler.
+
+    `settings` replace those of the history, encoded for LoadConfiguration, and its reloads are left
+    out; None: the history's own. `observers` see each record; `advance` is called with each later
+    instant, before its first decision. A world with an origin needs a manager of it; new settings
+    come there as at a restart of the server.
+
+    What is due is done at once, as by a machine that is never busy. With `paced` the server does
+    everything when it did, as far as its records say: with other settings it is late by LATEST_MS
+    at most. With `late` the scheduler's timers fire as late as they did in the history. `pauses`
+    are further ones than the world knows, such as the start of a server, which grants nothing
+    before it has taken stock, and moments at which the machine held it up between two beats of
+    nodes.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        manager: ResourceManager,
+        settings: bytes | None = None,
+        *,
+        beat_interval_ms: int = 1_000,
+        unused_expiry_ms: int | None = None,
+        late: bool = False,
+        pauses: Sequence[Pause] = (),
+        paced: bool = False,
+        observers: Sequence[Observer] = (),
+        advance: Callable[[int], None] | None = None,
+    ) -> None:
+        self.manager = manager
+        self.now_ms = world.begin_ms
+        self._world = world
+        self._advance = advance
+        self._heap: list[tuple[int, int, int, int, Input]] = []
+        self._pushed = 0
+        self._cancelled: set[int] = set()
+        self._waiting: dict[Fact, list[int]] = defaultdict(list)
+        self._missing: dict[int, int] = {}
+        self._facts: set[Fact] = set()
+        self._entries: dict[int, Entry] = {}
+        self._granted = False
+        self._journal = _Grants()
+        self._granted_before = 0  # before this instant
+        self._idle_since_ms = world.begin_ms
+        self._late = late
+        self._pace = world.pace if paced else None
+        self._latest_ms = LATEST_MS if settings is not None else _NO_NUMBER
+        self._over: set[Pause] = set()
+        self._pauses = (*(Pause(*span) for span in world.pauses), *pauses)
+        self.engine = WorldEngine(world, self._after, self._cancelled.add)
+        self.runtime = Runtime(
+            manager,
+            self._journal,
+            self.engine,
+            observers=(self._observe, *observers),
+            beat_interval_ms=beat_interval_ms,
+            pretend=self.engine.pretend,
+            unused_expiry_ms=unused_expiry_ms,
+        )
+        loaded = False
+        if world.origin is not None:
+            self.runtime.recover(since=world.origin.position)
+            for container, life in world.begun.items():
+                self.engine.resume(container, life)
+            if settings is not None:
+                loaded = True
+                given = LoadConfiguration(settings, world.epoch_ms)
+                self._push(world.begin_ms, world.origin.position.sequence, 0, given)
+        for entry in world.entries:
+            if settings is not None and type(entry.input) is LoadConfiguration:
+                if loaded:
+                    continue
+                loaded = True
+                given = LoadConfiguration(settings, world.epoch_ms)
+                self._push(entry.at_ms, entry.number, entry.turn, given)
+            elif entry.after:
+                self._wait_for_facts(entry)
+            else:
+                self._push(entry.at_ms, entry.number, entry.turn, entry.input)
+        for fact in world.facts:
+            self._happened(fact)
+        for at_ms in self._pace.updates if self._pace is not None and settings is None else ():
+            self._push(at_ms, _NO_NUMBER, 0, UpdateShares())
+
+    def run(self, until_ms: int | None = None) -> None:
+        """Run to the end, or up to and with an instant; may be called again, and then goes on.
+
+        It ends when no input is left and the scheduler's timers alone granted nothing for
+        PATIENCE_MS; for IDLE_MS, if they have nothing left to preempt or to end.
+        """
+        while True:
+            entry_ms = self._next_entry_ms()
+            deadline_ms = self._deadline_ms()
+            times = [one for one in (entry_ms, deadline_ms) if one is not None]
+            if not times:
+                return
+            now_ms = self._awake_ms(entry_ms, max(self.now_ms, min(times)))
+            if until_ms is not None and now_ms > until_ms:
+                return
+            if now_ms != self.now_ms:
+                self._granted_before = self._journal.granted
+                if self._advance is not None:
+                    self._advance(now_ms)
+            self.now_ms = now_ms
+            if entry_ms is not None or self._granted:
+                self._idle_since_ms = now_ms
+                self._granted = False
+            elif self._waited_enough(now_ms - self._idle_since_ms):
+                return
+            self._go()
+
+    def _waited_enough(self, idle_ms: int) -> bool:
+        """Whether nothing will be granted any more, as nothing was for so long."""
+        if idle_ms <= IDLE_MS or idle_ms > PATIENCE_MS:
+            return idle_ms > PATIENCE_MS
+        nodes = self.manager.state.nodes.values()
+        return not self.runtime.timed and not any(node.containers for node in nodes)
+
+    def _deadline_ms(self) -> int | None:
+        """When a timer of the scheduler fires, or a turn goes on that was left."""
+        deadline_ms = self.runtime.next_deadline_ms()
+        if self._pace is not None and deadline_ms is not None:
+            # Where inputs were only fed, or a turn was left, nothing else is done at this instant.
+            later = self.runtime.unsettled or self.now_ms in self._pace.left
+            due_ms = max(deadline_ms, self.now_ms + later)
+            wakes = self._pace.wakes
+            at = bisect_left(wakes, due_ms)
+            near = at < len(wakes) and wakes[at] - due_ms <= self._latest_ms
+            return wakes[at] if near else due_ms
+        return None if deadline_ms is None else self._late_ms(max(deadline_ms, self.now_ms))
+
+    def _late_ms(self, due_ms: int) -> int:
+        """When a timer fires that is due."""
+        timers = self._world.timers
+        at = bisect_left(timers, due_ms) if self._late else len(timers)
+        if at < len(timers) and timers[at] - due_ms <= LATEST_MS:
+            return timers[at]
+        return due_ms
+
+    def _awake_ms(self, entry_ms: int | None, at_ms: int) -> int:
+        """An instant at which a server ran: what the scheduler's timers want in a pause comes at
+        its end."""
+        pause = self._pause(at_ms)
+        if pause is None or at_ms == entry_ms or self._before(pause, at_ms):
+            return at_ms
+        until_ms = pause.until_ms
+        return until_ms if entry_ms is None else min(until_ms, max(entry_ms, at_ms))
+
+    def _pause(self, at_ms: int) -> Pause | None:
+        for pause in self._pauses:
+            if pause.since_ms <= at_ms < pause.until_ms and pause not in self._over:
+                return pause
+        return None
+
+    def _before(self, pause: Pause, at_ms: int) -> bool:
+        """Whether a pause begins within this instant, after grants that are not all made yet."""
+        made = self._made() if at_ms == self.now_ms else 0
+        return at_ms == pause.since_ms and made < pause.after
+
+    def _made(self) -> int:
+        """The grants of this instant."""
+        return self._journal.granted - self._granted_before
+
+    def _go(self) -> None:
+        """Handle one instant, turn by turn: what one grants may be what the next one launches."""
+        turn, inputs = self._due()
+        self._decide(inputs, turn)
+        while inputs:
+            turn, inputs = self._due()
+            if inputs:
+                self._decide(inputs, turn)
+
+    def _decide(self, inputs: Sequence[Input], turn: int) -> None:
+        """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
+        beats, since = self._pace.left.get(self.now_ms, _WHOLE) if self._pace else _WHOLE
+        if beats == FED:
+            self.runtime.feed(self.now_ms, inputs)
+            return
+        if beats > 0 and turn >= since:
+            asked = count(1)
+            self.runtime.turn(self.now_ms, inputs, lambda: next(asked) >= beats)
+            return
+        pause = self._pause(self.now_ms)
+        if pause is None:
+            self.runtime.turn(self.now_ms, inputs)
+        elif self._before(pause, self.now_ms):
+            self.runtime.turn(self.now_ms, inputs, lambda: self._made() >= pause.after)
+        elif pause.after and inputs and self.now_ms > pause.since_ms:
+            self._over.add(pause)
+            self.runtime.turn(self.now_ms, inputs)
+        else:
+            self.runtime.feed(self.now_ms, inputs)
+
+    def _due(self) -> tuple[int, list[Input]]:
+        """The number and the inputs of the next turn that is due; none if no input is."""
+        turn = 0
+        inputs: list[Input] = []
+        while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
+            _, number, _, of_turn, given = self._heap[0]
+            if inputs and (of_turn != turn or number == _NO_NUMBER):
+                break
+            heappop(self._heap)
+            turn = of_turn
+            inputs.append(given)
+            self._comes(given)
+        return turn, inputs
+
+    def _comes(self, given: Input) -> None:
+        """An input is about to be decided. What follows it in its own turn becomes due now, and not
+        when observers see its record: other inputs of the turn come after that."""
+        if type(given) is ContainerStarted:
+            self._happened((STARTED, given.container))
+        elif type(given) is ContainerExited:
+            self.engine.ended(given.container)
+            self._happened((ENDED, given.container))
+        elif type(given) is MasterRegistered:
+            self._happened((REGISTERED, given.application))
+        elif type(given) is ReleaseContainers:
+            for container in given.containers:
+                self._happened((ENDED, container))
+
+    def _next_entry_ms(self) -> int | None:
+        heap, cancelled = self._heap, self._cancelled
+        while heap and heap[0][2] in cancelled:
+            cancelled.discard(heappop(heap)[2])
+        return heap[0][0] if heap else None
+
+    def _push(self, at_ms: int, number: int, turn: int, given: Input) -> int:
+        self._pushed += 1
+        heappush(self._heap, (at_ms, number, self._pushed, turn, given))
+        return self._pushed
+
+    def _after(self, delay_ms: int, given: Input) -> int:
+        """A timer of the engine: at its place in the history's order, if it had one."""
+        places = self._world.starts if type(given) is ContainerStarted else self._world.ends
+        container = given.container  # type: ignore[union-attr]
+        number, turn = places.get(container, (_NO_NUMBER, 0))
+        return self._push(self.now_ms + delay_ms, number, turn, given)
+
+    # Inputs of masters.
+
+    def _wait_for_facts(self, entry: Entry) -> None:
+        self._entries[entry.number] = entry
+        self._missing[entry.number] = len(entry.after)
+        for fact in entry.after:
+            self._waiting[fact].append(entry.number)
+
+    def _happened(self, fact: Fact) -> None:
+        if fact in self._facts:
+            return
+        self._facts.add(fact)
+        for number in self._waiting.pop(fact, ()):
+            self._missing[number] -= 1
+            if not self._missing[number]:
+                entry = self._entries.pop(number)
+                at_ms = max(self.now_ms, self.now_ms + entry.delay_ms)
+                self._push(at_ms, entry.number, entry.turn, entry.input)
+
+    def _observe(self, record: Record) -> None:
+        for event in record.events:
+            if type(event) is ContainerAllocated:
+                self._granted = True
+                self._happened((GRANTED, event.container))
+                self.engine.begin_granted(event.container)
+            elif type(event) is ContainerLaunched:
+                self.engine.observe_launch(event)
+            elif type(event) is ContainerCompleted:
+                self._happened((ENDED, event.container))

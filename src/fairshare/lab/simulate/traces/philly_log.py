@@ -1,0 +1,123 @@
+"""Owns the log of Philly, Microsoft's cluster for training, as it was published: `cluster_job_log`,
+with users, attempts and the GPUs of each machine, and `cluster_machine_list` beside it
+(https://github.com/msr-fiddle/philly-traces).
+
+A job runs as long as its attempts together: what failed has run on its GPUs, too.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairshare.lab.simulate.traces.records import (
+    ALONE,
+    MOST_GPUS,
+    Trace,
+    TraceGroup,
+    TraceJob,
+    TraceNodes,
+    in_order,
+    with_cpus,
+)
+from fairshare.lab.simulate.traces.rows import (
+    DamagedLine,
+    TraceUnreadable,
+    beginning_of,
+    elements_of,
+    files_in,
+    header_of,
+    left_out,
+    parsed,
+    rows_of,
+    seconds_of,
+)
+
+_KEYS = ('"attempts"', '"submitted_time"', '"vc"')
+_MACHINES = ("machineId", "number of GPUs", "single GPU mem")
+
+
+def matches(path: Path) -> bool:
+    """Whether there is a log of jobs."""
+    return any(_is_log(one) for one in files_in(path))
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        text = beginning_of(path)
+    except TraceUnreadable:
+        return False
+    return text.lstrip().startswith("[") and all(key in text for key in _KEYS)
+
+
+def read(path: Path) -> Trace:
+    """Read the log, and the list of machines beside it."""
+    file = next(one for one in files_in(path) if _is_log(one))
+    notes = [ALONE, "A job runs as long as its attempts together."]
+    lists = [one for one in files_in(file.parent) if _names(one) == _MACHINES]
+    sizes = Counter(gpus for one in lists for _, gpus in parsed(one, rows_of(one), _machine))
+    nodes = tuple(
+        TraceNodes(count, with_cpus(gpus), f"machines-of-{gpus}")
+        for gpus, count in sorted(sizes.items())
+    )
+    return Trace(f"Philly: {file.name}", nodes, in_order(_jobs(file, notes)), notes)
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    return tuple(name.strip() for name in header_of(path))
+
+
+def _machine(row: Mapping[str, str]) -> int:
+    text = list(row.values())[1].strip()
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1_000):
+        raise ValueError(f"number of GPUs is {text!r}, not a whole number from 1 to 1,000")
+    return int(text)
+
+
+def _jobs(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]:
+    why: Counter[str] = Counter()
+    for line, document in elements_of(file):
+        try:
+            found = _job(line, document)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DamagedLine(file, line, f"is not a job of Philly's: {error!r}") from error
+        except ValueError as error:
+            raise DamagedLine(file, line, str(error)) from error
+        if isinstance(found, str):
+            why[found] += 1
+        else:
+            yield found
+    notes += left_out(why)
+
+
+def _job(line: int, document: Mapping[str, Any]) -> str | tuple[float, TraceJob]:
+    """The job; or why it is left out."""
+    began = [one for one in document["attempts"] if _known(one.get("start_time"))]
+    if not began:
+        return "never started"
+    if not _known(began[-1].get("end_time")):
+        return "have not ended"
+    spans = [
+        seconds_of(one["end_time"]) - seconds_of(one["start_time"])
+        for one in began
+        if _known(one.get("end_time"))
+    ]
+    shape = Counter(len(place["gpus"]) for place in began[-1]["detail"] if place["gpus"])
+    if not shape:
+        return "have no GPU"
+    if sum(gpus * count for gpus, count in shape.items()) > MOST_GPUS:
+        raise ValueError(f"has more than {MOST_GPUS:,} GPUs")
+    run_ms = round(sum(max(0.0, span) for span in spans) * 1000)
+    groups = tuple(
+        TraceGroup(f"workers{gpus}", count, run_ms, with_cpus(gpus), gang=count > 1)
+        for gpus, count in sorted(shape.items())
+    )
+    submit_s = seconds_of(document["submitted_time"])
+    waited_ms = max(0, round((seconds_of(began[0]["start_time"]) - submit_s) * 1000))
+    user, queue = str(document["user"] or "unknown"), str(document["vc"] or "") or None
+    name = str(document["jobid"])
+    return submit_s, TraceJob(line, name, 0, user, groups, queue, waited_ms)
+
+
+def _known(value: Any) -> bool:
+    return value not in (None, "", "None")

@@ -1,0 +1,384 @@
+"""Owns `fairshare plan`: what a configuration would have done, on a server's own history."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from fairshare.cli.cells import (
+    NOTHING,
+    duration_text,
+    fine_duration_text,
+    instant_text,
+    short_queue,
+)
+from fairshare.cli.options import DURATION, Whole, print_json
+from fairshare.cli.tables import Cell, Column, Facts, Listing, Styled, open_console, print_all
+from fairshare.cli.verbs import INTERRUPTED, Failure
+from fairshare.documents.problems import Problem
+from fairshare.lab.plan.conditions import OF_QUEUES, Condition, parse_condition
+from fairshare.lab.plan.outcomes import Sums
+from fairshare.lab.plan.planning import ALL, Change, Difference, Moved, Plan, plan
+from fairshare.lab.simulate.world import World
+from fairshare.lab.verbs.histories import Traced, is_traced, read_world, traced_history
+from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse
+from fairshare.lab.verbs.simulation_watch import Watch
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.directory import read_directory
+from fairshare.settings.linting import lint
+from fairshare.settings.reservations import with_reservations
+from fairshare.wording import counted
+
+OF_TRACES = ("present", "mapping", "limit", "span")
+MOST_CHANGES = 20
+MOST_MOVED = 5
+
+COLUMNS = (
+    Column("Applications", right=True, extra=True),
+    Column("Wait p50", right=True),
+    Column("p95", right=True),
+    Column("Turnaround", right=True),
+    Column("Slowdown", right=True),
+    Column("Preempted", right=True),
+    Column("Lost", right=True, extra=True),
+    Column("Share", right=True),
+)
+OF_ENTITLEMENT = Column("Of entitlement", right=True)
+"""Of queues: users have no fair share."""
+
+
+def conditions(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[Condition, ...]:
+    """Parse `--fail-if`."""
+    try:
+        return tuple(parse_condition(text) for text in value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command
+@click.argument(
+    "conf", metavar="NEW_CONF", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "--against",
+    metavar="DIR|TRACE",
+    type=click.Path(path_type=Path),
+    envvar="FAIRSHARE_STATE",
+    default=Path("~/.local/state/fairshare").expanduser(),
+    help="The state directory whose history is simulated; its server may be running. Or a trace or"
+    " workload, as for `simulate`. [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",
+)
+@click.option(
+    "--present",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For a trace: the configuration to compare the new one with.",
+)
+@click.option(
+    "--map",
+    "mapping",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For a trace: a mapping of its queues and users to queues.",
+)
+@click.option("--limit", type=Whole(1), help="For a trace: only its first N jobs.")
+@click.option("--span", type=DURATION, metavar="TIME", help="For a trace: only its first TIME.")
+@click.option(
+    "--last",
+    "last_ms",
+    type=DURATION,
+    help="Only this part of the history, such as 24h or 14d, from the latest state before it"
+    " that the journal keeps. [default: the whole history]",
+)
+@click.option(
+    "--fail-if",
+    metavar="CONDITION",
+    multiple=True,
+    callback=conditions,
+    help="Exit with 1 if this condition holds: 'root.prod wait_p95 > +10%', 'all preempted > 20';"
+    " repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
+def command(
+    conf: Path,
+    against: Path,
+    present: Path | None,
+    mapping: Path | None,
+    limit: int | None,
+    span: int | None,
+    last_ms: int | None,
+    fail_if: tuple[Condition, ...],
+    as_json: bool,
+) -> None:
+    """Simulate a server's history with a new configuration, and print what changes.
+
+    The first line says how many of the recorded decisions the simulation reproduces with the
+    settings that were in force. Run times come from the history; those of containers that were
+    preempted, killed or still run are estimated, and counted. Drivers behave as in the history:
+    they request and launch at their own pace.
+
+    The history of a trace is its simulation under --present.
+    """
+    try:
+        with Watch(at_once=True) as watch:
+            watch.reads(against if is_traced(against) else against / JOURNAL_FILE)
+            traced = None
+            if is_traced(against):
+                refuse(("last_ms",), f"{against} is a trace: --span takes its first part")
+                traced = traced_history(against, present, TraceOptions(mapping, limit, span), watch)
+                world = traced.world
+            else:
+                refuse(
+                    OF_TRACES, f"{against} is not a trace; a server's history has its own settings"
+                )
+                world = read_world(against, last_ms)
+            configuration = configuration_for(conf, world)
+            beat_ms = None if traced is None else traced.beat_ms
+            found = plan(world, configuration, configuration.container_expiry_ms, beat_ms, watch)
+    except KeyboardInterrupt:
+        click.echo(
+            "Ctrl-C ended it: there is no plan, as a comparison of a part would be misleading",
+            err=True,
+        )
+        raise SystemExit(INTERRUPTED) from None
+    failed = [one for one in fail_if if _holds(one, found)]
+    if as_json:
+        answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}
+        print_json(answer)
+    else:
+        show(open_console(), found, lint(conf), last_ms, traced)
+    for one in failed:
+        click.echo(f"this holds: {one.text}", err=True)
+    if failed:
+        raise SystemExit(1)
+
+
+def configuration_for(conf: Path, world: World) -> Configuration:
+    """The new configuration, as a server of the world's cluster would follow it."""
+    configuration = read_directory(conf)
+    if configuration.types.names != world.types.names:
+        raise Failure(
+            f"{conf} has the resource types {', '.join(configuration.types.names)}, and the history"
+            f" {', '.join(world.types.names)}: a plan needs the same"
+        )
+    return with_reservations(configuration, max(1, world.nodes))
+
+
+def _holds(condition: Condition, found: Plan) -> bool:
+    for one in (found.whole, *found.queues, *found.users):
+        if one.name in (condition.name, f"root.{condition.name}"):
+            if one in found.users and condition.metric in OF_QUEUES:
+                raise Failure(
+                    f"--fail-if {condition.text!r}: {condition.name!r} is a user, and only queues"
+                    f" have a {condition.metric}"
+                )
+            return condition.holds(one.before, one.after)
+    raise Failure(
+        f"--fail-if {condition.text!r}: no queue and no user of the history is {condition.name!r},"
+        f" and it is not {ALL!r}"
+    )
+
+
+# The display.
+
+
+def show(
+    console: Console,
+    found: Plan,
+    problems: Sequence[Problem],
+    last_ms: int | None = None,
+    traced: Traced | None = None,
+) -> None:
+    """Print a plan: its proof first. `last_ms` is the part of the history that was requested;
+    `traced` is that of a trace."""
+    proof = found.proof
+    exact = proof.reproduced == proof.grants
+    style = "green" if exact else "yellow"
+    console.print(
+        Styled(
+            f"the settings in force reproduce the history: {proof.reproduced:,} of"
+            f" {proof.grants:,} decisions",
+            style=style,
+        )
+    )
+    pairs: list[tuple[str, Cell]] = [
+        (
+            "History",
+            f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
+            f" {counted(found.nodes, 'node')}",
+        ),
+    ]
+    if traced is None:
+        back = f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"
+        pairs.append(("Reaches back", back))
+    else:
+        pairs += [("Trace", note) for note in traced.notes]
+    notes = []
+    if found.censored:
+        notes.append(f"{counted(found.censored, 'run time')} estimated")
+    if found.begun:
+        verb = "was" if found.begun == 1 else "were"
+        pairs.append(("Begins", f"while {counted(found.begun, 'container')} {verb} running"))
+    if found.drivers:
+        verb = "behaves" if found.drivers == 1 else "behave"
+        notes.append(f"{counted(found.drivers, 'master')} {verb} as in the history")
+    if found.left_out:
+        lost = counted(found.left_out, "application")
+        notes.append(f"without {lost} of masters, which another scheduler cannot take up")
+    if not exact and found.recorded_heartbeat_interval_ms is None:
+        notes.append(
+            "the history does not say how often nodes sent heartbeats: the new configuration's"
+            " interval is taken for it, and if that has changed, decisions differ"
+        )
+    if notes:
+        pairs.append(("Approximate", "; ".join(notes)))
+    if found.scheduler_before != found.scheduler_after:
+        pairs.append(("Scheduler", f"{found.scheduler_before} → {found.scheduler_after}"))
+    counts = {kind: sum(one.severity == kind for one in problems) for kind in ("warning", "trap")}
+    said = ", ".join(counted(count, kind) for kind, count in counts.items() if count)
+    if said:
+        pairs.append(("Lint", f"{said}: `fairshare lint` names them"))
+    print_all(
+        console,
+        Facts(pairs),
+        Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
+        _table("Queue", [found.whole, *found.queues]),
+        _table("User", found.users),
+        Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
+        Styled(text, style="bold") if (text := idle_text(found)) else None,
+    )
+
+
+def idle_text(found: Plan) -> str:
+    """That nothing competed, if that is so: then the plan compares nothing."""
+    if any(one.for_room for one in found.competed):
+        return ""
+    used = max(one.used for one in found.competed)
+    return (
+        f"Nothing competed: at most {used:.0%} of the cluster was in use, and nothing had to wait"
+        " for room, so that this compares nothing. Take a part of the history with more work."
+    )
+
+
+def _shorter(found: Plan, last_ms: int | None) -> str:
+    """What is missing of the part that was requested."""
+    if last_ms is None or found.span_ms >= last_ms:
+        return ""
+    return f": the history has no more of the last {duration_text(last_ms)}"
+
+
+def _changes(found: Plan) -> str:
+    if not found.changes:
+        return "No setting changes."
+    lines = [_change(one) for one in found.changes[:MOST_CHANGES]]
+    more = len(found.changes) - MOST_CHANGES
+    return "\n".join(["Settings:", *lines, *([f"  and {more} more"] if more > 0 else [])])
+
+
+def _change(one: Change) -> str:
+    return f"  {one.setting}: {_value(one.before)} → {_value(one.after)}"
+
+
+def _value(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _table(title: str, differences: Sequence[Difference]) -> Listing:
+    users = title == "User"
+    rows: list[list[Cell]] = []
+    for one in differences:
+        old, new = one.before, one.after
+        name = one.name if users else short_queue(one.name)
+        rows.append(
+            [
+                Styled(name),
+                _count(old, new, "applications"),
+                _time(old, new, "wait_p50"),
+                _time(old, new, "wait_p95"),
+                _time(old, new, "turnaround_mean"),
+                _ratio(old, new),
+                _count(old, new, "preempted"),
+                _lost(old, new),
+                _part(old, new, "share"),
+                *(() if users else (_part(old, new, "share_of_entitlement"),)),
+            ]
+        )
+    own = () if users else (OF_ENTITLEMENT,)
+    return Listing((Column(title), *COLUMNS, *own), rows)
+
+
+def _pair(old: str, new: str) -> str:
+    return new if old == new else f"{old} → {new}"
+
+
+def _time(old: Sums | None, new: Sums | None, field: str) -> Styled:
+    before = None if old is None else getattr(old, field)
+    after = None if new is None else getattr(new, field)
+    text = _pair(_span(before), _span(after))
+    return Styled(text, style=_style(before, after))
+
+
+def _span(ms: float | None) -> str:
+    return NOTHING if ms is None else fine_duration_text(ms)
+
+
+def _style(before: float | None, after: float | None) -> str:
+    """Red for what becomes noticeably worse, green for what becomes better."""
+    if before is None or after is None or abs(after - before) < max(100.0, before * 0.05):
+        return ""
+    return "red" if after > before else "green"
+
+
+def _count(old: Sums | None, new: Sums | None, field: str) -> str:
+    before = NOTHING if old is None else f"{getattr(old, field):,}"
+    after = NOTHING if new is None else f"{getattr(new, field):,}"
+    return _pair(before, after)
+
+
+def _ratio(old: Sums | None, new: Sums | None) -> str:
+    def text(found: Sums | None) -> str:
+        if found is None or found.slowdown_mean is None:
+            return NOTHING
+        return f"{found.slowdown_mean:.2f}"
+
+    return _pair(text(old), text(new))
+
+
+def _lost(old: Sums | None, new: Sums | None) -> str:
+    def text(found: Sums | None) -> str:
+        return NOTHING if found is None or not found.lost_gb_hours else f"{found.lost_gb_hours:.3f}"
+
+    return _pair(text(old), text(new))
+
+
+def _part(old: Sums | None, new: Sums | None, field: str) -> str:
+    def text(found: Sums | None) -> str:
+        part = None if found is None else getattr(found, field)
+        return NOTHING if part is None else f"{part:.0%}"
+
+    return _pair(text(old), text(new))
+
+
+def _extremes(found: Plan) -> str:
+    """The applications that lose most, and those that gain most."""
+    losers = [one for one in found.moved if one.change_ms > 0][:MOST_MOVED]
+    winners = [one for one in reversed(found.moved) if one.change_ms < 0][:MOST_MOVED]
+    lines = []
+    for title, some in (("Ends later:", losers), ("Ends earlier:", winners)):
+        if some:
+            lines += [title, *map(_line, some)]
+    return "\n".join(lines)
+
+
+def _line(one: Moved) -> str:
+    sign = "+" if one.change_ms > 0 else "-"
+    return (
+        f"  {one.number} {one.name} ({one.user}, {short_queue(one.queue)}):"
+        f" {_span(one.before_ms)} → {_span(one.after_ms)}, {sign}{_span(abs(one.change_ms))}"
+    )

@@ -1,0 +1,204 @@
+"""Owns the history of containers: a bounded projection, derived from events alone.
+
+The core forgets a container when it completes; tenants need its outcome for longer. This projection
+is rebuilt from the journal at a start, and decides nothing.
+"""
+
+from fairshare.core.model.events import (
+    ApplicationsForgotten,
+    ContainerAllocated,
+    ContainerCompleted,
+    ContainerLaunched,
+    ContainerRunning,
+    Event,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.resources import Resource
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.projections.projection import Projection
+
+MAX_FINISHED = 100_000
+"""Finished containers that are remembered, over all applications; the oldest go first."""
+
+MAX_DIAGNOSTICS = 4_000
+"""The last characters of a container's diagnostics that are kept; the end is the most informative
+part."""
+
+
+class ContainerRecord:
+    """One container, from its allocation on. Instants are None while they lie in the future.
+
+    `group` and `task` are -1 for a container that runs no task of a group.
+    """
+
+    __slots__ = (
+        "allocated_ms",
+        "container",
+        "cpu_ms",
+        "diagnostics",
+        "exit_code",
+        "finished_ms",
+        "gpus",
+        "group",
+        "launched_ms",
+        "master",
+        "node",
+        "peak_memory_mb",
+        "resource",
+        "running_ms",
+        "task",
+    )
+
+    def __init__(self, event: ContainerAllocated) -> None:
+        self.container: ContainerId = event.container
+        self.node = event.node
+        self.resource: Resource = event.resource
+        self.master = event.master
+        self.allocated_ms = event.allocated_ms
+        self.launched_ms: int | None = None
+        self.running_ms: int | None = None
+        self.gpus: tuple[str, ...] = ()
+        self.finished_ms: int | None = None
+        self.group = -1
+        self.task = -1
+        self.exit_code: int | None = None
+        self.diagnostics = ""
+        self.peak_memory_mb = 0
+        self.cpu_ms = 0
+
+    @property
+    def state(self) -> str:
+        """`ALLOCATED`, `RUNNING` (as an engine reported) or `COMPLETE`."""
+        if self.finished_ms is not None:
+            return "COMPLETE"
+        return "ALLOCATED" if self.running_ms is None else "RUNNING"
+
+
+class TaskRecord:
+    """The history of one task: the number of its containers, and the last of them."""
+
+    __slots__ = ("attempts", "last")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.last: ContainerRecord | None = None
+
+
+class ApplicationHistory:
+    """The containers of one application in the order of their allocation, and its tasks."""
+
+    __slots__ = ("containers", "tasks")
+
+    def __init__(self) -> None:
+        self.containers: dict[ContainerId, ContainerRecord] = {}
+        self.tasks: dict[tuple[int, int], TaskRecord] = {}
+
+
+class ContainerHistory(Projection):
+    """All live containers, and the last `limit` finished ones."""
+
+    def __init__(self, limit: int = MAX_FINISHED) -> None:
+        self.limit = limit
+        self._applications: dict[ApplicationId, ApplicationHistory] = {}
+        self._finished: dict[ContainerId, None] = {}  # the oldest first
+        self._forgotten: list[ApplicationId] = []
+
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
+        """Apply one record; records come in the order of the journal."""
+        for event in record.events:
+            self.apply(record.now_ms, event)
+
+    def apply(self, now_ms: int, event: Event) -> None:
+        """Apply one event of a record."""
+        match event:
+            case ContainerAllocated():
+                history = self._applications.setdefault(event.application, ApplicationHistory())
+                history.containers[event.container] = ContainerRecord(event)
+            case ContainerLaunched():
+                self._launched(now_ms, event)
+            case ContainerRunning():
+                record = self.container(event.container)
+                if record is not None:
+                    record.running_ms = now_ms
+                    record.gpus = event.gpus
+            case ContainerCompleted():
+                self._completed(now_ms, event)
+            case ApplicationsForgotten():
+                for number in event.applications:
+                    self._forget_application(number)
+            case _:
+                pass
+
+    def _launched(self, now_ms: int, event: ContainerLaunched) -> None:
+        record = self.container(event.container)
+        if record is None:
+            return
+        record.launched_ms = now_ms
+        record.group, record.task = event.group, event.task
+        if event.group >= 0:
+            tasks = self._applications[application_of(event.container)].tasks
+            task = tasks.setdefault((event.group, event.task), TaskRecord())
+            task.attempts += 1
+            task.last = record
+
+    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+        record = self.container(event.container)
+        if record is None:
+            return
+        record.finished_ms = now_ms
+        record.exit_code = event.exit_code
+        record.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+        record.peak_memory_mb = event.peak_memory_mb
+        record.cpu_ms = event.cpu_ms
+        self._finished[event.container] = None
+        if len(self._finished) > self.limit:
+            self._forget(next(iter(self._finished)))
+
+    def _forget_application(self, number: ApplicationId) -> None:
+        history = self._applications.pop(number, None)
+        for container in history.containers if history else ():
+            self._finished.pop(container, None)
+        self._forgotten.append(number)
+
+    def _forget(self, container: ContainerId) -> None:
+        del self._finished[container]
+        application = application_of(container)
+        history = self._applications[application]
+        record = history.containers.pop(container)
+        task = history.tasks.get((record.group, record.task))
+        if task is not None and task.last is record:
+            del history.tasks[(record.group, record.task)]
+        if not history.containers:
+            del self._applications[application]
+            self._forgotten.append(application)
+
+    def container(self, container: ContainerId) -> ContainerRecord | None:
+        """One container, or None if it never existed, or is forgotten."""
+        history = self._applications.get(application_of(container))
+        return history.containers.get(container) if history else None
+
+    def application(self, application: ApplicationId) -> ApplicationHistory:
+        """The containers and tasks of one application; empty if nothing is known."""
+        return self._applications.get(application) or ApplicationHistory()
+
+    def on_node(self, node: str, at_ms: int) -> list[ContainerRecord]:
+        """The remembered containers that a node had at an instant, in the order of allocation."""
+        return [
+            record
+            for history in self._applications.values()
+            for record in history.containers.values()
+            if record.node == node
+            and record.allocated_ms <= at_ms
+            and (record.finished_ms is None or record.finished_ms > at_ms)
+        ]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the history still has every container of the known applications."""
+        return len(self._finished) < self.limit
+
+    def take_forgotten(self) -> list[ApplicationId]:
+        """The applications that were forgotten since the last call."""
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten

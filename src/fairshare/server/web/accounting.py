@@ -1,0 +1,185 @@
+"""Owns the paths of the accounts: applications and containers that ended, and reports of use.
+
+Questions are asked in threads, few at a time: they read a file, and never hold up the scheduler.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairshare.api import routes
+from fairshare.api.accounting import (
+    REPORT_GROUPS,
+    PastApplication,
+    PastApplications,
+    PastContainers,
+    Report,
+)
+from fairshare.core.model.identifiers import parse_application
+from fairshare.errors import InputError
+from fairshare.server.access.lists import listed
+from fairshare.server.accounting.queries import (
+    MAX_ROWS,
+    Period,
+    Wanted,
+    divided,
+    past_applications,
+    past_containers,
+    report_rows,
+)
+from fairshare.server.web.actors import groups_of, identity_of
+from fairshare.server.web.answers import answer
+from fairshare.server.web.applications import wanted_states
+from fairshare.server.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
+from fairshare.server.web.requests import read_parameters, server_of, whole_number
+
+TAG = "accounting"
+DEFAULT_LIMIT: Final = 1_000
+AT_ONCE: Final = 2
+MAX_GROUPING: Final = 3
+_LATEST_MS: Final = 2**53
+
+Found = TypeVar("Found")
+
+
+async def list_history(request: Request) -> Response:
+    """GET /accounting/applications: those that ended, the last one first.
+
+    Also those that the server has forgotten. An application appears about a second after its end.
+    Without the right to view an application its command, directory and diagnostics are empty.
+    """
+    parameters = read_parameters(request)
+    limit = whole_number(parameters, "limit", DEFAULT_LIMIT, MAX_ROWS, least=1)
+    wanted = _wanted(request, parameters)
+    directory = server_of(request).accounting.directory
+    found = await _asked(request, lambda: past_applications(directory, wanted, limit + 1))
+    shown = await _shown(request, found[:limit])
+    return answer(PastApplications(tuple(shown), len(found) > limit))
+
+
+async def list_past_containers(request: Request) -> Response:
+    """GET /accounting/containers: containers that ended, the last one first."""
+    parameters = read_parameters(request)
+    limit = whole_number(parameters, "limit", DEFAULT_LIMIT, MAX_ROWS, least=1)
+    wanted = _wanted(request, parameters)
+    directory = server_of(request).accounting.directory
+    found = await _asked(request, lambda: past_containers(directory, wanted, limit + 1))
+    return answer(PastContainers(tuple(found[:limit]), len(found) > limit))
+
+
+async def show_report(request: Request) -> Response:
+    """GET /accounting/report: sums of what ended containers were granted and used.
+
+    `by` takes up to three of user, queue, tag, name, state, node, month, day. Days and months are
+    those of the server's time zone. By default it is about all that is known.
+    """
+    parameters = read_parameters(request)
+    by = tuple((parameters.get("by") or "user").split(","))
+    unknown = [name for name in by if name not in REPORT_GROUPS]
+    if unknown or len(set(by)) != len(by) or len(by) > MAX_GROUPING or {"month", "day"} <= {*by}:
+        raise InputError(
+            "bad-request",
+            f"by={','.join(by)}: up to {MAX_GROUPING} different ones of"
+            f" {', '.join(REPORT_GROUPS)}, and either months or days",
+        )
+    server = server_of(request)
+    now_ms = server.service.now_ms()
+    wanted = _wanted(request, parameters)
+    keep_ms = server.settings.accounting.keep_days * 86_400_000
+    since_ms = max(wanted.since_ms, now_ms - keep_ms, 0)
+    until_ms = min(wanted.until_ms, now_ms)
+    periods = [Period("", since_ms, until_ms)]
+    try:
+        if "month" in by:
+            periods = divided(since_ms, until_ms, "month")
+        elif "day" in by:
+            periods = divided(since_ms, until_ms, "day")
+    except ValueError as error:
+        raise InputError("bad-request", str(error)) from error
+    rows = []
+    if periods and since_ms < until_ms:
+        directory = server.accounting.directory
+        rows = await _asked(request, lambda: report_rows(directory, wanted, by, periods))
+    return answer(Report(by=by, since_ms=since_ms, until_ms=until_ms, rows=tuple(rows)))
+
+
+def _wanted(request: Request, parameters: Mapping[str, str]) -> Wanted:
+    """The ends that the parameters ask for. Raises InputError."""
+    since_ms = whole_number(parameters, "since", 0, _LATEST_MS)
+    until_ms = whole_number(parameters, "until", _LATEST_MS, _LATEST_MS)
+    if until_ms <= since_ms:
+        raise InputError("bad-request", "until is not after since: there is nothing in between")
+    name = parameters.get("application")
+    states = wanted_states(parameters.get("state"))
+    return Wanted(
+        user=parameters.get("user"),
+        queue=parameters.get("queue"),
+        tag=parameters.get("tag"),
+        name=parameters.get("name"),
+        states=tuple(sorted(states or ())),
+        application=None if name is None else _application(request, name),
+        since_ms=since_ms,
+        until_ms=until_ms,
+    )
+
+
+def _application(request: Request, text: str) -> tuple[int, int]:
+    """The epoch and the number of an application, which this server need not know any more."""
+    number = parse_application(text)
+    if number is None or number >= 2**53:
+        raise InputError("bad-request", f"application={text}: write an id, or its number")
+    parts = text.split("_")
+    epoch_ms = server_of(request).epoch_ms
+    return (int(parts[1]) if len(parts) == 3 else epoch_ms), number
+
+
+async def _asked(request: Request, question: Callable[[], Found]) -> Found:
+    """The answer to a question, which is asked in a thread, after others."""
+    waiting: asyncio.Semaphore = request.app.state.accounting_questions
+    async with waiting:
+        return await asyncio.to_thread(question)
+
+
+async def _shown(
+    request: Request, found: list[tuple[PastApplication, str | None]]
+) -> list[PastApplication]:
+    """Applications, without what the caller may not view."""
+    identity = identity_of(request)
+    if identity is None or identity.administrator:
+        return [row for row, _ in found]
+    groups = await groups_of(server_of(request), identity.user)
+    return [
+        row
+        if row.user == identity.user or listed(view_acl, identity.user, groups)
+        else msgspec.structs.replace(row, command="", directory="", diagnostics="")
+        for row, view_acl in found
+    ]
+
+
+_FILTERS: Final = (
+    Parameter("since", "Only what ended at this instant or later, in milliseconds.", NUMBER),
+    Parameter("until", "Only what ended before this instant, in milliseconds.", NUMBER),
+    Parameter("user", "Only that of this user."),
+    Parameter("queue", "Only that of this queue, and of those below it."),
+    Parameter("tag", "Only that with this tag."),
+    Parameter("name", "Only that with this name."),
+    Parameter("state", "Only that of applications in this state; several with commas between."),
+    Parameter("application", "Only that of this application."),
+)
+_LIMIT: Final = Parameter("limit", "How many at most, the last ones.", POSITIVE)
+
+ROUTES = [
+    serve(routes.LIST_HISTORY, list_history, TAG, *_FILTERS, _LIMIT),
+    serve(routes.LIST_PAST_CONTAINERS, list_past_containers, TAG, *_FILTERS, _LIMIT),
+    serve(
+        routes.SHOW_REPORT,
+        show_report,
+        TAG,
+        Parameter("by", "What it is divided by; several with commas between."),
+        *_FILTERS,
+    ),
+]

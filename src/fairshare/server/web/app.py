@@ -1,0 +1,141 @@
+"""Owns the assembly of the web application: all routes, and the middleware in front of them."""
+
+import asyncio
+import time
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+
+from fairshare.ray.web import packages as ray_packages
+from fairshare.ray.web.found import JobIndex
+from fairshare.ray.web.routes import ray_routes
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+from fairshare.server.web import (
+    accounting,
+    applications,
+    cluster,
+    configuration,
+    containers,
+    cron,
+    deferral,
+    driver,
+    events,
+    metrics,
+    nodes,
+    queues,
+    sessions,
+    timelines,
+    uploads,
+)
+from fairshare.server.web.addresses import Origin
+from fairshare.server.web.application_rows import ApplicationRows
+from fairshare.server.web.audit import Audit
+from fairshare.server.web.authentication import KEY, AuthenticationMiddleware
+from fairshare.server.web.faults import HANDLERS
+from fairshare.server.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_per_second
+from fairshare.server.web.nodes import NodeRows
+from fairshare.server.web.openapi import document
+from fairshare.server.web.openapi.operation import ApiRoute
+from fairshare.server.web.pages import applications as application_lines
+from fairshare.server.web.pages import nodes as node_lines
+from fairshare.server.web.pages import queues as queue_names
+from fairshare.server.web.pages import session
+from fairshare.server.web.pages.files import page_routes
+from fairshare.server.web.pages.listings import Listings
+from fairshare.yarn.rest.cross_origin import is_trusted
+from fairshare.yarn.rest.document_cache import DocumentCaches
+from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.master_pages import MasterCalls
+from fairshare.yarn.rest.nodes import kept_nodes
+from fairshare.yarn.rest.routes import BASE as YARN
+from fairshare.yarn.rest.routes import yarn_routes
+
+BASE = "/api/v1"
+
+ROUTES: Final[list[ApiRoute]] = [
+    *cluster.ROUTES,
+    *configuration.ROUTES,
+    *queues.ROUTES,
+    *timelines.ROUTES,
+    *applications.ROUTES,
+    *uploads.ROUTES,
+    *deferral.ROUTES,
+    *containers.ROUTES,
+    *ray_packages.OWN_ROUTES,
+    *sessions.ROUTES,
+    *accounting.ROUTES,
+    *cron.ROUTES,
+    *nodes.ROUTES,
+    *driver.ROUTES,
+    *events.ROUTES,
+    *document.ROUTES,
+    *session.ROUTES,
+    *queue_names.ROUTES,
+    *application_lines.ROUTES,
+    *node_lines.ROUTES,
+]
+"""The routes of `/api/v1`."""
+
+
+def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
+    """The schemes by which a browser loads the server's own pages; a proxy may add TLS."""
+    if settings.certificate:
+        return ("https",)
+    return ("http", "https") if settings.authentication.proxies else ("http",)
+
+
+def build_app(server: LiveServer) -> Starlette:
+    """The web application of one server, which has started and therefore knows its URL."""
+    own_name = host_name(urlsplit(server.url).netloc)
+    gateway = Gateway(server, server.directory.secret())
+    buckets = Buckets(requests_per_second(server.settings), time.monotonic)
+
+    def trusted(origin: str, path: str) -> bool:
+        return path.startswith(YARN) and is_trusted(gateway.settings.cross_origin, origin)
+
+    app = Starlette(
+        routes=[
+            *page_routes(),
+            *cluster.HEALTH_ROUTES,
+            *metrics.ROUTES,
+            Mount(BASE, routes=ROUTES),
+            *yarn_routes(),
+            *ray_routes(),
+        ],
+        middleware=[
+            Middleware(metrics.Meter, metrics=server.metrics),
+            Middleware(Origin, proxies=server.authentication.proxies),
+            Middleware(Audit, server=server, identity_key=KEY),
+            Middleware(
+                Guard,
+                names=LOOPBACK_NAMES | {own_name, *server.settings.names},
+                schemes=own_schemes(server.settings),
+                exposed=server.settings.authentication.required,
+                trusted=trusted,
+            ),
+            Middleware(AuthenticationMiddleware, server=server, buckets=buckets),
+            Middleware(Throttle, server=server, buckets=buckets, identity_key=KEY),
+        ],
+        exception_handlers=HANDLERS,
+    )
+    app.state.server = server
+    cron.connect(server)
+    app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
+    app.state.sessions = Sessions(server.settings.limits)
+    app.state.draft_turns = configuration.Turns()
+    app.state.own_routes = ROUTES
+    app.state.openapi = None
+    app.state.listings = Listings(server)
+    app.state.gateway = gateway
+    app.state.document_caches = DocumentCaches(gateway)
+    app.state.master_calls = MasterCalls()
+    app.state.kept_nodes = kept_nodes(gateway)
+    app.state.application_rows = ApplicationRows(server)
+    app.state.node_rows = NodeRows(server)
+    app.state.ray_jobs = JobIndex(lambda: server.service.state)
+    return app

@@ -1,0 +1,434 @@
+"""Owns the paths of applications: submit, again too, look, kill, move, change the priority, and why
+they wait.
+
+A list of many rows is written and sent in slices.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import partial
+from itertools import islice
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from fairshare.api import routes
+from fairshare.api.applications import Application as ApplicationDetails
+from fairshare.api.applications import Excess as NamedExcess
+from fairshare.api.applications import (
+    KillBody,
+    MoveBody,
+    Notice,
+    PriorityBody,
+    Reasons,
+    ResubmitBody,
+    Submitted,
+)
+from fairshare.api.applications import Preemption as NamedPreemption
+from fairshare.api.applications import Reason as NamedReason
+from fairshare.api.values import MAX_TASKS
+from fairshare.api.work import Submission
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
+from fairshare.core.model.identifiers import ApplicationId, application_name
+from fairshare.core.model.inputs import (
+    KillApplication,
+    KillTask,
+    MoveApplication,
+    SetPriority,
+    SubmitApplication,
+)
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.resubmission import again
+from fairshare.core.schedulers.reasons import Reason
+from fairshare.documents.notice_targets import shown_target
+from fairshare.errors import InputError
+from fairshare.server.accounting.rows import command_of, command_text
+from fairshare.server.insight.why import Words
+from fairshare.server.notices.store import HOOK
+from fairshare.server.payloads import commands_of
+from fairshare.server.server import LiveServer
+from fairshare.server.slices import sliced
+from fairshare.server.web.actors import (
+    actor_of,
+    caller_of,
+    check_account,
+    check_claimed_groups,
+    check_commands,
+    groups_of,
+    identity_of,
+    mover_of,
+    sees_all_of,
+    with_tagged_groups,
+)
+from fairshare.server.web.answers import answer, encoded, filled, refusal
+from fairshare.server.web.application_rows import (
+    ApplicationRows,
+    Chosen,
+    application_document,
+    application_row,
+)
+from fairshare.server.web.audit import note
+from fairshare.server.web.deferral import conditions_of
+from fairshare.server.web.limits import check_places, check_tasks, submission_slot
+from fairshare.server.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
+from fairshare.server.web.requests import (
+    read_application,
+    read_body,
+    read_parameters,
+    server_of,
+    whole_number,
+)
+from fairshare.server.web.submissions import submission_of
+from fairshare.server.web.uploads import caller_key
+
+PIECE_BYTES: Final = 64 * 1024
+
+
+def listing(name: str, items: Iterable[object]) -> Response:
+    """`{"name": [...]}` as JSON, written and sent in slices."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        written, between = bytearray(b'{"%s":[' % name.encode()), b""
+        async for item in sliced(items):
+            written += between + encoded(item)
+            between = b","
+            if len(written) >= PIECE_BYTES:
+                yield bytes(written)
+                written.clear()
+        yield bytes(written) + b"]}"
+
+    return StreamingResponse(pieces(), media_type="application/json")
+
+
+MAX_LISTED = 100_000
+
+TAG = "applications"
+
+
+async def list_applications(request: Request) -> Response:
+    """GET /applications: the newest first; `state` takes several, separated by commas."""
+    parameters = read_parameters(request)
+    server = server_of(request)
+    identity = identity_of(request)
+    reader = None if identity is None or identity.administrator else identity.user
+    key = ("applications", reader, *sorted(parameters.items()))
+    views = server.service.views
+    content = views.kept(key)
+    if content is None:
+        chosen = _chosen(request, parameters)
+        rows: ApplicationRows = request.app.state.application_rows
+        content = await rows.listed(chosen)
+        if server.service.views is views:
+            views.keep(key, content)
+    return Response(content, media_type="application/json")
+
+
+def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
+    """The requested applications, the newest first; raises InputError."""
+    limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
+    states = wanted_states(parameters.get("state"))
+    user = parameters.get("user")
+    queue, tag = parameters.get("queue"), parameters.get("tag")
+    service = server_of(request).service
+    identity = identity_of(request)
+    everything = identity is None or identity.administrator
+
+    def fits(application: Application) -> bool:
+        if states is not None and application.shown_state not in states:
+            return False
+        if tag is not None and tag not in application.submission.tags:
+            return False
+        if user is not None and application.user != user:
+            return False
+        return queue is None or application.queue in (queue, f"root.{queue}")
+
+    plain = states is None and tag is None and user is None and queue is None
+    return lambda: islice(
+        (
+            (application, everything or sees_all_of(request, application))
+            for application in service.views.applications()
+            if plain or fits(application)
+        ),
+        limit,
+    )
+
+
+def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:
+    """The states named in `RUNNING,PENDING`; None for all. Raises InputError."""
+    if text is None:
+        return None
+    try:
+        return frozenset(ApplicationState(name) for name in text.upper().split(","))
+    except ValueError:
+        known = ", ".join(ApplicationState)
+        raise InputError("bad-request", f"state={text}: the states are {known}") from None
+
+
+async def submit_application(request: Request) -> Response:
+    """POST /applications: 201 with the id, or 409 if the scheduler refuses it."""
+    body = await read_body(request, Submission)
+    server = server_of(request)
+    user = caller_of(request, body.user)
+    check_claimed_groups(request, body.groups)
+    groups = body.groups or await groups_of(server, user)
+    check_tasks(server.settings.limits, sum(group.count for group in body.tasks))
+    check_places(server.settings.limits, body.tasks)
+    state = server.service.state
+    start = conditions_of(body, state)
+    uploaded = partial(server.uploads.find, caller_key(request))
+    limits = server.settings.limits
+    submission = submission_of(body, state.types, user, groups, limits, start, uploaded)
+    return await admitted(request, submission)
+
+
+async def admitted(request: Request, submission: SubmitApplication) -> Response:
+    """The answer to a submission: 201 with the id, or 409 if the scheduler refuses it."""
+    server = server_of(request)
+    note(request, queue=submission.queue)
+    number, rejected = await admit(server, submission)
+    name = application_name(server.service.state.epoch_ms, number)
+    if rejected is not None:
+        return refusal(409, rejected.code, rejected.reason, id=name)
+    return answer(Submitted(name, server.service.state.applications[number].state), 201)
+
+
+async def check_admission(server: LiveServer, submission: SubmitApplication) -> None:
+    """Raise InputError for what the server, not the scheduler, cannot do for its user."""
+    await check_account(server, submission.user)
+    await check_commands(server, submission.user, commands_of(submission))
+    for target in submission.details.notify:
+        problem = server.notices.delivery.problem(target)
+        if problem:
+            raise InputError("cannot-notify", f"{shown_target(target)}: {problem}")
+
+
+async def admit(
+    server: LiveServer, submission: SubmitApplication
+) -> tuple[ApplicationId, ApplicationRejected | None]:
+    """Submit an application: its number, and the refusal if the scheduler refuses it. Raises
+    InputError."""
+    await check_admission(server, submission)
+    submission = await with_tagged_groups(server, submission)
+    async with (
+        submission_slot(server, submission),
+        server.payloads.of_submission(submission) as wanted,
+    ):
+        events = await server.service.ask(wanted)
+    for event in events:
+        if isinstance(event, ApplicationSubmitted):
+            return event.application, None
+        if isinstance(event, ApplicationRejected):
+            return event.application, event
+    raise AssertionError("a submission was neither accepted nor refused")
+
+
+async def show_application(request: Request) -> Response:
+    """GET /applications/ID: with its groups of tasks and its live containers."""
+    read_parameters(request)
+    application = read_application(request)
+    server = server_of(request)
+    views = server.service.views
+    command = command_of(application)
+    found = application_document(
+        ApplicationDetails,
+        server,
+        application,
+        groups=views.groups(application),
+        containers=(),
+        command=command_text(command),
+        directory=(command.directory or "") if command is not None else "",
+        notices=tuple(
+            Notice(one.event, shown_target(one.target), one.state, one.attempts, one.error)
+            for one in server.notices.of(application.id)
+            if one.target != HOOK
+        ),
+    )
+    containers = [view async for view in sliced(views.live_containers(application))]
+    return answer(msgspec.structs.replace(found, containers=containers))
+
+
+async def list_tasks(request: Request) -> Response:
+    """GET /applications/ID/tasks: all of them, or `limit` from `offset` on.
+
+    A long list is streamed, and shows each task as it is when its row is written.
+    """
+    parameters = read_parameters(request)
+    offset = whole_number(parameters, "offset", 0, MAX_TASKS)
+    limit = whole_number(parameters, "limit", MAX_TASKS, MAX_TASKS, least=1)
+    views = server_of(request).service.views
+    return listing("tasks", views.tasks(read_application(request), offset, limit))
+
+
+async def list_containers(request: Request) -> Response:
+    """GET /applications/ID/containers: live ones, and those that ended not too long ago."""
+    read_parameters(request)
+    application = read_application(request)
+    return listing("containers", server_of(request).service.views.containers(application))
+
+
+async def kill_application(request: Request) -> Response:
+    """POST /applications/ID/kill."""
+    body = await read_body(request, KillBody)
+    application = read_application(request)
+    user, groups = await actor_of(request, body, application)
+    kill: KillApplication | KillTask = KillApplication(application.id, user=user, groups=groups)
+    if body.task is not None:
+        place = _task_named(application, body.task)
+        kill = KillTask(application.id, *place, user=user, groups=groups)
+    if body.diagnostics is not None:
+        kill = msgspec.structs.replace(kill, diagnostics=body.diagnostics)
+    await server_of(request).service.ask(kill)
+    return answer(application_row(server_of(request), application))
+
+
+def _task_named(application: Application, name: str) -> tuple[int, int]:
+    """The numbers of the group and the task that `INDEX` or `GROUP/INDEX` names.
+
+    Raises InputError (`unknown-task`) if there is none, or more than one.
+    """
+    group, _, index = name.rpartition("/")
+    specs = [progress.spec for progress in application.tasks.groups]
+    places = [
+        (number, task)
+        for number, spec in enumerate(specs)
+        if group in ("", spec.name)
+        and index.isascii()
+        and index.isdigit()
+        and (task := spec.task_of(int(index))) is not None
+    ]
+    if len(places) == 1:
+        return places[0]
+    known = ", ".join(f"{spec.name}/{spec.index_of(0)}" for spec in specs[:3])
+    raise InputError(
+        "unknown-task",
+        f"application {application.id} has several tasks {name}: name the group as well, such as"
+        f" {specs[places[0][0]].name}/{index}"
+        if places
+        else f"application {application.id} has no task {name}"
+        + (f"; its tasks are called {known} ..." if specs else "; it has no groups of tasks"),
+    )
+
+
+async def move_application(request: Request) -> Response:
+    """POST /applications/ID/move."""
+    body = await read_body(request, MoveBody)
+    application = read_application(request)
+    actor = await mover_of(request, body, application, body.queue)
+    await server_of(request).service.ask(MoveApplication(application.id, body.queue, *actor))
+    return answer(application_row(server_of(request), application))
+
+
+async def change_priority(request: Request) -> Response:
+    """POST /applications/ID/priority."""
+    body = await read_body(request, PriorityBody)
+    application = read_application(request)
+    actor = await actor_of(request, body, application)
+    await server_of(request).service.ask(SetPriority(application.id, body.priority, *actor))
+    return answer(application_row(server_of(request), application))
+
+
+async def list_reasons(request: Request) -> Response:
+    """GET /applications/ID/reasons: the most important first, with numbers and in words."""
+    read_parameters(request)
+    application = read_application(request)
+    service = server_of(request).service
+    state = service.state
+    words = Words(state.types, state.epoch_ms, service.now_ms())
+    rows = []
+    for reason in service.reasons(application.id):
+        explanation = words.explain(reason)
+        rows.append(
+            filled(
+                NamedReason,
+                reason,
+                state.types,
+                ahead=tuple(application_name(state.epoch_ms, number) for number in reason.ahead),
+                also=tuple(other.cause for other in reason.also),
+                group=_group(application, reason),
+                preemption=_preemption(reason, state.types),
+                sentence=explanation.sentence,
+                remedy=explanation.remedy,
+            )
+        )
+    name = application_name(state.epoch_ms, application.id)
+    return answer(Reasons(id=name, state=application.shown_state, reasons=tuple(rows)))
+
+
+def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:
+    """What preemption owes, with named amounts."""
+    owed = reason.preemption
+    if owed is None:
+        return None
+    above = tuple(filled(NamedExcess, one, types) for one in owed.above)
+    return filled(NamedPreemption, owed, types, above=above)
+
+
+def _group(application: Application, reason: Reason) -> str | None:
+    """The name of the task group whose ask waits."""
+    if reason.group < 0:
+        return None
+    name: str = application.tasks.groups[reason.group].spec.name
+    return name
+
+
+async def resubmit_application(request: Request) -> Response:
+    """POST /applications/ID/resubmit: 201 with the id of the new application."""
+    body = await read_body(request, ResubmitBody)
+    application = read_application(request)
+    await _check_owner(request, body.user, application)
+    try:
+        submission = again(application, failed=body.failed)
+    except ValueError as error:
+        raise InputError("cannot-resubmit", f"application {application.id}: {error}") from error
+    if identity_of(request) is not None:  # those of today
+        groups = await groups_of(server_of(request), application.user)
+        submission = msgspec.structs.replace(submission, groups=groups)
+    return await admitted(request, submission)
+
+
+async def _check_owner(request: Request, named: str | None, application: Application) -> None:
+    """Raise InputError (`access-denied`) unless the caller may submit in the owner's name: what
+    runs has the owner's rights."""
+    server = server_of(request)
+    user, owner = caller_of(request, named), application.user
+    identity = identity_of(request)
+    if user == owner or (identity is not None and identity.administrator):
+        return
+    if identity is None and server.may_administer("", user, await groups_of(server, user)):
+        return
+    raise InputError(
+        "access-denied",
+        f"application {application.id} belongs to {owner}: only {owner} and administrators may"
+        " submit it again",
+    )
+
+
+ROUTES = [
+    serve(
+        routes.LIST_APPLICATIONS,
+        list_applications,
+        TAG,
+        Parameter("state", "Several with commas between."),
+        Parameter("user", "Only his."),
+        Parameter("queue", "Only those of this queue."),
+        Parameter("tag", "Only those with this tag."),
+        Parameter("limit", "How many at most.", POSITIVE),
+    ),
+    serve(routes.SUBMIT_APPLICATION, submit_application, TAG),
+    serve(routes.SHOW_APPLICATION, show_application, TAG),
+    serve(
+        routes.LIST_TASKS,
+        list_tasks,
+        TAG,
+        Parameter("offset", "How many are left out before.", NUMBER),
+        Parameter("limit", "How many at most.", POSITIVE),
+    ),
+    serve(routes.LIST_CONTAINERS, list_containers, TAG),
+    serve(routes.KILL_APPLICATION, kill_application, TAG),
+    serve(routes.MOVE_APPLICATION, move_application, TAG),
+    serve(routes.CHANGE_PRIORITY, change_priority, TAG),
+    serve(routes.LIST_REASONS, list_reasons, "applications"),
+    serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
+]

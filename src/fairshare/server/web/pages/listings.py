@@ -1,0 +1,156 @@
+"""Owns the long lists of the pages: their lines, now or at a past moment, their order, and the part
+of them that one screen shows.
+
+An order by a changing value is remembered under a name that the client chooses, as long as a client
+uses it: rows keep their place while their values change, and later rows are appended. Knows neither
+what a line means nor how it is drawn.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.errors import InputError
+from fairshare.server.list_rows import ApplicationRow
+from fairshare.server.row_history import RowHistory
+from fairshare.server.server import LiveServer
+from fairshare.server.views import NodeView
+from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
+from fairshare.server.web.requests import server_of, whole_number
+
+MAX_ORDERS = 256
+"""How many orders are remembered, the most recently used ones; a dropped one is computed again."""
+
+MAX_PASTS = 4
+"""Past moments whose lines are cached: a view of one moment needs it several times."""
+
+DEFAULT_ROWS, MOST_ROWS = 100, 1_000
+MOST_TEXT = 1_000
+
+PART: Final = (
+    Parameter("search", "A part of what names a row."),
+    Parameter("sort", "A column; with `-` before it the most first."),
+    Parameter("order", "Any name for this order: asked for by it again, rows keep their places."),
+    Parameter("offset", "How many rows to pass over.", NUMBER),
+    Parameter("limit", "How many rows at most.", POSITIVE),
+    AT,
+)
+"""The parameters of a screenful of rows."""
+
+Key = TypeVar("Key", int, str)
+Line = TypeVar("Line", ApplicationRow, NodeView)
+
+
+class Listings:
+    """The lists of one server."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self._server = server
+        self._orders: OrderedDict[str, tuple[Hashable, dict[Any, None]]] = OrderedDict()
+        self._pasts: OrderedDict[tuple[str, int], Mapping[Any, Any]] = OrderedDict()
+
+    async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationRow]:
+        """All applications by number, the oldest first; `at_ms` is the instant of a moment."""
+        if at_ms is None:
+            return self._server.list_rows.applications()
+        tracks = self._server.past_views.applications
+        return await self._past("applications", tracks, at_ms, lambda line: line.id)
+
+    async def nodes(self, at_ms: int | None) -> Mapping[str, NodeView]:
+        """All nodes by name, in the order of registration."""
+        if at_ms is None:
+            return self._server.list_rows.nodes()
+        tracks = self._server.past_views.nodes
+        return await self._past("nodes", tracks, at_ms, lambda line: line.name)
+
+    async def _past(
+        self, kind: str, tracks: RowHistory[Key, Line], at_ms: int, key: Callable[[Line], Key]
+    ) -> Mapping[Key, Line]:
+        place = (kind, at_ms)
+        found: Mapping[Key, Line] | None = self._pasts.get(place)
+        if found is None:
+            lines = await run_in_threadpool(tracks.at, at_ms)
+            found = self._pasts[place] = {key(line): line for line in lines}
+            while len(self._pasts) > MAX_PASTS:
+                self._pasts.popitem(last=False)
+        return found
+
+    def order(
+        self,
+        name: str,
+        about: Hashable,
+        lines: Mapping[Key, Line],
+        value: Callable[[Line], Any],
+        *,
+        down: bool,
+    ) -> list[Key]:
+        """All keys by a value of their lines, equal ones by the key; remembered by a name.
+
+        If an order of this name is remembered, and is `about` the same, the keys in that order;
+        later ones are appended.
+        """
+        known = self._orders.get(name)
+        if known is None or known[0] != about:
+            pairs = sorted((value(line), key) for key, line in lines.items())
+            if down:
+                pairs.reverse()
+            known = self._orders[name] = (about, {key: None for _, key in pairs})
+            while len(self._orders) > MAX_ORDERS:
+                self._orders.popitem(last=False)
+        self._orders.move_to_end(name)
+        ordered: dict[Key, None] = known[1]
+        for key in lines:
+            ordered.setdefault(key)
+        return [key for key in ordered if key in lines]
+
+
+def listings_of(request: Request) -> Listings:
+    """The lists of the server that handles a request."""
+    found = request.app.state.listings
+    assert isinstance(found, Listings)
+    return found
+
+
+def instant_of(request: Request, parameters: Mapping[str, str]) -> int | None:
+    """The instant of the moment that `at` names; None for now. Raises InputError
+    (`unknown-moment`)."""
+    if "at" not in parameters:
+        return None
+    at_ms = whole_number(parameters, "at", 0, 2**63 - 1)
+    moments = server_of(request).past_views
+    found = moments.instant(at_ms)
+    if found is None:
+        raise InputError(
+            "unknown-moment",
+            f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
+        )
+    return found
+
+
+def text_of(parameters: Mapping[str, str], name: str) -> str:
+    """A parameter that is a text of some length; empty if it is not given."""
+    text = parameters.get(name, "")
+    if len(text) > MOST_TEXT:
+        raise InputError("bad-request", f"{name}: at most {MOST_TEXT:,} characters are taken")
+    return text
+
+
+def sort_of(parameters: Mapping[str, str], columns: Sequence[str]) -> tuple[str, bool]:
+    """The column to sort by (empty: none), and whether descending: `-used` has the most first."""
+    text = parameters.get("sort", "")
+    column, down = text.removeprefix("-"), text.startswith("-")
+    if column and column not in columns:
+        known = ", ".join(columns)
+        raise InputError("bad-request", f"sort={text}: there is no such column, only: {known}")
+    return column, down
+
+
+def part_of(parameters: Mapping[str, str], keys: Sequence[Key]) -> tuple[int, Sequence[Key]]:
+    """The keys of one screen: `limit` of them from `offset` on."""
+    offset = whole_number(parameters, "offset", 0, 2**31 - 1)
+    limit = whole_number(parameters, "limit", DEFAULT_ROWS, MOST_ROWS, least=1)
+    return offset, keys[offset : offset + limit]

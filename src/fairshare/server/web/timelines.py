@@ -1,0 +1,158 @@
+"""Owns the paths of an application's history: spans, containers, requested against used
+resources."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairshare.api.timelines import (
+    AttemptSpan,
+    ContainerSpan,
+    Efficiency,
+    Mark,
+    Phase,
+    ReservationSpan,
+    Timeline,
+)
+from fairshare.core.model.identifiers import application_name, container_name
+from fairshare.runtime.projections.container_history import ContainerRecord
+from fairshare.server.accounting.queries import outcome
+from fairshare.server.insight.efficiency import ContainerUse, efficiency_of
+from fairshare.server.web.answers import answer
+from fairshare.server.web.openapi.operation import NUMBER, Parameter, get
+from fairshare.server.web.requests import read_application, read_parameters, server_of, whole_number
+
+DEFAULT_SPANS = 300
+MOST_SPANS = 5_000
+STEPS = 400
+"""The most points of the curve of running containers, about the pixels of a chart; longer curves
+are thinned out."""
+
+
+async def show_timeline(request: Request) -> Response:
+    """GET /applications/ID/timeline: its history, from the submission on.
+
+    `phases`: held (by a limit), queued (no container), running. `reservations`: its reservations on
+    nodes. `marks`: moves, changes of priority, further attempts. `containers`: the newest `limit`
+    ones as spans, each with its outcome and the number of the attempt at its task; `left_out`
+    counts the others. `running` has [instant, containers].
+    """
+    parameters = read_parameters(request)
+    limit = whole_number(parameters, "limit", DEFAULT_SPANS, MOST_SPANS)
+    application = read_application(request)
+    server = server_of(request)
+    epoch_ms = server.service.state.epoch_ms
+    records = list(server.projections.history.application(application.id).containers.values())
+    life = server.projections.timelines.of(application.id)
+    history = server.projections.attempts.of(application.id)
+    attempts = _attempts_of_tasks(records)
+    shown = records[-limit:] if limit else []
+    return answer(
+        Timeline(
+            id=application_name(epoch_ms, application.id),
+            now_ms=server.service.now_ms(),
+            submitted_ms=application.submitted_ms,
+            finished_ms=application.finished_ms,
+            phases=tuple(Phase(one.what, one.since_ms, one.until_ms) for one in life.phases),
+            reservations=tuple(
+                ReservationSpan(one.what, one.since_ms, one.until_ms, one.what)
+                for one in life.reservations
+            ),
+            marks=tuple(Mark(one.kind, one.at_ms, one.what) for one in life.marks),
+            attempts=tuple(
+                AttemptSpan(one.number, one.started_ms, one.finished_ms or None, one.end)
+                for one in history.attempts
+            ),
+            containers=tuple(
+                ContainerSpan(
+                    id=container_name(epoch_ms, record.container),
+                    node=record.node,
+                    master=record.master,
+                    task=_task(application.tasks.groups, record),
+                    attempt=attempts.get(record.container, 1),
+                    allocated_ms=record.allocated_ms,
+                    running_ms=record.running_ms,
+                    finished_ms=record.finished_ms,
+                    outcome=outcome_of(record),
+                )
+                for record in shown
+            ),
+            left_out=len(records) - len(shown),
+            running=running_steps(records),
+        )
+    )
+
+
+async def show_efficiency(request: Request) -> Response:
+    """GET /applications/ID/efficiency: the resources that its ended containers requested and
+    used."""
+    read_parameters(request)
+    application = read_application(request)
+    records = server_of(request).projections.history.application(application.id).containers.values()
+    uses = [
+        ContainerUse(
+            memory_mb=record.resource[0],
+            vcores=record.resource[1],
+            ran_ms=record.finished_ms - (record.running_ms or record.finished_ms),
+            peak_memory_mb=record.peak_memory_mb,
+            cpu_ms=record.cpu_ms,
+        )
+        for record in records
+        if record.finished_ms is not None
+    ]
+    return answer(efficiency_of(uses))
+
+
+def outcome_of(record: ContainerRecord) -> str:
+    """The state of a container, or its outcome, in one or two words."""
+    if record.finished_ms is None:
+        return "starting" if record.running_ms is None else "running"
+    return "failed" if record.exit_code is None else outcome(record.exit_code)
+
+
+def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:
+    """The number of containers from each instant on; at most about `STEPS` points."""
+    changes: dict[int, int] = {}
+    for record in records:
+        changes[record.allocated_ms] = changes.get(record.allocated_ms, 0) + 1
+        if record.finished_ms is not None:
+            changes[record.finished_ms] = changes.get(record.finished_ms, 0) - 1
+    steps: list[tuple[int, int]] = []
+    count = 0
+    for at_ms in sorted(changes):
+        count += changes[at_ms]
+        steps.append((at_ms, count))
+    every = -(-len(steps) // STEPS)
+    return steps if every <= 1 else [*steps[:-1:every], steps[-1]]
+
+
+def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
+    """The number of the attempt at its task of each container, counting the remembered ones."""
+    tries: dict[tuple[int, int], int] = {}
+    found: dict[int, int] = {}
+    for record in records:
+        if record.group >= 0:
+            task = (record.group, record.task)
+            tries[task] = found[record.container] = tries.get(task, 0) + 1
+    return found
+
+
+def _task(groups: list[Any], record: ContainerRecord) -> str | None:
+    if record.group < 0:
+        return None
+    spec = groups[record.group].spec
+    return f"{spec.name}[{spec.index_of(record.task)}]"
+
+
+ROUTES = [
+    get(
+        "/applications/{application}/timeline",
+        show_timeline,
+        "applications",
+        Timeline,
+        Parameter("limit", "How many containers at most.", NUMBER),
+    ),
+    get("/applications/{application}/efficiency", show_efficiency, "applications", Efficiency),
+]

@@ -1,0 +1,124 @@
+"""Owns a draft of a scheduler's file: what it says of each queue in which line, and how its text
+changes with one value, a new queue, or a queue that goes.
+
+`DraftForm` is what a family defines for its kind of file. Whether a draft makes sense is for
+`settings.linting`; the server applies it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from fairshare.documents.xml import escaped
+from fairshare.documents.xml_text import Span, read_spans
+from fairshare.errors import InputError
+
+EMPTY_PROPERTIES: Final = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n</configuration>\n'
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One value that a file says of a queue; `queue` is empty for what holds for all."""
+
+    queue: str
+    name: str
+    value: str
+    line: int
+
+
+class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One change: a value (None takes it away), a new queue, or a queue that goes."""
+
+    action: Literal["set", "add", "remove"]
+    queue: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+    name: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+    value: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The lines in which a file speaks of a queue."""
+
+    queue: str
+    first: int
+    last: int
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a draft says, in the order of its lines. Without XML there is nothing."""
+
+    entries: tuple[Entry, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def queue_at(self, line: int) -> str:
+        """The innermost queue that a line speaks of; empty for none.
+
+        >>> Reading(parts=(Part("root.a", 2, 9), Part("root.a.b", 4, 6))).queue_at(5)
+        'root.a.b'
+        """
+        around = [part for part in self.parts if part.first <= line <= part.last]
+        return min(around, key=lambda part: part.last - part.first).queue if around else ""
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One setting. `hint` is an example of a value; `choices` are all values, if there are few."""
+
+    name: str
+    title: str
+    unwritten: str
+    hint: str = ""
+    choices: tuple[str, ...] = ()
+    where: Literal["any", "leaf", "parent"] = "any"
+
+
+class DraftForm(ABC):
+    """How one scheduler's file is read and edited as text.
+
+    `empty` is the text of a new file; `fields` are the settings of a queue that a form offers.
+    """
+
+    def __init__(self, empty: str, fields: tuple[Field, ...]) -> None:
+        self.empty = empty
+        self.fields = fields
+
+    @abstractmethod
+    def read_spans(self, top: Span) -> Reading:
+        """What a text says of queues, from its top element."""
+
+    @abstractmethod
+    def edit(self, text: str, top: Span, edit: Edit) -> str:
+        """The text after one change; raises InputError (`bad-edit`), or ValueError."""
+
+    def read(self, text: str) -> Reading:
+        """What a text says of queues."""
+        top = read_spans(text)
+        return Reading() if top is None else self.read_spans(top)
+
+    def edited(self, text: str, edits: Sequence[Edit]) -> str:
+        """The text after some changes, one after the other.
+
+        Raises InputError (`bad-edit`): no XML, no such queue, or a queue that is there already.
+        """
+        for edit in edits:
+            top = read_spans(text)
+            if top is None:
+                raise InputError("bad-edit", "the draft is not XML any more: correct its text")
+            try:
+                text = self.edit(text, top, edit)
+            except ValueError as error:
+                raise InputError("bad-edit", str(error)) from error
+        return text
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """A `<configuration>` file of these properties: what a draft begins with where no file holds
+    them."""
+    text = EMPTY_PROPERTIES
+    lines = [
+        f"  <property>\n    <name>{escaped(name)}</name>\n    <value>{escaped(value)}</value>\n"
+        "  </property>\n"
+        for name, value in properties.items()
+    ]
+    return text.replace("</configuration>", "".join(lines) + "</configuration>")

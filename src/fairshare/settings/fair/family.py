@@ -1,0 +1,170 @@
+"""Owns the family of the Fair Scheduler of Hadoop YARN. Knows no other scheduler."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.schedulers.fair.events import EVENTS
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.core.schedulers.views import VolatileFieldsOf
+from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
+from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.draft import DraftForm
+from fairshare.settings.engines import runs_here
+from fairshare.settings.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
+from fairshare.settings.family import CLASS, SHARED_FILE, Claim
+from fairshare.settings.parts import part
+from fairshare.settings.shell import FILE as SHELL_FILE
+from fairshare.settings.site import Site
+from fairshare.settings.stored_class import StoredClass
+from fairshare.yarn.views.interface import YarnInterface
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair.scheduler import FairScheduler
+
+
+def _yarn() -> YarnInterface:
+    from fairshare.yarn.views.fair import FairYarn
+
+    return FairYarn()
+
+
+def _stored_classes() -> tuple[StoredClass, ...]:
+    from fairshare.settings.fair.stored import STORED_CLASSES
+
+    return STORED_CLASSES
+
+
+def _elements() -> frozenset[str]:
+    from fairshare.settings.fair import allocation_file, queue_elements
+
+    return allocation_file.NAMES | queue_elements.NAMES
+
+
+def _draft() -> DraftForm | None:
+    from fairshare.settings.fair.queue_settings import DRAFT
+
+    return DRAFT
+
+
+class FairFamily(AllocationFileFamily[FairSettings]):
+    """The Fair Scheduler of Hadoop YARN."""
+
+    name = "fair"
+    title = "Fair Scheduler"
+    yarn = part(_yarn)
+    classes = (
+        (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
+    )
+    stored_classes = part(_stored_classes)
+    events = EVENTS
+    settings_type = FairSettings
+    allocation_key = ALLOCATION_FILE
+    tidies_before_load = True
+    grants_minimum = True
+    elements = part(_elements)
+    reloaded_files = (DEFAULT_ALLOCATION_FILE,)
+    has_priorities = False
+    draft = part(_draft)
+
+    def create(self, types: ResourceTypes) -> "FairScheduler":
+        """As `SchedulerFamily.create`."""
+        from fairshare.core.schedulers.fair.scheduler import FairScheduler
+
+        return FairScheduler(types)
+
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
+        """As `SchedulerFamily.volatile_fields`."""
+        from fairshare.core.schedulers.fair import views
+        from fairshare.core.schedulers.fair.scheduler import FairScheduler
+
+        assert isinstance(scheduler, FairScheduler)
+        return views.volatile_fields(scheduler.state)
+
+    def rounding(self, settings: Any) -> Resource:
+        """The increment allocation."""
+        return self.checked(settings).increment_allocation
+
+    def claim(self, site: Site, directory: Path) -> Claim | None:
+        """An allocation file, or a property that names one."""
+        if ALLOCATION_FILE not in site and not (directory / DEFAULT_ALLOCATION_FILE).is_file():
+            return None
+        return Claim(SHARED_FILE, Place(str(directory)), "it has an allocation file", CLASS)
+
+    def collect(self, texts: Texts, problems: Problems) -> FairSettings:
+        """As `AllocationFileFamily.collect`."""
+        from fairshare.settings.fair.reading import collect_fair
+
+        return collect_fair(texts.site, texts.document, texts.file, problems)
+
+    def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
+        """As `SchedulerFamily.read_texts`."""
+        from fairshare.settings.fair.reading import read_fair
+
+        text = files.get(DEFAULT_ALLOCATION_FILE)
+        return read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
+
+    def scenario_intervals(self, settings: FairSettings) -> tuple[int, int | None]:
+        """As `SchedulerFamily.scenario_intervals`."""
+        return settings.update_interval_ms, None
+
+    def with_allocations(
+        self, in_force: FairSettings, document: bytes, file: str
+    ) -> tuple[FairSettings, tuple[Problem, ...]]:
+        """As `AllocationFileFamily.with_allocations`."""
+        from fairshare.settings.fair.allocation_file import read_allocation_file
+
+        allocations, found = read_allocation_file(document, file, in_force.types)
+        return msgspec.structs.replace(in_force, allocations=allocations), found
+
+    def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:
+        """None of the nodes may be reserved; a file that sets the part of them has decided it."""
+        settings = self.settings_of(configuration)
+        if RESERVABLE_NODES in configuration.site and not forced:
+            return settings
+        return msgspec.structs.replace(settings, reservable_nodes=0.0)
+
+    def lint_directory(
+        self, configuration: Configuration, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `SchedulerFamily.lint_directory`."""
+        if (configuration.directory / SHELL_FILE).is_file():  # else no nodes are known
+            settings = self.settings_of(configuration)
+            add_findings("one-node-reserved", _one_node_reserved(settings, configuration), problems)
+        super().lint_directory(configuration, cluster, problems)
+
+    def apply_rules(
+        self, settings: FairSettings, texts: Texts, cluster: Resource | None, problems: Problems
+    ) -> None:
+        """As `AllocationFileFamily.apply_rules`."""
+        from fairshare.settings.fair.lint.registry import RULES
+        from fairshare.settings.fair.lint.subject import Subject, find_elements
+        from fairshare.settings.lint_rules import apply_rules
+
+        elements = None
+        if texts.document is not None:
+            elements = find_elements(texts.document, texts.file, settings.types)
+        subject = Subject(settings, texts.site, elements, cluster, texts.has_site)
+        apply_rules(RULES, subject, problems)
+
+
+def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:
+    """A share of nodes that may be reserved, written down for a cluster of one node."""
+    engine, site = configuration.shell.engine, configuration.site
+    if not runs_here(engine.kind) or engine.nodes != 1 or engine.reservations != "auto":
+        return
+    if RESERVABLE_NODES not in site:
+        return
+    if settings.reservable_nodes > 0:
+        yield Finding(
+            site.place(RESERVABLE_NODES),
+            f"{RESERVABLE_NODES} lets the only node be reserved: a container that does not fit yet"
+            ' stops all others. Leave it out, or set reservations = "on" in [engine] of'
+            " fairshare.toml if that is meant",
+            "reserves the node",
+        )

@@ -1,0 +1,101 @@
+"""Owns `yarn applicationattempt`: lists and reports an application's attempts."""
+
+import re
+from collections.abc import Sequence
+
+from fairshare.yarn.cli import application
+from fairshare.yarn.cli.arguments import Option
+from fairshare.yarn.cli.documents import items, number_of
+from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
+from fairshare.yarn.cli.session import (
+    FAILED,
+    Command,
+    Session,
+    found_or_missing,
+    say,
+    say_columns,
+    say_report,
+)
+from fairshare.yarn.cli.writing import NOT_THERE
+
+WIDTHS = (30, 20, 35, 35)
+HEADERS = ("ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")
+COMMAND = Command(
+    "applicationattempt",
+    Option("list", "Lists the attempts of an application.", 1, "Application ID"),
+    Option("status", "Prints the status of the attempt.", 1, "Application Attempt ID"),
+    Option("fail", "Refused: REST cannot fail an attempt.", 1, "Application Attempt ID"),
+)
+_IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Run the command; returns the exit code."""
+    given = COMMAND.arguments(words)
+    if "status" in given and given.only("status"):
+        return _report(session.manager, given.value("status"))
+    if "list" in given and given.only("list"):
+        return _list(session.manager, given.value("list"))
+    if "fail" in given:
+        application_of(given.value("fail"))
+        raise Impossible(
+            "REST cannot fail an attempt; to end its master, signal the container that"
+            " `applicationattempt -status` names AMContainer:"
+            " `container -signal CONTAINER FORCEFUL_SHUTDOWN`"
+        )
+    return COMMAND.wrong_usage(code=FAILED if ("status" in given or "list" in given) else 0)
+
+
+def application_of(identifier: str) -> str:
+    """The application of an attempt; raises Impossible for an invalid id."""
+    match = _IDENTIFIER.fullmatch(identifier)
+    if match is None:
+        raise Impossible(
+            f"{identifier!r} is no attempt's id, such as appattempt_1700000000000_0001_000001"
+        )
+    return f"application_{match.group(1)}"
+
+
+def _path(identifier: str) -> str:
+    return f"/apps/{segment(application_of(identifier))}/appattempts/{segment(identifier)}"
+
+
+def _list(manager: ResourceManager, identifier: str) -> int:
+    application.existing(manager, identifier)
+    answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
+    known = items(answer, "appAttempts", "appAttempt")
+    # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
+    found = [manager.get(_path(one["appAttemptId"])) for one in known]
+    say(f"Total number of application attempts :{len(found)}")
+    rows = [
+        (
+            one["appAttemptId"],
+            one.get("appAttemptState", ""),
+            one.get("amContainerId") or NOT_THERE,
+            one.get("trackingUrl") or NOT_THERE,
+        )
+        for one in sorted(found, key=lambda one: number_of(one["appAttemptId"]))
+    ]
+    return say_columns(WIDTHS, HEADERS, rows)
+
+
+def _report(manager: ResourceManager, identifier: str) -> int:
+    found = found_or_missing(
+        manager,
+        _path(identifier),
+        identifier,
+        "Application Attempt",
+        ApplicationNotFound="Application for AppAttempt",
+    )
+    if found is None:
+        return FAILED
+    rows = (
+        ("ApplicationAttempt-Id", found["appAttemptId"]),
+        ("State", found.get("appAttemptState", "")),
+        ("AMContainer", found.get("amContainerId") or NOT_THERE),
+        ("Tracking-URL", found.get("trackingUrl") or NOT_THERE),
+        ("RPC Port", found.get("rpcPort", -1)),
+        ("AM Host", found.get("host") or NOT_THERE),
+        ("Diagnostics", found.get("diagnosticsInfo", "")),
+    )
+    return say_report("Application Attempt", rows)

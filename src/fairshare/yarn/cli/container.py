@@ -1,0 +1,134 @@
+"""Owns `yarn container`: lists, reports and signals containers.
+
+YARN's REST interface only has live containers, and no execution types.
+"""
+
+import re
+from collections.abc import Sequence
+
+from fairshare.yarn.cli import attempt
+from fairshare.yarn.cli.arguments import MANY, Option
+from fairshare.yarn.cli.documents import items, number_of, whole
+from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
+from fairshare.yarn.cli.session import (
+    FAILED,
+    Command,
+    Session,
+    found_or_missing,
+    print_error,
+    say,
+    say_columns,
+    say_report,
+)
+from fairshare.yarn.cli.writing import NOT_THERE, long_date
+
+WIDTHS = (30, 20, 20, 20, 20, 20, 35)
+HEADERS = (
+    "Container-Id",
+    "Start Time",
+    "Finish Time",
+    "State",
+    "Host",
+    "Node Http Address",
+    "LOG-URL",
+)
+SIGNALS = ("OUTPUT_THREAD_DUMP", "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
+COMMAND = Command(
+    "container",
+    Option("list", "Lists the containers of an attempt.", 1, "Application Attempt ID"),
+    Option("status", "Prints the status of the container.", 1, "Container ID"),
+    Option(
+        "signal",
+        f"Signals the container: one of {', '.join(SIGNALS)}; the first if none is named.",
+        MANY,
+        "container ID [signal command]",
+    ),
+)
+_IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]+")
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Run the command; returns the exit code."""
+    given = COMMAND.arguments(words)
+    if "status" in given and given.only("status"):
+        return _report(session.manager, given.value("status"))
+    if "list" in given and given.only("list"):
+        return _list(session.manager, given.value("list"))
+    signal = given.values("signal")
+    if given.only("signal") and 1 <= len(signal) <= 2:
+        return _signal(session.manager, *signal)
+    return COMMAND.wrong_usage(code=0 if given.only() else FAILED)
+
+
+def attempt_of(identifier: str) -> str:
+    """The attempt of a container; raises Impossible for an invalid id.
+
+    >>> attempt_of("container_e17_1700000000000_0001_02_000003")
+    'appattempt_1700000000000_0001_000002'
+    """
+    match = _IDENTIFIER.fullmatch(identifier)
+    if match is None:
+        raise Impossible(
+            f"{identifier!r} is no container's id, such as container_1700000000000_0001_01_000001"
+        )
+    return f"appattempt_{match.group(1)}_{int(match.group(2)):06d}"
+
+
+def containers_path(of_attempt: str) -> str:
+    """The path of an attempt's containers."""
+    of_application = attempt.application_of(of_attempt)
+    return f"/apps/{segment(of_application)}/appattempts/{segment(of_attempt)}/containers"
+
+
+def _list(manager: ResourceManager, of_attempt: str) -> int:
+    found = items(manager.get(containers_path(of_attempt)), "container")
+    say(f"Total number of containers :{len(found)}")
+    rows = [
+        (
+            one["containerId"],
+            long_date(whole(one.get("startedTime"))),
+            long_date(whole(one.get("finishedTime"))),
+            one.get("containerState", ""),
+            one.get("assignedNodeId", ""),
+            one.get("nodeHttpAddress") or NOT_THERE,
+            one.get("logUrl", ""),
+        )
+        for one in sorted(found, key=lambda one: number_of(one["containerId"]))
+    ]
+    return say_columns(WIDTHS, HEADERS, rows)
+
+
+def _report(manager: ResourceManager, identifier: str) -> int:
+    path = f"{containers_path(attempt_of(identifier))}/{segment(identifier)}"
+    found = found_or_missing(
+        manager,
+        path,
+        identifier,
+        "Container",
+        ApplicationNotFound="Application for Container",
+        ApplicationAttemptNotFound="Application Attempt for Container",
+    )
+    if found is None:
+        return FAILED
+    rows = (
+        ("Container-Id", found["containerId"]),
+        ("Start-Time", found.get("startedTime", 0)),
+        ("Finish-Time", found.get("finishedTime", 0)),
+        ("State", found.get("containerState", "")),
+        ("Execution-Type", found.get("executionType") or NOT_THERE),
+        ("LOG-URL", found.get("logUrl", "")),
+        ("Host", found.get("assignedNodeId", "")),
+        ("NodeHttpAddress", found.get("nodeHttpAddress") or NOT_THERE),
+        ("Diagnostics", found.get("diagnosticsInfo") or ""),
+    )
+    return say_report("Container", rows)
+
+
+def _signal(manager: ResourceManager, identifier: str, command: str = SIGNALS[0]) -> int:
+    attempt_of(identifier)
+    if command not in SIGNALS:
+        print_error(f"{command!r} is no signal: {', '.join(SIGNALS)} are")
+        return FAILED
+    say(f"Signalling container {identifier}")
+    manager.post(f"/containers/{segment(identifier)}/signal/{command}")
+    return 0

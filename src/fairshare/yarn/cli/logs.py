@@ -1,0 +1,186 @@
+"""Owns `yarn logs`: prints the output of containers.
+
+A fairshare server keeps the logs of all containers. A real YARN cluster serves the logs of live
+containers at their nodes' web addresses; aggregated logs in its file system are not accessible.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from fairshare.yarn.cli import application, attempt, container
+from fairshare.yarn.cli.arguments import MANY, Option
+from fairshare.yarn.cli.documents import Fields, items, number_of
+from fairshare.yarn.cli.manager import (
+    NOT_FOUND,
+    Impossible,
+    RemoteRefusal,
+    ResourceManager,
+    segment,
+)
+from fairshare.yarn.cli.session import FAILED, Command, Session, print_error, say
+
+COMMAND = Command(
+    "yarn logs",
+    Option("applicationId", "The application.", 1, "Application ID"),
+    Option("containerId", "Only this container.", 1, "Container ID"),
+    Option("am", "Only the masters of these attempts, from 1, or ALL.", MANY, "N", commas=True),
+    Option("log_files", "Only these files, or ALL.", MANY, "Names", commas=True),
+    Option("size", "Only the first bytes of each file; negative: the last ones.", 1, "Bytes"),
+    Option("out", "Writes files to this directory instead.", 1, "Directory"),
+    Option("show_application_log_info", "Only lists the containers."),
+)
+_OWN_FILES = ("stdout", "stderr")
+_NODE = "/ws/v1/node/containers"
+_PART_BYTES = 1 << 20
+
+
+class Log(msgspec.Struct):
+    """One file of one container."""
+
+    container: str
+    node: str
+    file: str
+    content: bytes
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Run the command; returns the exit code."""
+    given = COMMAND.arguments(words)
+    only = given.value("containerId") if "containerId" in given else None
+    if only is not None:
+        of_application = attempt.application_of(container.attempt_of(only))
+    elif "applicationId" in given:
+        of_application = given.value("applicationId")
+    else:
+        return COMMAND.wrong_usage("-applicationId is needed")
+    try:
+        size = int(given.value("size")) if "size" in given else None
+    except ValueError:
+        return COMMAND.wrong_usage(f"-size {given.value('size')}: a number is needed")
+    manager = session.manager
+    if application.find(manager, of_application) is None:
+        print_error(f"Can not find any log file for the application: {of_application}")
+        return FAILED
+    found = _containers(manager, of_application, only, given.values("am"))
+    if "show_application_log_info" in given:
+        for one in found:
+            say(f"Container: {one['id']} on {one['node']}")
+        return 0
+    directory = Path(given.value("out")) if "out" in given else None
+    wanted = tuple(file for file in given.values("log_files") if file.upper() != "ALL")
+    count = 0
+    for one in found:
+        for log in _logs(manager, one, wanted):
+            count += 1
+            _print(log, size, directory)
+    if not count:
+        print_error(f"Can not find any log file for the application: {of_application}")
+    return 0 if count else FAILED
+
+
+def _containers(
+    manager: ResourceManager, of_application: str, only: str | None, masters: Sequence[str]
+) -> list[Fields]:
+    """The containers, each with `id`, `node`, and the web address `web` of its node."""
+    path = f"/apps/{segment(of_application)}/appattempts"
+    attempts = items(manager.get(path), "appAttempts", "appAttempt")
+    found: dict[str, Fields] = {}
+    for one in attempts:
+        if one.get("containerId"):
+            master = {"id": one["containerId"], "node": one["nodeId"], "attempt": one["id"]}
+            found[one["containerId"]] = {**master, "web": f"http://{one['nodeHttpAddress']}"}
+    if masters:
+        every = "ALL" in [word.upper() for word in masters]
+        last = str(max((one["attempt"] for one in found.values()), default=0))
+        numbers = [last if word == "-1" else word for word in masters]
+        return [one for one in found.values() if every or str(one["attempt"]) in numbers]
+    for one in _own_containers(manager, of_application):
+        found.setdefault(one["id"], {**one, "web": ""})
+    for number in attempts[-1:]:
+        listed = manager.get(container.containers_path(number["appAttemptId"]))
+        for one in items(listed, "container"):
+            places = {"node": one["assignedNodeId"], "web": one.get("nodeHttpAddress", "")}
+            found.setdefault(one["containerId"], {"id": one["containerId"], **places})
+    if only is not None:
+        found = {only: found.get(only, {"id": only, "node": "", "web": ""})}
+    return [found[name] for name in sorted(found, key=number_of)]
+
+
+def _own_containers(manager: ResourceManager, of_application: str) -> list[Fields]:
+    """All containers of a fairshare server, including ended ones."""
+    answer = manager.own("GET", f"/applications/{segment(of_application)}/containers")
+    return [] if answer is None else items(answer.json(), "containers")
+
+
+def _logs(manager: ResourceManager, one: Fields, wanted: Sequence[str]) -> Iterator[Log]:
+    files = [file for file in _OWN_FILES if not wanted or file in wanted]
+    own = False
+    for file in files:
+        content = _own_log(manager, one["id"], file)
+        if content is not None:
+            own = True
+            yield Log(one["id"], one["node"], file, content)
+    if own or not one["web"]:
+        return
+    for file in wanted or _files_at(manager, one):
+        try:
+            found = manager.text_at(f"{one['web']}{_NODE}/{one['id']}/logs/{segment(file)}")
+        except RemoteRefusal as refusal:
+            raise _gone(one["id"], refusal) from refusal
+        yield Log(one["id"], one["node"], file, found.content)
+
+
+def _own_log(manager: ResourceManager, name: str, file: str) -> bytes | None:
+    path = f"/containers/{segment(name)}/logs/{file}"
+    content = b""
+    while True:
+        try:
+            answer = manager.own("GET", f"{path}?offset={len(content)}&limit={_PART_BYTES}")
+        except RemoteRefusal as refusal:
+            if refusal.status == NOT_FOUND:
+                return None
+            raise
+        if answer is None:
+            return None
+        if not answer.content:
+            return content
+        content += answer.content
+
+
+def _files_at(manager: ResourceManager, one: Fields) -> list[str]:
+    """The names of a container's log files, from its node."""
+    try:
+        answer = manager.text_at(f"{one['web']}{_NODE}/{one['id']}/logs").json()
+    except RemoteRefusal as refusal:
+        raise _gone(one["id"], refusal) from refusal
+    infos = answer if isinstance(answer, list) else items(answer, "containerLogsInfo")
+    return [file["fileName"] for info in infos for file in items(info, "containerLogInfo")]
+
+
+def _gone(name: str, refusal: RemoteRefusal) -> Impossible:
+    return Impossible(
+        f"the node has no logs of {name} any more ({refusal}): what was aggregated lies in the"
+        " cluster's file system, which only Hadoop's own `yarn logs` reads"
+    )
+
+
+def _print(log: Log, size: int | None, directory: Path | None) -> None:
+    content = log.content
+    if size is not None:
+        content = content[:size] if size >= 0 else content[size:]
+    title = f"Container: {log.container} on {log.node}"
+    head = f"{title}\n{'=' * len(title)}\nLogType:{log.file}\nLogLength:{len(log.content)}\n"
+    end = f"\nEnd of LogType:{log.file}\n{'*' * 70}\n\n"
+    if directory is None:
+        click.echo(f"{head}LogContents:")
+        click.echo(content, nl=False)
+        click.echo(end, nl=False)
+        return
+    place = directory / (urlsplit(f"//{log.node}").netloc.replace(":", "_") or "unknown")
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / log.container).open("ab") as file:
+        file.write(f"{head}LogContents:\n".encode() + content + end.encode())

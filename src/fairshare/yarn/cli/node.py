@@ -1,0 +1,141 @@
+"""Owns `yarn node`: lists and reports nodes."""
+
+from collections.abc import Sequence
+
+from fairshare.api.yarn import NODE_STATES
+from fairshare.yarn.cli.arguments import MANY, Option
+from fairshare.yarn.cli.documents import Fields, items, whole
+from fairshare.yarn.cli.manager import ResourceManager
+from fairshare.yarn.cli.session import FAILED, Command, Session, say, say_report
+from fairshare.yarn.cli.writing import columns, health_date, resource_text
+
+WIDTHS = (16, 15, 17, 28)
+HEADERS = ("Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
+COMMAND = Command(
+    "node",
+    Option("list", "Lists the running nodes; -states and -all list others, -showDetails more."),
+    Option("states", "With -list: only these states.", MANY, "States", commas=True),
+    Option("all", "With -list: all nodes."),
+    Option("showDetails", "With -list: resources, utilization and labels of each."),
+    Option("status", "Prints the status report of the node.", 1, "NodeId"),
+)
+
+
+def run(session: Session, words: Sequence[str]) -> int:
+    """Run the command; returns the exit code."""
+    words = ["-all" if word.lower() == "-all" else word for word in words]
+    given = COMMAND.arguments(words)
+    if "status" in given:
+        if not given.only("status"):
+            return COMMAND.wrong_usage()
+        return _report(session.manager, given.value("status"))
+    if "list" not in given:
+        return COMMAND.wrong_usage(code=0)
+    states = tuple(state.upper() for state in given.values("states"))
+    unknown = [state for state in states if state not in NODE_STATES]
+    if unknown and "all" not in given:
+        say(f"The node state {unknown[0]} is invalid.")
+        say(f"The valid node state can be one of the following: {','.join(NODE_STATES)}.")
+        return FAILED
+    chosen = NODE_STATES if "all" in given or ("states" in given and not states) else states
+    return _list(session.manager, chosen or ("RUNNING",), details="showDetails" in given)
+
+
+def _list(manager: ResourceManager, states: Sequence[str], *, details: bool) -> int:
+    found = items(manager.get("/nodes", states=",".join(states)), "nodes", "node")
+    say(f"Total Nodes:{len(found)}")
+    say(columns(WIDTHS, HEADERS))
+    for one in sorted(found, key=lambda one: str(one["id"])):
+        cells = (one["id"], one["state"], one.get("nodeHTTPAddress", ""), one["numContainers"])
+        say(columns(WIDTHS, cells))
+        if details:
+            say("Detailed Node Information :")
+            say(f"\tConfigured Resources : {resource_text(_total(one))}")
+            say(f"\tAllocated Resources : {resource_text(_used(one))}")
+            _say_utilization(one)
+            say(f"\tNode-Labels : {_labels(one)}")
+    return 0
+
+
+def _total(one: Fields) -> Fields:
+    if one.get("totalResource"):
+        found: Fields = one["totalResource"]
+        return found
+    return {
+        "memory": whole(one.get("usedMemoryMB")) + whole(one.get("availMemoryMB")),
+        "vCores": whole(one.get("usedVirtualCores")) + whole(one.get("availableVirtualCores")),
+    }
+
+
+def _used(one: Fields) -> Fields:
+    return one.get("usedResource") or {
+        "memory": whole(one.get("usedMemoryMB")),
+        "vCores": whole(one.get("usedVirtualCores")),
+    }
+
+
+def _labels(one: Fields) -> str:
+    return ",".join(sorted(items(one, "nodeLabels")))
+
+
+def _say_utilization(one: Fields) -> None:
+    found = one.get("resourceUtilization") or {}
+    for title, memory, virtual, cores in (
+        ("Node", "nodePhysicalMemoryMB", "nodeVirtualMemoryMB", "nodeCPUUsage"),
+        (
+            "Containers",
+            "aggregatedContainersPhysicalMemoryMB",
+            "aggregatedContainersVirtualMemoryMB",
+            "containersCPUUsage",
+        ),
+    ):
+        text = ""
+        if found:
+            text = (
+                f"PMem:{found.get(memory, 0)} MB, VMem:{found.get(virtual, 0)} MB,"
+                f" VCores:{found.get(cores, 0.0)}"
+            )
+        say(f"\tResource Utilization by {title} : {text}")
+
+
+def attributes_of(one: Fields) -> list[tuple[str, str]]:
+    """A node's attributes: full names with types, and values."""
+    return sorted(
+        (f"{a.get('prefix', '')}/{a['name']}({a.get('type', 'STRING')})", str(a.get("value", "")))
+        for a in items(one, "nodeAttributesInfo", "nodeAttributeInfo")
+    )
+
+
+def _report(manager: ResourceManager, identifier: str) -> int:
+    """Print the report of a node; as in Hadoop, an unknown node is not a failure."""
+    every = items(manager.get("/nodes"), "nodes", "node")
+    for one in every:
+        if one["id"] == identifier:
+            _say_node(one)
+            break
+    else:
+        say(f"Could not find the node report for node id : {identifier}")
+    return 0
+
+
+def _say_node(one: Fields) -> None:
+    total, used = _total(one), _used(one)
+    attributes = [f"{name}={value}" for name, value in attributes_of(one)]
+    rows = (
+        ("Node-Id", one["id"]),
+        ("Rack", one.get("rack", "")),
+        ("Node-State", one["state"]),
+        ("Node-Http-Address", one.get("nodeHTTPAddress", "")),
+        ("Last-Health-Update", health_date(whole(one.get("lastHealthUpdate")))),
+        ("Health-Report", one.get("healthReport", "")),
+        ("Containers", one["numContainers"]),
+        ("Memory-Used", f"{used['memory']}MB"),
+        ("Memory-Capacity", f"{total['memory']}MB"),
+        ("CPU-Used", f"{used['vCores']} vcores"),
+        ("CPU-Capacity", f"{total['vCores']} vcores"),
+        ("Node-Labels", _labels(one)),
+        ("Node Attributes", "\n\t                  ".join(attributes)),
+    )
+    say_report("Node", rows)
+    _say_utilization(one)
+    say()

@@ -1,0 +1,369 @@
+"""ApplicationClientProtocol, the protocol of Hadoop's clients: submissions, reports, kills.
+
+What a call means is decided where the REST interface decides it; this room converts messages.
+Source: Hadoop 3.4.1, ClientRMService.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import ApplicationNumberTaken
+from fairshare.core.model.inputs import ReserveApplication
+from fairshare.errors import InputError
+from fairshare.server.web.actors import check_account, with_tagged_groups
+from fairshare.server.web.limits import submission_slot
+from fairshare.yarn.rest.access import may_view
+from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.filters import MOST_MS, Filter, select
+from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.nodes import all_nodes, node_states
+from fairshare.yarn.rest.submission import NO_RESERVATIONS, denial_of
+from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc.application_changes import ApplicationChanges
+from fairshare.yarn.rpc.cluster_reports import LabelReports, queue_acls, queue_info
+from fairshare.yarn.rpc.reports import AttemptReports, MasterToken, application_report, node_report
+from fairshare.yarn.rpc.resources import resource_message, type_messages
+from fairshare.yarn.rpc.submissions import submission_of
+from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, rpc_error
+from fairshare.yarn.rpc.wire.calls import (
+    FEATURE_NOT_ENABLED,
+    INPUT_OUTPUT,
+    INVALID_LABEL_REQUEST,
+    YARN,
+    CallContext,
+    Handler,
+    Handlers,
+    RpcError,
+)
+from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
+from fairshare.yarn.rpc.wire.messages import (
+    ApplicationsRequestScopeProto,
+    GetAllResourceTypeInfoResponseProto,
+    GetApplicationReportResponseProto,
+    GetApplicationsResponseProto,
+    GetClusterMetricsResponseProto,
+    GetClusterNodesResponseProto,
+    GetNewApplicationResponseProto,
+    GetQueueInfoResponseProto,
+    GetQueueUserAclsInfoResponseProto,
+    NodeStateProto,
+    SubmitApplicationResponseProto,
+    YarnApplicationStateProto,
+)
+
+Answering = Callable[[Caller, Any], Awaitable[Any]]
+
+AT_ONCE = 100
+"""The number of reports that are made before other calls get their turn."""
+
+NO_TOKENS = "Delegation tokens need Kerberos, which is not supported"
+
+NOT_SUPPORTED: Mapping[str, RpcError] = {
+    **dict.fromkeys(
+        (
+            "getNewReservation",
+            "submitReservation",
+            "updateReservation",
+            "deleteReservation",
+            "listReservations",
+        ),
+        RpcError(YARN, NO_RESERVATIONS),
+    ),
+    **dict.fromkeys(
+        ("getDelegationToken", "renewDelegationToken", "cancelDelegationToken"),
+        RpcError(INPUT_OUTPUT, NO_TOKENS),
+    ),
+}
+"""Methods that are refused, in Hadoop's words where a default cluster refuses them too."""
+
+CHANGING = frozenset(
+    (
+        "getNewApplication",
+        "submitApplication",
+        "forceKillApplication",
+        "failApplicationAttempt",
+        "moveApplicationAcrossQueues",
+        "updateApplicationPriority",
+        "updateApplicationTimeouts",
+        "signalToContainer",
+    )
+)
+"""Methods that the audit log has a line for."""
+
+NO_ATTRIBUTES = ("getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes")
+"""Methods about attributes of nodes, which none has: the answers are empty lists."""
+
+_NO_PROFILES = (
+    "Resource profile is not enabled, please enable resource profile feature before using its"
+    " functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
+)
+_LABEL_REFUSALS = frozenset(("invalid-label", "labels-disabled"))
+_OWN = ApplicationsRequestScopeProto.Value("OWN")
+_VIEWABLE = ApplicationsRequestScopeProto.Value("VIEWABLE")
+
+
+class Clients:
+    """The handlers for clients. `token_of` gives the token of an unmanaged application's master."""
+
+    def __init__(self, gateway: Gateway, token_of: MasterToken) -> None:
+        self._gateway = gateway
+        self._token_of = token_of
+
+    @property
+    def handlers(self) -> Handlers:
+        """The handlers by protocol and method."""
+        methods: dict[str, Answering] = {
+            "getNewApplication": self.new_application,
+            "submitApplication": self.submit,
+            "getApplicationReport": self.report,
+            "getApplications": self.applications,
+            "getClusterMetrics": self.metrics,
+            "getClusterNodes": self.nodes,
+            "getQueueInfo": self.queue,
+            "getQueueUserAcls": self.acls,
+            "getResourceTypeInfo": self.resource_types,
+            "getResourceProfiles": self.no_profiles,
+            "getResourceProfile": self.no_profiles,
+        }
+        changes = ApplicationChanges(self._gateway)
+        methods |= {
+            "forceKillApplication": changes.kill,
+            "moveApplicationAcrossQueues": changes.move,
+            "updateApplicationPriority": changes.set_priority,
+            "updateApplicationTimeouts": changes.set_timeouts,
+            "failApplicationAttempt": changes.fail_attempt,
+            "signalToContainer": changes.signal,
+        }
+        attempts = AttemptReports(self._gateway)
+        methods |= {
+            "getApplicationAttemptReport": attempts.attempt,
+            "getApplicationAttempts": attempts.attempts,
+            "getContainerReport": attempts.container,
+            "getContainers": attempts.containers,
+        }
+        labels = LabelReports(self._gateway)
+        methods |= {
+            "getClusterNodeLabels": labels.labels,
+            "getNodeToLabels": labels.nodes_to_labels,
+            "getLabelsToNodes": labels.labels_to_nodes,
+        }
+        methods |= {name: _empty(name) for name in NO_ATTRIBUTES}
+        methods |= {name: _refusing(error) for name, error in NOT_SUPPORTED.items()}
+        handlers = {
+            (APPLICATION_CLIENT, name): self._for_caller(method) for name, method in methods.items()
+        }
+        return audited(self._gateway.server, handlers, methods.keys() - CHANGING)
+
+    def _for_caller(self, method: Answering) -> Handler:
+        async def handle(context: CallContext, request: Any) -> Any:
+            try:
+                return await method(await caller_of(context, self._gateway), request)
+            except InputError as error:
+                raise rpc_error(error) from None
+
+        return handle
+
+    # Submissions.
+
+    async def new_application(self, caller: Caller, request: Any) -> Any:
+        """getNewApplication: a number, and the largest container."""
+        gateway = self._gateway
+        events = await gateway.ask(ReserveApplication())
+        number = next(e.application for e in events if isinstance(e, ApplicationNumberTaken))
+        state = gateway.scheduler.state
+        most = gateway.yarn.allocation_limits(state)[1]
+        return GetNewApplicationResponseProto(
+            application_id=ids.application_id_message(state.epoch_ms, number),
+            maximumCapability=resource_message(most, state.types),
+        )
+
+    async def submit(self, caller: Caller, request: Any) -> Any:
+        """submitApplication: a repetition succeeds, and changes nothing."""
+        context = request.application_submission_context
+        gateway, server = self._gateway, self._gateway.server
+        name = ids.application_text(context.application_id)
+        epoch_ms = gateway.scheduler.state.epoch_ms
+        if context.application_id.cluster_timestamp != epoch_ms or context.application_id.id < 1:
+            raise RpcError(YARN, f"{name} is not an application of this cluster, {epoch_ms}")
+        answer = SubmitApplicationResponseProto()
+        if context.application_id.id in gateway.scheduler.state.applications:
+            return answer
+        submission = submission_of(context, caller, gateway)
+        try:
+            await check_account(server, submission.user)
+            submission = await with_tagged_groups(server, submission)
+            async with (
+                submission_slot(server, submission),
+                server.payloads.of_submission(submission) as stored,
+            ):
+                await gateway.ask(stored)
+        except InputError as error:
+            if error.code == "repeated-number":
+                return answer
+            raise
+        found = gateway.scheduler.state.applications.get(context.application_id.id)
+        if found is not None:
+            self._raise_refusal(found, name)
+        return answer
+
+    def _raise_refusal(self, application: Application, name: str) -> None:
+        """Raise what a client gets at once; other refusals it finds in the report."""
+        denial = denial_of(self._gateway, application, name)
+        if denial:
+            raise Denied(denial)
+        if self._gateway.attempt_history.of(application.id).refusal in _LABEL_REFUSALS:
+            raise RpcError(INVALID_LABEL_REQUEST, application.diagnostics)
+
+    # Reports.
+
+    async def report(self, caller: Caller, request: Any) -> Any:
+        """getApplicationReport."""
+        application = ids.find_application(request.application_id, self._gateway.scheduler.state)
+        report = application_report(self._gateway, application, caller, self._token_of)
+        return GetApplicationReportResponseProto(application_report=report)
+
+    async def applications(self, caller: Caller, request: Any) -> Any:
+        """getApplications: with filters; a queue is one of the named ones, or below it while the
+        application lives."""
+        answer = GetApplicationsResponseProto()
+        known = self._gateway.scheduler.state.applications
+        for number, one in enumerate(list(self._chosen(caller, request))):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)  # nodes and masters wait
+            if one.id in known:
+                report = application_report(self._gateway, one, caller, self._token_of)
+                answer.applications.append(report)
+        return answer
+
+    def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
+        gateway = self._gateway
+        words = [YarnApplicationStateProto.Name(one) for one in request.application_states]
+        wanted = Filter(
+            states=frozenset(words),
+            types=frozenset(one.lower() for one in request.application_types),
+            tags=frozenset(one.lower() for one in request.applicationTags),
+            started_ms=_range(request, "start"),
+            finished_ms=_range(request, "finish"),
+            name=request.name if request.HasField("name") else None,
+        )
+        limit = request.limit if request.HasField("limit") else 2**63 - 1
+        users = frozenset(request.users)
+        queues = {self._queue_of_filter(name) for name in request.queues}
+        known = gateway.scheduler.state.applications.values()
+        for application in select(wanted, known, gateway.attempt_history, ""):
+            if limit <= 0:
+                return
+            if users and application.user not in users:
+                continue
+            if request.queues and not self._is_in(application, queues):
+                continue
+            if request.scope == _OWN and application.user != caller.user:
+                continue
+            sees = may_view(gateway, caller, application)
+            if not sees and (request.scope == _VIEWABLE or gateway.settings.filter_by_user):
+                continue
+            limit -= 1
+            yield application
+
+    def _queue_of_filter(self, name: str) -> str:
+        """The full name of a queue; else the name as it is: refused applications have it."""
+        gateway = self._gateway
+        try:
+            return gateway.yarn.queue_of_filter(gateway.scheduler.state, name) or name
+        except InputError:
+            return name
+
+    def _is_in(self, application: Application, queues: set[str]) -> bool:
+        """Whether an application is in one of the queues, or below it while it lives."""
+        if application.queue in queues or self._gateway.yarn.shown_queue(application) in queues:
+            return True
+        return application.attempt.active and any(
+            _is_below(application.queue, one) for one in queues
+        )
+
+    async def metrics(self, caller: Caller, request: Any) -> Any:
+        """getClusterMetrics: the numbers of nodes by state."""
+        nodes = node_states(self._gateway)
+        answer = GetClusterMetricsResponseProto()
+        metrics = answer.cluster_metrics
+        metrics.num_node_managers = sum(nodes.values())
+        metrics.num_decommissioned_nms = nodes["DECOMMISSIONED"]
+        metrics.num_active_nms = nodes["RUNNING"]
+        metrics.num_lost_nms = nodes["LOST"]
+        metrics.num_unhealthy_nms = nodes["UNHEALTHY"]
+        metrics.num_rebooted_nms = nodes["REBOOTED"]
+        metrics.num_decommissioning_nms = nodes["DECOMMISSIONING"]
+        metrics.num_shutdown_nms = nodes["SHUTDOWN"]
+        return answer
+
+    async def nodes(self, caller: Caller, request: Any) -> Any:
+        """getClusterNodes: of the named states, or all."""
+        states = {NodeStateProto.Name(one).removeprefix("NS_") for one in request.nodeStates}
+        types = self._gateway.scheduler.state.types
+        answer = GetClusterNodesResponseProto()
+        for number, info in enumerate(all_nodes(self._gateway)):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            if not states or info.state in states:
+                answer.nodeReports.append(node_report(info, types))
+        return answer
+
+    async def queue(self, caller: Caller, request: Any) -> Any:
+        """getQueueInfo: with the applications in the queue and below that the caller may view. Of a
+        queue that does not exist the answer is empty."""
+        name = request.queueName
+        info = queue_info(
+            self._gateway, name, children=request.includeChildQueues, recursive=request.recursive
+        )
+        if info is None:
+            return GetQueueInfoResponseProto()
+        if request.includeApplications:
+            path = info.queuePath
+            for application in self._gateway.scheduler.state.applications.values():
+                if not application.attempt.active or not _is_below(application.queue, path):
+                    continue
+                if may_view(self._gateway, caller, application):
+                    report = application_report(self._gateway, application, caller, self._token_of)
+                    info.applications.append(report)
+        return GetQueueInfoResponseProto(queueInfo=info)
+
+    async def acls(self, caller: Caller, request: Any) -> Any:
+        """getQueueUserAcls."""
+        return GetQueueUserAclsInfoResponseProto(queueUserAcls=queue_acls(self._gateway, caller))
+
+    async def resource_types(self, caller: Caller, request: Any) -> Any:
+        """getResourceTypeInfo."""
+        types = self._gateway.scheduler.state.types
+        return GetAllResourceTypeInfoResponseProto(resource_type_info=type_messages(types))
+
+    async def no_profiles(self, caller: Caller, request: Any) -> Any:
+        """getResourceProfiles and getResourceProfile: not enabled, as by default in Hadoop."""
+        raise RpcError(FEATURE_NOT_ENABLED, _NO_PROFILES)
+
+
+def _refusing(error: RpcError) -> Answering:
+    async def refuse(caller: Caller, request: Any) -> Any:
+        raise RpcError(error.class_name, error.message)
+
+    return refuse
+
+
+def _empty(name: str) -> Answering:
+    response = METHODS[APPLICATION_CLIENT, name].response
+
+    async def answer(caller: Caller, request: Any) -> Any:
+        return response()
+
+    return answer
+
+
+def _range(request: Any, name: str) -> tuple[int, int]:
+    first = getattr(request, f"{name}_begin") if request.HasField(f"{name}_begin") else 0
+    last = getattr(request, f"{name}_end") if request.HasField(f"{name}_end") else MOST_MS
+    return first, last
+
+
+def _is_below(queue: str, other: str) -> bool:
+    return queue == other or queue.startswith(f"{other}.")

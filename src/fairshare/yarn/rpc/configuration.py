@@ -1,0 +1,240 @@
+"""What Hadoop's protocols need to know of an unmodified configuration directory, with YARN's
+defaults.
+
+Addresses and intervals come from yarn-site.xml and core-site.xml under Hadoop's own names. What
+this server cannot honour, and must not ignore, is refused by name, file and line. All times are
+milliseconds. `yarn.resourcemanager.` is left out in the names of properties.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from fairshare.core.manager.requests import DEFAULT_RACK
+from fairshare.documents.problems import Problems
+from fairshare.errors import ConfigurationError
+from fairshare.server.settings import LiveSettings
+from fairshare.settings.manager import read_expiries, read_rolling
+from fairshare.settings.shell import FILE as SHELL_FILE
+from fairshare.settings.site import Site
+from fairshare.yarn.rest.nodes import HADOOP_VERSION
+from fairshare.yarn.rpc.hosts import HostLists, Racks
+
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+
+VERSION = HADOOP_VERSION
+"""The release of Hadoop whose ResourceManager this is to nodes and clients: nodes compare it with
+their `yarn.nodemanager.resourcemanager.minimum.version`."""
+
+
+class KeySettings(Struct, frozen=True):
+    """How often the three kinds of master keys roll.
+
+    `container-tokens.master-key-rolling-interval-secs`, `nm-tokens.…`, `am-rm-tokens.…`. A new key
+    is given out first and signs only after its delay: 1.5 times the time after which a silent node
+    (or master) expires, so that all have it by then.
+    """
+
+    container_rolling_ms: int = DAY_MS
+    node_rolling_ms: int = DAY_MS
+    master_rolling_ms: int = DAY_MS
+    node_delay_ms: int = 15 * MINUTE_MS
+    master_delay_ms: int = 45 * MINUTE_MS // 2
+
+
+class NodeSettings(Struct, frozen=True):
+    """How nodes are treated.
+
+    `heartbeat_ms`: `nodemanagers.heartbeat-interval-ms`. While the server is busy it asks nodes to
+    beat less often, down to once in `longest_heartbeat_ms`. `expiry_ms`:
+    `yarn.nm.liveness-monitor.expiry-interval-ms`. `minimum_version`:
+    `nodemanager.minimum.version`; empty: any. `allowed` says of a host whether the include and
+    exclude files (`nodes.include-path`, `nodes.exclude-path`) admit it; `rack_of` gives its rack.
+    """
+
+    heartbeat_ms: int = 1_000
+    longest_heartbeat_ms: int = 10_000
+    expiry_ms: int = 10 * MINUTE_MS
+    minimum_version: str = ""
+    allowed: Callable[[str], bool] = lambda host: True
+    rack_of: Callable[[str], str] = lambda host: DEFAULT_RACK
+
+
+class MasterSettings(Struct, frozen=True):
+    """How masters are treated.
+
+    `expiry_ms`: `yarn.am.liveness-monitor.expiry-interval-ms`. `token_life_ms`:
+    `rm.container-allocation.expiry-interval-ms`, for which a container's token is valid.
+    """
+
+    expiry_ms: int = 15 * MINUTE_MS
+    token_life_ms: int = 10 * MINUTE_MS
+
+
+_RM: Final = "yarn.resourcemanager."
+_HOST: Final = f"{_RM}hostname"
+_BIND: Final = f"{_RM}bind-host"
+_HA: Final = f"{_RM}ha."
+_HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
+
+LOOPBACK: Final = "127.0.0.1"
+LOOPBACK_HOSTS: Final = frozenset((LOOPBACK, "localhost"))
+
+PORTS: Final[Mapping[str, tuple[str, int]]] = {
+    "client": (f"{_RM}address", 8032),
+    "scheduler": (f"{_RM}scheduler.address", 8030),
+    "tracker": (f"{_RM}resource-tracker.address", 8031),
+    "admin": (f"{_RM}admin.address", 8033),
+}
+"""The property of each address, and its default port."""
+
+_REFUSED: Final = {
+    "hadoop.security.authentication": ("simple", "Kerberos is not supported"),
+    "hadoop.rpc.protection": ("authentication", "calls are neither signed nor encrypted"),
+    "yarn.http.policy": ("HTTP_ONLY", "the web servers of nodes are read by HTTP"),
+}
+"""The only value that each may have, and why others are refused."""
+
+
+class HadoopSettings(msgspec.Struct, frozen=True):
+    """All that the protocols need. `addresses` has host and port by the names of PORTS;
+    `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`."""
+
+    addresses: Mapping[str, tuple[str, int]]
+    keys: KeySettings
+    nodes: NodeSettings
+    masters: MasterSettings
+    host_lists: HostLists
+    graceful_timeout_s: int
+    log_aggregation: bool
+    log_aggregation_timeout_ms: int
+
+
+def read_hadoop(settings: LiveSettings) -> HadoopSettings:
+    """Read them; raises ConfigurationError with all problems.
+
+    With a web port of 0 the ports are 0 too: any free ones.
+    """
+    configuration = settings.configuration
+    site = Site.of({}) if configuration is None else configuration.site
+    problems = Problems()
+    _check_security(site, problems)
+    addresses = _addresses(site, problems, any_port=settings.port == 0)
+    node_expiry_ms, master_expiry_ms = read_expiries(site, problems)
+    lists = HostLists(
+        site.string(f"{_RM}nodes.include-path", "", problems),
+        site.string(f"{_RM}nodes.exclude-path", "", problems),
+    )
+    for problem in lists.refresh():
+        problems.error(site.place(f"{_RM}nodes.include-path"), "host-list", problem)
+    found = HadoopSettings(
+        addresses=addresses,
+        keys=KeySettings(
+            container_rolling_ms=1_000 * read_rolling(site, "container-tokens", problems),
+            node_rolling_ms=1_000 * read_rolling(site, "nm-tokens", problems),
+            master_rolling_ms=1_000 * read_rolling(site, "am-rm-tokens", problems),
+            node_delay_ms=node_expiry_ms * 3 // 2,
+            master_delay_ms=master_expiry_ms * 3 // 2,
+        ),
+        nodes=NodeSettings(
+            heartbeat_ms=settings.heartbeat_interval_ms,
+            longest_heartbeat_ms=_longest_heartbeat_ms(site, problems, node_expiry_ms),
+            expiry_ms=node_expiry_ms,
+            minimum_version=_minimum_version(site, problems),
+            allowed=lists.allows,
+            rack_of=Racks.of(site, problems).rack_of,
+        ),
+        masters=MasterSettings(
+            expiry_ms=master_expiry_ms, token_life_ms=settings.container_expiry_ms
+        ),
+        host_lists=lists,
+        graceful_timeout_s=site.integer(
+            f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
+        ),
+        log_aggregation=site.boolean("yarn.log-aggregation-enable", False, problems),
+        log_aggregation_timeout_ms=site.integer(
+            "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
+        ),
+    )
+    problems.raise_errors()
+    if not settings.hadoop.open_to_network:
+        _check_exposure(addresses)
+    return found
+
+
+def _check_security(site: Site, problems: Problems) -> None:
+    for name, (only, why) in _REFUSED.items():
+        written = site.string(name, only, problems)
+        if written.lower() != only.lower():
+            message = f"{name} is {written!r}: {why}; it must be {only!r}"
+            problems.error(site.place(name), "unsupported", message, "honours it")
+    name = "hadoop.security.authorization"
+    if site.boolean(name, False, problems):
+        message = (
+            f"{name} is true: lists of users for each protocol (hadoop-policy.xml) are not"
+            " supported; queues and applications have access lists"
+        )
+        problems.error(site.place(name), "unsupported", message, "honours it")
+
+
+def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, tuple[str, int]]:
+    """Of each port. With `yarn.resourcemanager.ha.enabled` the properties end with the id of this
+    ResourceManager."""
+    suffix = ""
+    if site.boolean(f"{_HA}enabled", False, problems):
+        number = site.string(f"{_HA}id", "", problems)
+        known = site.strings(f"{_HA}rm-ids", problems)
+        if number not in known:
+            message = (
+                f"{_HA}enabled is true: set {_HA}id to the one of {_HA}rm-ids"
+                f" ({', '.join(known) or 'none'}) that this server is"
+            )
+            problems.error(site.place(f"{_HA}id", f"{_HA}enabled"), "address", message)
+        suffix = f".{number}"
+    host = site.string(_HOST + suffix, "", problems) or site.string(_HOST, LOOPBACK, problems)
+    bound = site.string(_BIND, "", problems)
+    found = {}
+    for port_name, (name, default) in PORTS.items():
+        written = site.string(name + suffix, "", problems) or site.string(name, "", problems)
+        own, port = _address(site, problems, name + suffix, written or f"{host}:{default}")
+        found[port_name] = (bound or own or host, 0 if any_port else port)
+    return found
+
+
+def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[str, int]:
+    host, colon, digits = written.rpartition(":")
+    if not colon:
+        return written, next(port for key, port in PORTS.values() if name.startswith(key))
+    if not (digits.isascii() and digits.isdigit() and int(digits) <= 65_535):
+        message = f"{name}: {written!r} must be host:port"
+        problems.error(site.place(name), "address", message, "does not start")
+        return host, 0
+    return host, int(digits)
+
+
+def _check_exposure(addresses: Mapping[str, tuple[str, int]]) -> None:
+    """Raise ConfigurationError for an address of the network."""
+    outside = {host for host, _ in addresses.values() if host not in LOOPBACK_HOSTS}
+    if outside:
+        raise ConfigurationError(
+            [
+                f"{', '.join(sorted(outside))}: Hadoop's callers say who they are without a proof,"
+                " so everyone who can reach this address could act as any user. If only people"
+                " whom you trust can reach it, write `open_to_network = true` below [hadoop] in"
+                f" {SHELL_FILE}; else set {_HOST} to {LOOPBACK}"
+            ]
+        )
+
+
+def _longest_heartbeat_ms(site: Site, problems: Problems, expiry_ms: int) -> int:
+    """Nodes must not expire because they were asked to be quiet."""
+    written = site.integer(f"{_HEARTBEAT}-max-ms", 10_000, problems, minimum=1)
+    return max(1, min(written, expiry_ms // 3))
+
+
+def _minimum_version(site: Site, problems: Problems) -> str:
+    written = site.string(f"{_RM}nodemanager.minimum.version", "NONE", problems)
+    return {"NONE": "", "EqualToRM": VERSION}.get(written, written)

@@ -1,0 +1,146 @@
+"""Identifiers in Hadoop's messages and ours, both ways.
+
+A container number whose upper 24 bits are not 0 was given out by a ResourceManager that counts its
+restarts (epochs); ours never repeats a number, and so gives out none of these.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.identifiers import (
+    NUMBER_MASK,
+    ApplicationId,
+    ContainerId,
+    application_name,
+    application_of,
+    attempt_of,
+    container_id,
+    number_of,
+)
+from fairshare.core.schedulers.protocol import State
+from fairshare.yarn.rpc.wire.calls import (
+    APPLICATION_NOT_FOUND,
+    ATTEMPT_NOT_FOUND,
+    CONTAINER_NOT_FOUND,
+    RpcError,
+)
+from fairshare.yarn.rpc.wire.messages import (
+    ApplicationAttemptIdProto,
+    ApplicationIdProto,
+    ContainerIdProto,
+    NodeIdProto,
+)
+
+_MOST_ATTEMPT = 0xFF
+_EPOCH_SHIFT = 40
+_CACHED = 65_536
+
+
+@lru_cache(_CACHED)
+def application_id_message(epoch_ms: int, application: ApplicationId) -> Any:
+    """An ApplicationIdProto; shared, so to be copied and not changed."""
+    return ApplicationIdProto(id=application, cluster_timestamp=epoch_ms)
+
+
+def attempt_id_message(epoch_ms: int, application: ApplicationId, attempt: int) -> Any:
+    """An ApplicationAttemptIdProto."""
+    return ApplicationAttemptIdProto(
+        application_id=application_id_message(epoch_ms, application), attemptId=attempt
+    )
+
+
+@lru_cache(_CACHED)
+def container_id_message(epoch_ms: int, container: ContainerId) -> Any:
+    """A ContainerIdProto; shared, so to be copied and not changed."""
+    return ContainerIdProto(
+        app_attempt_id=attempt_id_message(
+            epoch_ms, application_of(container), attempt_of(container)
+        ),
+        id=number_of(container),
+    )
+
+
+def application_text(message: Any) -> str:
+    """`application_<cluster timestamp>_<number>`, as Hadoop writes it."""
+    return application_name(message.cluster_timestamp, message.id)
+
+
+def attempt_text(message: Any) -> str:
+    """`appattempt_<cluster timestamp>_<application>_<attempt>`, as Hadoop writes it."""
+    application = message.application_id
+    name = application_text(application).removeprefix("application_")
+    return f"appattempt_{name}_{message.attemptId:06d}"
+
+
+def container_text(message: Any) -> str:
+    """`container_<cluster timestamp>_<application>_<attempt>_<number>`, with the epoch if it has
+    one."""
+    attempt = message.app_attempt_id
+    application = attempt.application_id
+    epoch = message.id >> _EPOCH_SHIFT
+    number = message.id & ((1 << _EPOCH_SHIFT) - 1)
+    return (
+        f"container_{f'e{epoch:02d}_' if epoch else ''}{application.cluster_timestamp}"
+        f"_{application.id:04d}_{attempt.attemptId:02d}_{number:06d}"
+    )
+
+
+def find_application(message: Any, state: State) -> Application:
+    """The application that a message names; raises RpcError if this cluster has none such."""
+    application = state.applications.get(message.id)
+    if application is None or message.cluster_timestamp != state.epoch_ms:
+        raise RpcError(
+            APPLICATION_NOT_FOUND,
+            f"Application with id '{application_text(message)}' doesn't exist in RM. Please check"
+            " that the job submission was successful.",
+        )
+    return application
+
+
+def find_attempt(message: Any, state: State) -> tuple[Application, int]:
+    """The application of an attempt, and the attempt's number, which it has had; raises
+    RpcError."""
+    application = find_application(message.application_id, state)
+    if not 1 <= message.attemptId <= application.attempt.number:
+        raise RpcError(
+            ATTEMPT_NOT_FOUND,
+            f"ApplicationAttempt with id '{attempt_text(message)}' doesn't exist in RM.",
+        )
+    return application, message.attemptId
+
+
+def container_of(message: Any, epoch_ms: int) -> ContainerId | None:
+    """The container that a message names; None if this cluster can never have had it."""
+    attempt = message.app_attempt_id
+    application = attempt.application_id
+    if (
+        application.cluster_timestamp != epoch_ms
+        or application.id < 1
+        or not 1 <= attempt.attemptId <= _MOST_ATTEMPT
+        or not 1 <= message.id <= NUMBER_MASK
+    ):
+        return None
+    return container_id(application.id, attempt.attemptId, message.id)
+
+
+def container_not_found(message: Any) -> RpcError:
+    """What a client gets that names a container which does not exist."""
+    return RpcError(
+        CONTAINER_NOT_FOUND, f"Container with id '{container_text(message)}' doesn't exist in RM."
+    )
+
+
+@lru_cache(_CACHED)
+def node_id_message(node: str) -> Any:
+    """The NodeIdProto of `host:port`; shared, so to be copied and not changed. A name without a
+    port, as nodes of the local engine have, gets 0."""
+    host, _, port = node.rpartition(":")
+    if not host or not port.isdigit():
+        return NodeIdProto(host=node, port=0)
+    return NodeIdProto(host=host, port=int(port))
+
+
+def node_name(message: Any) -> str:
+    """A node's name here: `host:port`."""
+    return f"{message.host}:{message.port}" if message.port else str(message.host)

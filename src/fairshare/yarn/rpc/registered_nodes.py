@@ -1,0 +1,169 @@
+"""The NodeManagers that have registered since the server started: what each reported, and what its
+next heartbeat's answer must say. Memory of this server alone: after a restart nodes register again.
+
+Knows no protocol and decides nothing. The engine asks it where nodes are, and has it clean up
+containers; the tracker fills and empties it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.resources import Resource
+
+
+class RegisteredNode:
+    """One NodeManager.
+
+    `statuses` are the serialized container statuses of its last heartbeat, `running` the containers
+    of ours among them that run. `response_id` counts its heartbeats, and `answer` is the last one's
+    answer. What waits for the next answer: `clean_up` (containers to stop, until their end is
+    reported), `foreign` (ids of such containers that never were ours), `removable` (ids of finished
+    containers that it need not report any more), `finished` (ids of applications that are over),
+    `signals` (requests to signal containers), `resource` (a total that an administrator changed).
+    `busy`: any of these, so that an idle heartbeat looks at one flag. `unhealthy`: its health
+    report took it out of the cluster, and it keeps its registration.
+    """
+
+    __slots__ = (
+        "answer",
+        "busy",
+        "clean_up",
+        "finished",
+        "foreign",
+        "health_report",
+        "heard_ms",
+        "host",
+        "label",
+        "name",
+        "port",
+        "removable",
+        "resource",
+        "response_id",
+        "running",
+        "signals",
+        "silent",
+        "statuses",
+        "total",
+        "unhealthy",
+        "version",
+        "web_port",
+    )
+
+    def __init__(self, host: str, port: int, web_port: int, version: str, total: Resource) -> None:
+        self.name = f"{host}:{port}"
+        self.host = host
+        self.port = port
+        self.web_port = web_port
+        self.version = version
+        self.total = total
+        self.label = ""
+        self.heard_ms = 0
+        self.silent = False
+        self.unhealthy = False
+        self.health_report = ""
+        self.response_id = 0
+        self.answer: Any = None
+        self.statuses: list[bytes] = []
+        self.running: dict[ContainerId, None] = {}
+        self.busy = False
+        self.clean_up: dict[ContainerId, None] = {}
+        self.foreign: list[Any] = []
+        self.removable: list[Any] = []
+        self.finished: list[Any] = []
+        self.signals: list[Any] = []
+        self.resource: Resource | None = None
+
+    @property
+    def web_address(self) -> str:
+        """`host:port` of its web server, which shows its containers' logs."""
+        return f"{self.host}:{self.web_port}"
+
+
+class RegisteredNodes:
+    """All registered nodes by name (`host:port`), the one that was silent longest first."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, RegisteredNode] = {}
+        self._node_of: dict[ContainerId, RegisteredNode] = {}
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[RegisteredNode]:
+        return iter(self._nodes.values())
+
+    def get(self, name: str) -> RegisteredNode | None:
+        """A registered node; None: it is unknown, has not returned, or is lost."""
+        return self._nodes.get(name)
+
+    def add(self, node: RegisteredNode) -> None:
+        """Register a node, in place of the one of the same name."""
+        self.remove(node.name)
+        self._nodes[node.name] = node
+
+    def remove(self, name: str) -> RegisteredNode | None:
+        """Forget a node: it must register again."""
+        node = self._nodes.pop(name, None)
+        if node is not None:
+            for container in node.running:
+                self._node_of.pop(container, None)
+        return node
+
+    def heard(self, node: RegisteredNode, now_ms: int) -> None:
+        """A node gave a sign of life: it is the last one to expire now."""
+        node.heard_ms = now_ms
+        nodes = self._nodes
+        del nodes[node.name]
+        nodes[node.name] = node
+
+    def silent_since(self, before_ms: int) -> list[RegisteredNode]:
+        """The nodes that were last heard before an instant, the longest silent first."""
+        found = []
+        for node in self._nodes.values():
+            if node.heard_ms >= before_ms:
+                break
+            found.append(node)
+        return found
+
+    # Containers.
+
+    def runs(self, node: RegisteredNode, container: ContainerId) -> None:
+        """A node reports that it runs a container."""
+        node.running[container] = None
+        self._node_of[container] = node
+
+    def ended(self, node: RegisteredNode, container: ContainerId) -> None:
+        """A node reports the end of a container, or no longer reports the container."""
+        node.running.pop(container, None)
+        node.clean_up.pop(container, None)
+        if self._node_of.get(container) is node:
+            del self._node_of[container]
+
+    def node_of(self, container: ContainerId) -> RegisteredNode | None:
+        """The node that runs a container; None if none has reported it."""
+        return self._node_of.get(container)
+
+    def clean_up(self, container: ContainerId) -> None:
+        """Have its node stop a container with the next heartbeat.
+
+        One that no node reports is stopped as soon as a node reports it.
+        """
+        node = self._node_of.get(container)
+        if node is not None:
+            node.clean_up[container] = None
+            node.busy = True
+
+    def signal(self, container: ContainerId, request: Any) -> bool:
+        """Have its node send a container a signal (a SignalContainerRequestProto) with the next
+        heartbeat; False if no node runs it."""
+        node = self._node_of.get(container)
+        if node is None:
+            return False
+        node.signals.append(request)
+        node.busy = True
+        return True
+
+    def running(self) -> frozenset[ContainerId]:
+        """All containers that nodes have reported as running."""
+        return frozenset(self._node_of)

@@ -1,0 +1,377 @@
+"""ResourceTracker, the protocol of NodeManagers: they register, send heartbeats, and leave.
+
+Reports become inputs where something changed: an idle heartbeat is answered at once, without an
+input, a task or a wake of the writer. Decides nothing about containers. Source: Hadoop 3.4.1,
+ResourceTrackerService, RMNodeImpl.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fairshare.core.model.events import ApplicationsForgotten, NodeRemoved, NodeTotalChanged
+from fairshare.core.model.inputs import Input, NodeJoined, NodeLost, NodeResized
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.projections.node_history import Utilization
+from fairshare.runtime.reconciliation import reconcile_node
+from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
+from fairshare.server.server import LiveServer
+from fairshare.settings.registry import family_of
+from fairshare.yarn.rpc import ids, node_answers
+from fairshare.yarn.rpc.configuration import NodeSettings
+from fairshare.yarn.rpc.container_reports import ContainerReports
+from fairshare.yarn.rpc.heartbeats import Liveness, Pace
+from fairshare.yarn.rpc.keys import Kind, MasterKeys
+from fairshare.yarn.rpc.node_answers import RESYNC, SHUTDOWN
+from fairshare.yarn.rpc.node_checks import LONGEST_HOST, known_resources, reason_to_shut_down
+from fairshare.yarn.rpc.registered_nodes import RegisteredNode, RegisteredNodes
+from fairshare.yarn.rpc.resources import resource_of
+from fairshare.yarn.rpc.wire.calls import CallContext, Handler
+from fairshare.yarn.rpc.wire.messages import (
+    ContainerStatusProto,
+    UnRegisterNodeManagerResponseProto,
+)
+
+PROTOCOL = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+
+WEB_ADDRESS = "web-address"
+NODE_VERSION = "version"
+"""Attributes of a node: `host:port` of its web server, and the release of its NodeManager."""
+
+TICK_S = 1.0
+
+MOST_REPORT = 4_096
+"""The most characters that are kept of a health report."""
+
+_LONGEST_NAME = LONGEST_HOST + len(":65535")
+_log = logging.getLogger("fairshare.yarn.rpc")
+_raw: Callable[[Any], bytes] = ContainerStatusProto.SerializeToString
+
+REFUSALS_AT_ONCE = 20
+"""The number of nodes of one address that are sent away with a line each, in five minutes; of
+further ones the last is logged, with their number."""
+
+
+def _log_sent_away(words: str, repeated: int, address: str) -> None:
+    more = f", and {repeated - 1} more of {address}" if repeated > 1 else ""
+    _log.warning("%s%s", words, more)
+
+
+class Tracker:
+    """The handlers for nodes of one server.
+
+    `reports.awaited` says which ends masters have yet to fetch; `reports.acknowledge` is to be
+    called when one has. `observe` must see all records, after the masters' own observer.
+    """
+
+    def __init__(
+        self,
+        server: LiveServer,
+        nodes: RegisteredNodes,
+        keys: MasterKeys,
+        settings: NodeSettings,
+        ticks_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000,
+    ) -> None:
+        self.nodes = nodes
+        self.reports = ContainerReports(nodes, server.log_aggregation)
+        self.pace = Pace(settings.heartbeat_ms, settings.longest_heartbeat_ms)
+        self.on_registered: Callable[[str], None] = lambda node: None
+        self._server = server
+        self._service = server.service
+        self._keys = keys
+        self._settings = settings
+        self._ticks_ms = ticks_ms
+        self._yarn = family_of(server.scheduler_name).yarn
+        self._utilization = server.projections.nodes.utilization
+        self._sent_away = RepeatedMessages[str](_log_sent_away)
+        self._liveness = Liveness(nodes, self._service.state.nodes, settings.expiry_ms, ticks_ms())
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """The handlers by the names of the protocol's methods."""
+        return {
+            "registerNodeManager": self.register,
+            "nodeHeartbeat": self.heartbeat,
+            "unRegisterNodeManager": self.unregister,
+        }
+
+    @property
+    def _state(self) -> State:
+        return self._service.state
+
+    # The methods.
+
+    def register(self, context: CallContext, request: Any) -> Any:
+        """registerNodeManager: a node offers its resources, with all its containers."""
+        state = self._state
+        name = ids.node_name(request.node_id)[:_LONGEST_NAME]
+        total = resource_of(known_resources(request.resource, state.types), state.types)
+        least = self._yarn.allocation_limits(state)[0]
+        drain = state.drains.get(name)
+        gone = drain is not None and drain.deadline_ms is not None and name not in state.nodes
+        reason = reason_to_shut_down(request, self._settings, total, least, decommissioned=gone)
+        if reason:
+            words = f"node {name} is sent away: {reason}"
+            if self._sent_away.add(context.address, words, REFUSALS_AT_ONCE):
+                asyncio.get_running_loop().call_later(INTERVAL_S, self._sent_away.flush)
+            self.nodes.remove(name)
+            if name in state.nodes:
+                self._service.observe([NodeLost(name, "DECOMMISSIONED", reason)])
+            return node_answers.sent_away(reason, self._server.started_ms)
+        again = self._liveness.returned(name)
+        node = RegisteredNode(
+            request.node_id.host, request.node_id.port, request.http_port, request.nm_version, total
+        )
+        labelled = self._take_label(node, request)
+        self.nodes.add(node)
+        self.nodes.heard(node, self._ticks_ms())
+        inputs = self._containers_of(node, request, may_start=again)
+        health = request.nodeStatus.nodeHealthStatus
+        if request.HasField("nodeStatus") and not health.is_node_healthy:
+            self._note_health(node, health)
+            inputs.append(NodeLost(name, "UNHEALTHY", node.health_report))
+        else:
+            inputs = [*self._changes_of_node(node), *inputs]
+        self._service.set_silent(name, False)
+        if inputs:
+            self._service.observe(inputs)
+        self.on_registered(name)
+        _log.info("node %s registered with %s", name, state.types.mapping(total))
+        return node_answers.registered(
+            node, self._keys, self._server.started_ms, labels_accepted=labelled
+        )
+
+    def heartbeat(self, context: CallContext, request: Any) -> Any:
+        """nodeHeartbeat: what changed becomes inputs; the answer has what waits for the node."""
+        status = request.node_status
+        node = self.nodes.get(ids.node_name(status.node_id))
+        if node is None:
+            return self._answer_unknown_node(ids.node_name(status.node_id)[:_LONGEST_NAME])
+        self.nodes.heard(node, self._ticks_ms())
+        if status.response_id != node.response_id:
+            if status.response_id + 1 == node.response_id:
+                return node.answer  # the last answer was lost on its way
+            return self._answer_late(node, status.response_id)
+        if node.silent:
+            node.silent = False
+            self._service.set_silent(node.name, False)
+        if request.log_aggregation_reports_for_apps:
+            self.reports.logs(node, self._state, request.log_aggregation_reports_for_apps)
+        raw = [_raw(one) for one in status.containersStatuses]
+        health = status.nodeHealthStatus
+        if raw != node.statuses or node.unhealthy or not health.is_node_healthy:
+            self._take_changes(node, status, raw)
+        if not node.unhealthy:
+            self._utilization[node.name] = _utilization(status)
+        node.response_id += 1
+        answer = node_answers.heartbeat(node, self.pace.interval_ms)
+        if node.busy:
+            node_answers.add_news(answer, node, self._state.epoch_ms, self._state.types)
+        if self._keys.next(Kind.CONTAINER) is not None or self._keys.next(Kind.NODE) is not None:
+            node_answers.add_next_keys(answer, request, self._keys)
+        if request.HasField("nodeLabels"):
+            answer.areNodeLabelsAcceptedByRM = self._change_label(node, request)
+        node.answer = answer
+        return answer
+
+    def unregister(self, context: CallContext, request: Any) -> Any:
+        """unRegisterNodeManager: a node leaves by itself; its containers are lost."""
+        name = ids.node_name(request.node_id)
+        if self.nodes.remove(name) is not None:
+            _log.info("node %s unregistered", name)
+        self._liveness.left(name)
+        if name in self._state.nodes:
+            drained = name in self._state.drains
+            self._service.observe([NodeLost(name, "DECOMMISSIONED" if drained else "SHUTDOWN")])
+        return UnRegisterNodeManagerResponseProto()
+
+    # What others ask of it.
+
+    def heard_ms(self, name: str) -> int | None:
+        """When a node was last heard, in milliseconds since the epoch; None: not since the
+        start."""
+        node = self.nodes.get(name)
+        if node is None:
+            return None
+        return self._service.now_ms() - (self._ticks_ms() - node.heard_ms)
+
+    def observe(self, record: Record) -> None:
+        """Follow a record after its commit."""
+        epoch_ms = self._state.epoch_ms
+        for event in record.events:
+            if type(event) is NodeRemoved:
+                self._node_removed(event.node, record.input)
+            elif type(event) is NodeTotalChanged:
+                self._total_changed(event)
+            elif type(event) is ApplicationsForgotten:
+                for application in event.applications:
+                    self._server.log_aggregation.forget(application)
+            else:
+                self.reports.observe(event, epoch_ms, record.now_ms)
+
+    async def watch(self) -> None:
+        """Let silent nodes expire, and measure how busy the server is, until cancelled."""
+        used_s, passed_s = time.process_time(), time.monotonic()
+        while True:
+            await asyncio.sleep(TICK_S)
+            self.tick()
+            now = time.process_time(), time.monotonic()
+            self.pace.measured(now[0] - used_s, now[1] - passed_s)
+            used_s, passed_s = now
+
+    def tick(self) -> None:
+        """Give up nodes that were silent for too long, and allocate nothing on silent ones."""
+        state = self._state
+        self._server.log_aggregation.expire(self._service.now_ms())
+        silent, expired = self._liveness.check(self._ticks_ms(), self.pace.interval_ms)
+        for node in silent:
+            node.silent = True
+            self._service.set_silent(node.name)
+        lost: list[Input] = []
+        for name in expired:
+            self.nodes.remove(name)
+            if name in state.nodes:
+                seconds = self._settings.expiry_ms // 1_000
+                _log.warning("node %s is lost: it was silent for %d s", name, seconds)
+                lost.append(NodeLost(name, "LOST", f"Timed out after {seconds} secs"))
+        if lost:
+            self._service.observe(lost)
+
+    # How.
+
+    def _answer_unknown_node(self, name: str) -> Any:
+        drain = self._state.drains.get(name)
+        host = name.rpartition(":")[0] or name
+        if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(
+            host
+        ):
+            return node_answers.command(
+                SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}"
+            )
+        return node_answers.command(RESYNC, f"Node not found resyncing {name}")
+
+    def _answer_late(self, node: RegisteredNode, response_id: int) -> Any:
+        """A node that is further behind, or ahead, registers again with all its containers."""
+        self._drop(node.name)
+        return node_answers.command(
+            RESYNC,
+            f"Too far behind rm response id:{node.response_id} nm response id:{response_id}",
+        )
+
+    def _drop(self, name: str) -> None:
+        """A node must register again; until then nothing is allocated on it."""
+        self.nodes.remove(name)
+        if name in self._state.nodes:
+            self._liveness.left(name, comes_back=True)
+            self._service.set_silent(name)
+
+    def _take_changes(self, node: RegisteredNode, status: Any, raw: list[bytes]) -> None:
+        inputs = self.reports.changes(node, self._state, status.containersStatuses, raw)
+        health = status.nodeHealthStatus
+        if not health.is_node_healthy:
+            before = node.unhealthy
+            self._note_health(node, health)
+            if not before:
+                _log.warning("node %s is unhealthy: %s", node.name, node.health_report)
+                inputs.append(NodeLost(node.name, "UNHEALTHY", node.health_report))
+        elif node.unhealthy:
+            _log.info("node %s is healthy again", node.name)
+            self._note_health(node, health)
+            inputs.append(self._joined(node))
+        if inputs:
+            self._service.observe(inputs)
+
+    @staticmethod
+    def _note_health(node: RegisteredNode, health: Any) -> None:
+        node.unhealthy = not health.is_node_healthy
+        node.health_report = health.health_report[:MOST_REPORT]
+
+    def _containers_of(self, node: RegisteredNode, request: Any, *, may_start: bool) -> list[Input]:
+        state = self._state
+        reported = self.reports.register(node, state, request.container_statuses)
+        findings = reconcile_node(state, node.name, reported, may_start=may_start)
+        for container in findings.stops:
+            self.nodes.clean_up(container)
+        for application in request.runningApplications:
+            self.reports.runs_application(node, state, application)
+        self.reports.logs(node, state, request.log_aggregation_reports_for_apps)
+        return list(findings.inputs)
+
+    def _changes_of_node(self, node: RegisteredNode) -> list[Input]:
+        """A node that is new joins; one that was here keeps its containers, whatever else is new.
+
+        It moves to another rack, or changes its addresses for readers, only while it is empty.
+        """
+        known = self._state.nodes.get(node.name)
+        joined = self._joined(node)
+        if known is None:
+            return [joined]
+        same = (known.rack, known.attributes) == (joined.rack, joined.attributes)
+        if not same and not known.occupants:
+            return [NodeLost(node.name, "REBOOTED"), joined]
+        if self._state.offered(known) != node.total:
+            return [NodeResized(node.name, node.total)]
+        return []
+
+    def _joined(self, node: RegisteredNode) -> NodeJoined:
+        attributes = {WEB_ADDRESS: node.web_address, NODE_VERSION: node.version}
+        if node.label:
+            attributes["partition"] = node.label
+        rack = self._settings.rack_of(node.host)
+        return NodeJoined(node.name, node.total, rack, attributes, node.host)
+
+    def _take_label(self, node: RegisteredNode, request: Any) -> bool:
+        """Take the label that a node brings; False if the configuration takes none from nodes, or
+        the cluster does not have the label."""
+        if not request.HasField("nodeLabels"):
+            return False
+        names = [one.name for one in request.nodeLabels.nodeLabels]
+        label = names[0] if names else ""
+        labels = self._yarn.node_labels(self._state)
+        if labels is None or not labels.nodes_report or len(names) > 1:
+            return False
+        if label and label not in labels.labels():
+            return False
+        node.label = label
+        return True
+
+    def _change_label(self, node: RegisteredNode, request: Any) -> bool:
+        """Take another label from a node that is registered: it must be empty, since its containers
+        belong to the old one. The node repeats the label until it is accepted."""
+        before = node.label
+        if not self._take_label(node, request):
+            return False
+        if node.label == before:
+            return True
+        there = self._state.nodes.get(node.name)
+        if there is None or there.occupants:
+            node.label = before
+            return False
+        self._service.observe([NodeLost(node.name, "REBOOTED"), self._joined(node)])
+        return True
+
+    def _node_removed(self, name: str, given: Input) -> None:
+        node = self.nodes.get(name)
+        if node is None or node.unhealthy:
+            return
+        if type(given) is NodeLost and given.state in ("UNHEALTHY", "REBOOTED"):
+            return
+        self.nodes.remove(name)  # its next heartbeat gets RESYNC, or SHUTDOWN if it was drained
+        self._liveness.left(name)
+
+    def _total_changed(self, event: NodeTotalChanged) -> None:
+        node = self.nodes.get(event.node)
+        if node is not None and event.node not in self._state.drains and node.total != event.total:
+            node.total = node.resource = event.total
+            node.busy = True
+
+
+def _utilization(status: Any) -> Utilization:
+    """What a NodeStatusProto says that the node and its containers use."""
+    whole, containers = status.node_utilization, status.containers_utilization
+    return Utilization(
+        whole.pmem, whole.vmem, whole.cpu, (containers.pmem, containers.vmem, containers.cpu)
+    )

@@ -1,0 +1,87 @@
+"""Owns what a family may ask of the server while it makes a document: `YarnContext`, with the last
+operations of the scheduler and the limits for masters that it has.
+
+The gateway of YARN's REST interface satisfies it. A family thereby knows neither the web server nor
+the projections of the journal.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.resources import Resource, add
+from fairshare.core.schedulers.protocol import Scheduler
+
+
+class MasterLimit(msgspec.Struct, frozen=True):
+    """The limits for all masters of a leaf, for those of one user, and for each present user."""
+
+    masters: Resource
+    user: Resource
+    users: dict[str, Resource]
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation on a node; `container` is None where it has none."""
+
+    node: str
+    container: ContainerId | None
+    queue: str
+
+
+class Run(msgspec.Struct):
+    """The result of one node update: counts and amounts."""
+
+    resources: Resource
+    count: int = 0
+
+    def more(self, amounts: Resource) -> None:
+        """Count one more."""
+        self.count += 1
+        self.resources = add(self.resources, amounts)
+
+
+class Health(Protocol):
+    """The last operation of each kind, and the last node update. None: there was none yet."""
+
+    last_run_ms: int
+    allocation: Operation | None
+    release: Operation | None
+    preemption: Operation | None
+    reservation: Operation | None
+    allocations: Run
+    reservations: Run
+
+
+class MasterLimitsByLeaf(Protocol):
+    """The limits for masters as the scheduler tested them last."""
+
+    def of_leaf(self, leaf: str) -> MasterLimit | None:
+        """Those of a leaf; None if they have not been tested."""
+
+
+class YarnContext(Protocol):
+    """The server, as far as documents of a scheduler need it."""
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler; its state is read-only, and must not be kept across an `await`."""
+
+    @property
+    def health(self) -> Health:
+        """The scheduler's last operations."""
+
+    @property
+    def master_limits(self) -> MasterLimitsByLeaf:
+        """The limits for masters as of their last test."""
+
+    def properties(self) -> Mapping[str, str]:
+        """The properties of the scheduler as they are configured."""
+
+    def now_ms(self) -> int:
+        """The instant."""
+
+    def node_address(self, node: str) -> str:
+        """`host:port` of a node: its identifier."""

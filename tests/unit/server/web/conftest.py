@@ -1,0 +1,91 @@
+"""A server with its pages in one loop, called without a socket; the engine only records."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from tests.manual_engine import ManualEngine
+
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.engines.protocol import NodeOffer
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+from fairshare.server.web.app import build_app
+
+
+class Page:
+    """A client of one server, and the server itself for what a test has to wait for."""
+
+    def __init__(self, server: LiveServer, engine: ManualEngine, http: httpx.AsyncClient) -> None:
+        self.server = server
+        self.engine = engine
+        self.http = http
+        self.get = http.get
+        self.post = http.post
+
+    async def submit(self, **body: object) -> str:
+        """Submit an application; its name."""
+        answer = await self.post("/applications", json=body)
+        assert answer.status_code == 201, answer.text
+        name: str = answer.json()["id"]
+        return name
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something holds."""
+        version = -1
+        async with asyncio.timeout(60):
+            while not condition():
+                version = await self.server.service.changed(version, 5)
+
+    async def launched(self, count: int = 1) -> list[int]:
+        """The containers that were ordered, once there are so many."""
+        await self.until(lambda: len(self.engine.orders) >= count)
+        return list(self.engine.orders)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> ManualEngine:
+    offer = NodeOffer("n1", "/r1", {"memory-mb": 4096, "vcores": 4}, {"memory-limit": "watch"})
+    return ManualEngine(tmp_path / "containers", offer, stops=False)
+
+
+@pytest.fixture
+def server_settings(tmp_path: Path) -> LiveSettings:
+    fair = FairSettings(
+        minimum_allocation=(128, 1),
+        increment_allocation=(128, 1),
+        allocations=AllocationSettings(
+            queues={name: QueueSettings(name) for name in ("root.a", "root.b")}, from_file=True
+        ),
+    )
+    return LiveSettings(
+        scheduler="fair",
+        types=fair.types,
+        scheduler_settings=msgspec.json.encode(fair),
+        state_directory=tmp_path / "state",
+        stop_containers=True,
+    )
+
+
+@asynccontextmanager
+async def served(settings: LiveSettings, engine: ManualEngine) -> AsyncIterator[Page]:
+    """A server with its pages, for as long as the context lasts."""
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:1")
+    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
+    url = "http://127.0.0.1:1/api/v1"
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
+            yield Page(server, engine, http)
+    finally:
+        await server.close()
+
+
+@pytest.fixture
+async def page(server_settings: LiveSettings, engine: ManualEngine, anyio_backend: str):
+    async with served(server_settings, engine) as found:
+        yield found

@@ -1,0 +1,130 @@
+"""The accounts of a server: what ended is listed and summed, also after a crash."""
+
+import asyncio
+
+import httpx
+import pytest
+from tests.manual_engine import ManualEngine
+
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, ForgetApplications
+from fairshare.server.accounting.ledger import FILE
+from fairshare.server.server import LiveServer
+from fairshare.server.web.app import build_app
+
+pytestmark = pytest.mark.anyio
+
+TASKS = [
+    {
+        "name": "g",
+        "count": 1,
+        "resources": {"memory-mb": 1024, "vcores": 1},
+        "arguments": ["echo", "a b"],
+        "directory": "/srv",
+    }
+]
+
+
+async def run_one(page, exit_code=0, **fields):
+    """An application of one task, from its submission to its end."""
+    name = await page.submit(queue="root.a", tasks=TASKS, **fields)
+    before = len(page.engine.orders)
+    (container,) = (await page.launched(before or 1))[-1:]
+    service = page.server.service
+    await service.ask(ContainerStarted(container))
+    await service.ask(ContainerExited(container, exit_code, "", 512, 2_000))
+    await page.server.accounting.write()
+    return name
+
+
+async def opened(page):
+    """Wait until the accounts' file is open."""
+    async with asyncio.timeout(10):
+        while not (page.server.directory.path / FILE).exists():
+            await asyncio.sleep(0.01)
+        while page.server.accounting._ledger is None:
+            await asyncio.sleep(0.01)
+
+
+async def test_an_ended_application_is_listed_with_what_it_used(page):
+    await opened(page)
+    name = await run_one(page, user="ann", name="job", tags=["nightly"])
+    (found,) = (await page.get("/accounting/applications?tag=nightly")).json()["applications"]
+    assert (found["id"], found["user"], found["state"]) == (name, "ann", "FINISHED")
+    assert (found["command"], found["directory"]) == ("echo 'a b'", "/srv")
+    assert (found["peak_memory_mb"], found["cpu_seconds"], found["exit_code"]) == (512, 2.0, 0)
+    (container,) = (await page.get(f"/accounting/containers?application={name}")).json()[
+        "containers"
+    ]
+    assert (container["outcome"], container["group"], container["task"]) == ("succeeded", "g", 0)
+    assert container["node"] == "n1"
+
+
+async def test_a_report_sums_by_user_and_month(page):
+    await opened(page)
+    await run_one(page, user="ann")
+    answer = (await page.get("/accounting/report?by=month,user")).json()
+    (row,) = answer["rows"]
+    assert row["group"][1] == "ann"
+    assert (row["applications"], row["containers"], row["cpu_seconds"]) == (1, 1, 2.0)
+
+
+async def test_the_accounts_keep_what_the_server_has_forgotten(page):
+    await opened(page)
+    name = await run_one(page)
+    number = int(name.rpartition("_")[2])
+    await page.server.service.ask(ForgetApplications((number,)))
+    assert (await page.get(f"/applications/{name}")).status_code == 404
+    (found,) = (await page.get(f"/accounting/applications?application={name}")).json()[
+        "applications"
+    ]
+    assert found["id"] == name
+
+
+async def test_a_crash_before_the_row_was_written_costs_nothing(page, server_settings, tmp_path):
+    await opened(page)
+    await run_one(page)
+    await page.server.end()
+    (page.server.directory.path / FILE).unlink()
+    engine = ManualEngine(tmp_path / "again", page.engine.nodes()[0], stops=False)
+    again = LiveServer(server_settings, lambda settings, path: engine)
+    await again.start("http://127.0.0.1:1")
+    try:
+        transport = httpx.ASGITransport(build_app(again))
+        url = "http://127.0.0.1:1/api/v1"
+        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
+            async with asyncio.timeout(10):
+                while not (
+                    found := (await http.get("/accounting/applications")).json()["applications"]
+                ):
+                    await asyncio.sleep(0.01)
+        assert [(one["containers"], one["cpu_seconds"]) for one in found] == [(1, 2.0)]
+    finally:
+        await again.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/accounting/report?by=moon", "up to 3 different ones of user, queue, tag"),
+        ("/accounting/report?by=month,day", "either months or days"),
+        ("/accounting/report?by=user,user", "different"),
+        ("/accounting/applications?since=2&until=1", "until is not after since"),
+        ("/accounting/applications?application=x", "write an id, or its number"),
+        ("/accounting/applications?state=ASLEEP", "the states are"),
+    ],
+)
+async def test_a_wrong_question_gets_a_sentence(page, path, words):
+    answer = await page.get(path)
+    assert answer.status_code == 400
+    assert words in answer.json()["message"]
+
+
+async def test_accounts_that_cannot_be_read_do_not_stop_the_server(page):
+    await opened(page)
+    await page.server.accounting.close()
+    for suffix in ("-wal", "-shm"):
+        (page.server.directory.path / f"{FILE}{suffix}").unlink(missing_ok=True)
+    (page.server.directory.path / FILE).write_bytes(b"x" * 4_096)
+    answer = await page.get("/accounting/applications")
+    assert (answer.status_code, answer.json()["code"]) == (503, "no-accounts")
+    assert (await page.get("/cluster")).status_code == 200

@@ -1,0 +1,287 @@
+"""Masters start containers on this machine as on a NodeManager: tokens, refusals, ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.identifiers import ContainerId, attempt_of
+from fairshare.core.model.inputs import (
+    KillApplication,
+    MasterRegistered,
+    RequestContainers,
+    SubmitApplication,
+)
+from fairshare.core.model.work import Command, ContainerRequest
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.server.engines import made_local
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+from fairshare.yarn.rpc.configuration import KeySettings
+from fairshare.yarn.rpc.keys import MasterKeys, TokenSigner
+from fairshare.yarn.rpc.own.engine import ContextEngine
+from fairshare.yarn.rpc.own.node_manager import NOT_SUPPORTED, NodeManager
+from fairshare.yarn.rpc.own.ports import NodePorts
+from fairshare.yarn.rpc.wire import calls, tokens
+from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient
+from fairshare.yarn.rpc.wire.descriptors import CONTAINER_MANAGEMENT, METHODS
+from fairshare.yarn.rpc.wire.messages import (
+    ContainerLaunchContextProto,
+    GetContainerStatusesRequestProto,
+    LocalResourceProto,
+    StartContainersRequestProto,
+    StopContainersRequestProto,
+)
+
+LIFE_MS = 600_000
+
+
+class Machine:
+    """A server whose local engine is a NodeManager for masters, with one application that runs."""
+
+    def __init__(self, path: Path) -> None:
+        fair = FairSettings(minimum_allocation=(128, 1), increment_allocation=(128, 1))
+        settings = LiveSettings(
+            scheduler="fair",
+            types=fair.types,
+            scheduler_settings=msgspec.json.encode(fair),
+            state_directory=path / "state",
+            memory_mb=2048,
+            vcores=4,
+            stop_containers=True,
+        )
+        self.path = path
+        self.server = LiveServer(settings, self._engine)
+        server = self.server
+        self.keys = MasterKeys.open(server.directory.path, KeySettings(), 0)
+        self.ports = NodePorts(("local",), "127.0.0.1", server.directory.path)
+        self.signer = self.signer_of(server.started_ms)
+        self.engine.connect(
+            lambda: server.service.state, self.signer, self.ports.address_of, ("127.0.0.1", 8088)
+        )
+        self.client = RpcClient("ann")
+
+    def _engine(self, settings: LiveSettings, path: Path) -> ContextEngine:
+        self.engine = made_local(ContextEngine, settings, path)
+        return self.engine
+
+    def signer_of(self, manager_id: int, life_ms: int = LIFE_MS) -> TokenSigner:
+        return TokenSigner(
+            self.keys,
+            self.server.epoch_ms,
+            manager_id,
+            self.server.settings.types,
+            life_ms,
+            self.server.service.now_ms,
+            self.ports.service_of,
+            self.ports.node_id,
+        )
+
+    @property
+    def containers(self) -> dict[ContainerId, ContainerAllocated]:
+        return self.server.service.state.applications[1].containers
+
+    async def submit(self, context: Any) -> None:
+        driver = Command(("master",), callable=context.SerializeToString(), is_launch_context=True)
+        given = SubmitApplication("ann", "root.default", master=(128, 1), driver=driver)
+        async with self.server.payloads.of_submission(given) as submission:
+            await self.server.service.ask(submission)
+
+    async def granted(self) -> ContainerAllocated:
+        """One more container for the application."""
+        before = set(self.containers)
+        await self.server.service.ask(RequestContainers(1, (ContainerRequest(1, (128, 1)),)))
+        await until(lambda: len(self.containers) > len(before))
+        (found,) = set(self.containers) - before
+        return self.containers[found]
+
+    async def call(self, method: str, request: Any, granted: ContainerAllocated) -> Any:
+        login = self.signer.node(1, attempt_of(granted.container), "local", "ann")
+        return await self.client.call(
+            self.ports.address_of("local"), CONTAINER_MANAGEMENT, method, request, token=login
+        )
+
+    async def start(
+        self, granted: ContainerAllocated, context: Any, token: tokens.Token | None = None
+    ) -> Any:
+        request = StartContainersRequestProto()
+        start = request.start_container_request.add()
+        start.container_launch_context.CopyFrom(context)
+        signed = token or self.signer.container(granted, "ann")
+        start.container_token.CopyFrom(signed.message())
+        return await self.call("startContainers", request, granted)
+
+
+@asynccontextmanager
+async def machine(path: Path) -> AsyncIterator[Machine]:
+    made = Machine(path)
+    await made.server.start("http://127.0.0.1:1")
+    await made.ports.start(made.server, made.engine, made.keys)
+    try:
+        yield made
+    finally:
+        await made.client.close()
+        await made.ports.stop()
+        await made.server.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def context(*commands: str) -> Any:
+    return ContainerLaunchContextProto(command=commands)
+
+
+def refusal(answer: Any) -> tuple[str, str]:
+    (failed,) = answer.failed_requests
+    return failed.exception.class_name, failed.exception.message
+
+
+def test_a_master_starts_a_container_and_stops_it(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            seen = tmp_path / "tokens"
+            await one.submit(
+                context(
+                    f"cat container_tokens > {seen}.new; mv {seen}.new {seen};", "exec sleep 60"
+                )
+            )
+            await until(seen.exists)
+            own = tokens.read_credentials(seen.read_bytes()).tokens[""]
+            assert own == one.signer.master(1, 1)
+            await one.server.service.ask(MasterRegistered(1))
+            granted = await one.granted()
+            here = tmp_path / "here"
+            answer = await one.start(granted, context(f"touch {here}; exec sleep 60"))
+            assert len(answer.succeeded_requests) == 1
+            await until(here.exists)
+            asked = GetContainerStatusesRequestProto(container_id=answer.succeeded_requests)
+            (status,) = (await one.call("getContainerStatuses", asked, granted)).status
+            assert (status.state, status.exit_status) == (2, -1000)
+            stop = StopContainersRequestProto(container_id=answer.succeeded_requests)
+            assert len((await one.call("stopContainers", stop, granted)).succeeded_requests) == 1
+            await until(lambda: granted.container not in one.containers)
+            (status,) = (await one.call("getContainerStatuses", asked, granted)).status
+            assert (status.state, status.exit_status) == (3, -105)
+            assert status.diagnostics.startswith("Container killed by the ApplicationMaster.")
+
+    asyncio.run(body())
+
+
+def test_a_start_is_refused_where_a_node_refuses_it(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            await one.submit(context("exec sleep 60"))
+            await until(lambda: one.server.service.state.running)
+            await one.server.service.ask(MasterRegistered(1))
+            granted = await one.granted()
+            good = one.signer.container(granted, "ann")
+            line = context("exec sleep 60")
+
+            forged = msgspec.structs.replace(good, password=b"guessed")
+            assert "illegally generated" in refusal(await one.start(granted, line, forged))[1]
+            unreadable = msgspec.structs.replace(good, identifier=b"\xff")
+            answer = await one.start(granted, line, unreadable)
+            assert refusal(answer)[0] == calls.INVALID_TOKEN
+            expired = one.signer_of(one.server.started_ms, -1).container(granted, "ann")
+            assert "This token is expired" in refusal(await one.start(granted, line, expired))[1]
+            earlier = one.signer_of(7).container(granted, "ann")
+            assert "a previous RM" in refusal(await one.start(granted, line, earlier))[1]
+            other = msgspec.structs.replace(granted, node="another")
+            foreign = one.signer.container(other, "ann")
+            assert "was allocated on" in refusal(await one.start(granted, line, foreign))[1]
+            stranger = msgspec.structs.replace(granted, container=granted.container + (1 << 40))
+            token = one.signer.container(stranger, "ann")
+            assert "Unauthorized request" in refusal(await one.start(granted, line, token))[1]
+            unknown = msgspec.structs.replace(granted, container=granted.container + 1000)
+            token = one.signer.container(unknown, "ann")
+            assert "not handled by" in refusal(await one.start(granted, line, token))[1]
+
+            shuffle = context("exec sleep 60")
+            shuffle.service_data.add(key="mapreduce_shuffle", value=b"")
+            class_name, message = refusal(await one.start(granted, shuffle))
+            assert class_name == calls.INVALID_AUXILIARY_SERVICE
+            assert message.startswith("The auxService:mapreduce_shuffle does not exist")
+
+            assert not (await one.start(granted, line)).failed_requests
+            assert "runs something already" in refusal(await one.start(granted, line))[1]
+
+    asyncio.run(body())
+
+
+def test_files_of_another_file_system_end_the_container_with_the_reason(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            submitted = context("true")
+            resource = LocalResourceProto(size=1, timestamp=1, type=2, visibility=3)
+            resource.resource.scheme, resource.resource.host = "hdfs", "nn"
+            resource.resource.file = "/x.jar"
+            submitted.localResources.add(key="x.jar", value=resource)
+            await one.submit(submitted)
+            await until(lambda: one.server.service.state.applications[1].over)
+            assert "hdfs://nn/x.jar" in one.server.service.state.applications[1].diagnostics
+
+    asyncio.run(body())
+
+
+def test_a_container_goes_on_and_ends_with_its_application(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            await one.submit(context("exec sleep 60"))
+            await until(lambda: one.server.service.state.running)
+            await one.server.service.ask(KillApplication(1))
+            await until(lambda: not one.engine.running())
+
+    asyncio.run(body())
+
+
+def test_what_the_nodes_of_this_machine_cannot_do_is_refused_by_name(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            await one.submit(context("exec sleep 60"))
+            await until(lambda: one.server.service.state.running)
+            granted = next(iter(one.containers.values()))
+            for method in ("localize", "getLocalizationStatuses"):
+                request = METHODS[CONTAINER_MANAGEMENT, method].request()
+                with pytest.raises(RemoteError, match=f"{method} is not supported"):
+                    await one.call(method, request, granted)
+
+    asyncio.run(body())
+
+
+def test_every_method_of_the_protocol_is_served_or_refused() -> None:
+    manager = NodeManager(*[None] * 5)  # type: ignore[arg-type]
+    methods = {name for protocol, name in METHODS if protocol == CONTAINER_MANAGEMENT}
+    assert set(manager.handlers) == methods
+    assert len(NOT_SUPPORTED) == len(methods) - 3
+
+
+def test_a_server_that_starts_again_takes_the_ports_that_masters_know(tmp_path: Path) -> None:
+    nodes = ("local-1", "local-2")
+    first = NodePorts(nodes, "127.0.0.1", tmp_path)
+    before = [first.address_of(node) for node in nodes]
+    other = NodePorts(nodes, "127.0.0.1", tmp_path)  # while the ports are in use
+    assert not {port for _, port in before} & {other.address_of(node)[1] for node in nodes}
+    other.release()
+    (tmp_path / "hadoop-node-ports").write_text(f'{{"local-1":{before[0][1]}}}')
+    first.release()
+    again = NodePorts(nodes, "127.0.0.1", tmp_path)
+    assert again.address_of("local-1") == before[0]
+    again.release()
+
+
+def test_a_damaged_file_of_ports_is_written_again(tmp_path: Path) -> None:
+    (tmp_path / "hadoop-node-ports").write_text("{")
+    ports = NodePorts(("local",), "127.0.0.1", tmp_path)
+    assert ports.address_of("local")[1]
+    assert ports.node_id("local").port == ports.address_of("local")[1]
+    assert ports.node_id("elsewhere").port == 0
+    ports.release()
