@@ -1,39 +1,11 @@
 """Owns the records of a server's configuration: what is in force, its problems, its changes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
 from fairshare.api.values import EMPTY, ActorBody
-
-Severity = Literal["error", "warning", "trap"]
-"""`error`: cannot be used. `warning`: has no effect. `trap`: legal, but hardly what is meant."""
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One problem of a configuration file; line and column count from 1, 0 where there is none.
-
-    `rule` is the stable name of what was checked; `hadoop` says what Hadoop itself does here.
-
-    >>> str(Problem("fair-scheduler.xml", 3, 5, "weight", "error", "'two' is not a number"))
-    "fair-scheduler.xml:3:5: error: 'two' is not a number [weight]"
-    """
-
-    file: str
-    line: int = 0
-    column: int = 0
-    rule: str = ""
-    severity: Severity = "error"
-    message: str = ""
-    hadoop: str = ""
-
-    def __str__(self) -> str:
-        place = self.file
-        if self.line:
-            place += f":{self.line}"
-            if self.column:
-                place += f":{self.column}"
-        return f"{place}: {self.severity}: {self.message} [{self.rule}]"
+from fairshare.documents.problems import Problem as Problem
 
 
 class ConfigurationFailure(msgspec.Struct, frozen=True):

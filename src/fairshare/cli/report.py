@@ -13,6 +13,7 @@ from fairshare.cli.cells import short_queue
 from fairshare.cli.history import filter_options, percent
 from fairshare.cli.lists import Shown, print_list
 from fairshare.cli.options import with_client
+from fairshare.cli.verbs import verb_of
 from fairshare.client import Client
 
 _TITLES = {"user": "User", "queue": "Queue", "tag": "Tag", "name": "Name", "state": "State"}
@@ -68,9 +69,7 @@ class _Report(click.Command):
         runs = ctx.meta.get(self._RUNS)
         if runs is None:
             return super().invoke(ctx)
-        # Imported lazily: it needs modules that the reports of a server do not.
-        from fairshare.lab.verbs.compare import command as compare
-
+        compare = verb_of("compare")
         with compare.make_context("report", list(runs), parent=ctx.parent) as context:
             return compare.invoke(context)
 

@@ -95,6 +95,13 @@ COMPLETION_VARIABLE = "_FAIRSHARE_COMPLETE"
 """The variable in which a shell asks for completions, as click has it."""
 
 
+def verb_of(name: str) -> click.Command:
+    """The command of a verb, whose module is imported now."""
+    module, _, attribute = VERBS[name][0].partition(":")
+    command: click.Command = getattr(import_module(module), attribute or "command")
+    return command
+
+
 class Verbs(click.Group):
     """The group of all verbs that are installed."""
 
@@ -104,8 +111,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if not _is_installed(cmd_name):
             return None
-        module, _, name = VERBS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name or "command")
+        command = verb_of(cmd_name)
         if not gc.isenabled():  # `main` left it to this place
             gc.freeze()  # what is imported stays to the end
             gc.enable()

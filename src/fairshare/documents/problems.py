@@ -6,13 +6,40 @@ them.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from fairshare.api.configuration import Problem as Problem
-from fairshare.api.configuration import Severity as Severity
 from fairshare.errors import ConfigurationError
+
+Severity = Literal["error", "warning", "trap"]
+"""`error`: cannot be used. `warning`: has no effect. `trap`: legal, but hardly what is meant."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One problem of a configuration file; line and column count from 1, 0 where there is none.
+
+    `rule` is the stable name of what was checked; `hadoop` says what Hadoop itself does here.
+
+    >>> str(Problem("fair-scheduler.xml", 3, 5, "weight", "error", "'two' is not a number"))
+    "fair-scheduler.xml:3:5: error: 'two' is not a number [weight]"
+    """
+
+    file: str
+    line: int = 0
+    column: int = 0
+    rule: str = ""
+    severity: Severity = "error"
+    message: str = ""
+    hadoop: str = ""
+
+    def __str__(self) -> str:
+        place = self.file
+        if self.line:
+            place += f":{self.line}"
+            if self.column:
+                place += f":{self.column}"
+        return f"{place}: {self.severity}: {self.message} [{self.rule}]"
 
 
 class Place(msgspec.Struct, frozen=True):

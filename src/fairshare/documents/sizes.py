@@ -12,6 +12,9 @@ from typing import Final, Literal
 
 Unit = Literal["KB", "MB"]
 
+MEMORY: Final = "memory-mb"
+"""The resource type whose amounts are sizes."""
+
 MOST: Final = 2**63 - 1
 """The largest amount: amounts are 64-bit integers."""
 MOST_CHARACTERS: Final = 100

@@ -15,12 +15,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from fairshare.core.model.resources import MEMORY
 from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import Unit, parse_duration, parse_duration_ms
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
-from fairshare.documents.sizes import parse_size
+from fairshare.documents.sizes import MEMORY, parse_size
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float)

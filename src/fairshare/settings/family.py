@@ -23,11 +23,11 @@ from fairshare.settings.configuration_update import Update
 from fairshare.settings.draft import DraftForm
 from fairshare.settings.jobs import Jobs
 from fairshare.settings.maximum import with_maximum
+from fairshare.settings.parts import named, part
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader
 from fairshare.settings.stored_class import StoredClass
-from fairshare.yarn.views.interface import YarnInterface
 
 CLASS: Final = "yarn.resourcemanager.scheduler.class"
 TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"
@@ -164,7 +164,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
     draft: ClassVar[DraftForm | None] = None
     """How its file of queues is edited as a draft; None: it has no such file."""
 
-    yarn: ClassVar[YarnInterface] = YarnInterface()
+    yarn: ClassVar[Any] = part(lambda: named("fairshare.yarn.views.interface:YarnInterface")())
     """What YARN's REST interface shows of the scheduler. By default what it shows of a scheduler
     that YARN does not know."""
 

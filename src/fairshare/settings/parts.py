@@ -6,6 +6,7 @@ its methods import what they need, and its attributes are parts. Knows no family
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
 Value = TypeVar("Value")
@@ -40,3 +41,13 @@ def part(load: Callable[[], Value]) -> Value:
     (('map', 'reduce'), ('map', 'reduce'))
     """
     return cast(Value, _Part(load))
+
+
+def named(name: str) -> Any:
+    """What `module:attribute` names: the way to call a room that lies above.
+
+    >>> named("math:pi")
+    3.141592653589793
+    """
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from fairshare.documents.sizes import MEMORY as MEMORY
+
 Resource = tuple[int, ...]
 
 UNBOUNDED = 2**63 - 1
@@ -17,7 +19,6 @@ UNBOUNDED = 2**63 - 1
 NO_LIMIT = 2**31 - 1
 """No limit on a number of applications: Java's largest `int`."""
 
-MEMORY = "memory-mb"
 VCORES = "vcores"
 
 

@@ -4,11 +4,21 @@ Hadoop shows the limits that its scheduler tested last. The scheduler's family s
 record made it test. Derived from records alone; decides nothing.
 """
 
+import msgspec
+
+from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.runtime.projections.projection import Projection
 from fairshare.settings.registry import family_of
-from fairshare.yarn.views.context import MasterLimit
+
+
+class MasterLimit(msgspec.Struct, frozen=True):
+    """The limits for all masters of a leaf, for those of one user, and for each present user."""
+
+    masters: Resource
+    user: Resource
+    users: dict[str, Resource]
 
 
 class MasterLimits(Projection):

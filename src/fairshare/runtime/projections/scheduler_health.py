@@ -5,6 +5,8 @@ Derived from records alone, for monitoring. Decides nothing.
 
 from typing import Self
 
+import msgspec
+
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ContainerAllocated,
@@ -14,11 +16,30 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import NodeBeat
-from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.resources import Resource, ResourceTypes, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.runtime.projections.projection import Projection
-from fairshare.yarn.views.context import Operation, Run
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation on a node; `container` is None where it has none."""
+
+    node: str
+    container: ContainerId | None
+    queue: str
+
+
+class Run(msgspec.Struct):
+    """The result of one node update: counts and amounts."""
+
+    resources: Resource
+    count: int = 0
+
+    def more(self, amounts: Resource) -> None:
+        """Count one more."""
+        self.count += 1
+        self.resources = add(self.resources, amounts)
 
 
 class SchedulerHealth(Projection):

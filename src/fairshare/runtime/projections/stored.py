@@ -20,12 +20,11 @@ from fairshare.runtime.projections.loaded_versions import (
     LoadedVersion,
     LoadedVersions,
 )
-from fairshare.runtime.projections.master_limits import MasterLimits
+from fairshare.runtime.projections.master_limits import MasterLimit, MasterLimits
 from fairshare.runtime.projections.node_history import InactiveNode, NodeHistory, Utilization
-from fairshare.runtime.projections.scheduler_health import SchedulerHealth
+from fairshare.runtime.projections.scheduler_health import Operation, Run, SchedulerHealth
 from fairshare.runtime.projections.timelines import Mark, Span, Timeline, Timelines
 from fairshare.runtime.stored import STORED
-from fairshare.yarn.views.context import MasterLimit, Operation, Run
 
 add = STORED.add
 

@@ -9,9 +9,6 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from fairshare.ray.web import packages as ray_packages
-from fairshare.ray.web.found import JobIndex
-from fairshare.ray.web.routes import ray_routes
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web import (
@@ -37,6 +34,7 @@ from fairshare.server.web.audit import Audit
 from fairshare.server.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.server.web.faults import HANDLERS
 from fairshare.server.web.guard import LOOPBACK_NAMES, Guard, host_name
+from fairshare.server.web.interfaces import INTERFACES
 from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_per_second
 from fairshare.server.web.nodes import NodeRows
 from fairshare.server.web.openapi import document
@@ -47,13 +45,6 @@ from fairshare.server.web.pages import queues as queue_names
 from fairshare.server.web.pages import session
 from fairshare.server.web.pages.files import page_routes
 from fairshare.server.web.pages.listings import Listings
-from fairshare.yarn.rest.cross_origin import is_trusted
-from fairshare.yarn.rest.document_cache import DocumentCaches
-from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rest.master_pages import MasterCalls
-from fairshare.yarn.rest.nodes import kept_nodes
-from fairshare.yarn.rest.routes import BASE as YARN
-from fairshare.yarn.rest.routes import yarn_routes
 
 BASE = "/api/v1"
 
@@ -66,7 +57,7 @@ ROUTES: Final[list[ApiRoute]] = [
     *uploads.ROUTES,
     *deferral.ROUTES,
     *containers.ROUTES,
-    *ray_packages.OWN_ROUTES,
+    *(route for interface in INTERFACES for route in interface.own_routes),
     *sessions.ROUTES,
     *accounting.ROUTES,
     *cron.ROUTES,
@@ -92,11 +83,10 @@ def own_schemes(settings: LiveSettings) -> tuple[str, ...]:
 def build_app(server: LiveServer) -> Starlette:
     """The web application of one server, which has started and therefore knows its URL."""
     own_name = host_name(urlsplit(server.url).netloc)
-    gateway = Gateway(server, server.directory.secret())
     buckets = Buckets(requests_per_second(server.settings), time.monotonic)
 
     def trusted(origin: str, path: str) -> bool:
-        return path.startswith(YARN) and is_trusted(gateway.settings.cross_origin, origin)
+        return any(interface.trusts(app, origin, path) for interface in INTERFACES)
 
     app = Starlette(
         routes=[
@@ -104,8 +94,7 @@ def build_app(server: LiveServer) -> Starlette:
             *cluster.HEALTH_ROUTES,
             *metrics.ROUTES,
             Mount(BASE, routes=ROUTES),
-            *yarn_routes(),
-            *ray_routes(),
+            *(route for interface in INTERFACES for route in interface.routes()),
         ],
         middleware=[
             Middleware(metrics.Meter, metrics=server.metrics),
@@ -131,11 +120,8 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)
-    app.state.gateway = gateway
-    app.state.document_caches = DocumentCaches(gateway)
-    app.state.master_calls = MasterCalls()
-    app.state.kept_nodes = kept_nodes(gateway)
     app.state.application_rows = ApplicationRows(server)
     app.state.node_rows = NodeRows(server)
-    app.state.ray_jobs = JobIndex(lambda: server.service.state)
+    for interface in INTERFACES:
+        interface.connect(app, server)
     return app

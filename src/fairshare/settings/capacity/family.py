@@ -29,23 +29,16 @@ from fairshare.settings.family import (
     Watched,
 )
 from fairshare.settings.maximum import with_maximum
-from fairshare.settings.parts import part
+from fairshare.settings.parts import named, part
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader, file_reader
 from fairshare.settings.stored_class import StoredClass
-from fairshare.yarn.views.interface import YarnInterface
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
     from fairshare.settings.capacity.lint.subject import CapacitySubject
-
-
-def _yarn() -> YarnInterface:
-    from fairshare.yarn.views.capacity import CapacityYarn
-
-    return CapacityYarn()
 
 
 def _stored_classes() -> tuple[StoredClass, ...]:
@@ -65,7 +58,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     name = "capacity"
     title = "Capacity Scheduler"
-    yarn = part(_yarn)
+    yarn = part(lambda: named("fairshare.yarn.views.capacity:CapacityYarn")())
     classes = (
         (
             CLASS,

@@ -18,20 +18,13 @@ from fairshare.settings.draft import DraftForm
 from fairshare.settings.engines import runs_here
 from fairshare.settings.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
 from fairshare.settings.family import CLASS, SHARED_FILE, Claim
-from fairshare.settings.parts import part
+from fairshare.settings.parts import named, part
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
 from fairshare.settings.stored_class import StoredClass
-from fairshare.yarn.views.interface import YarnInterface
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.fair.scheduler import FairScheduler
-
-
-def _yarn() -> YarnInterface:
-    from fairshare.yarn.views.fair import FairYarn
-
-    return FairYarn()
 
 
 def _stored_classes() -> tuple[StoredClass, ...]:
@@ -57,7 +50,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     name = "fair"
     title = "Fair Scheduler"
-    yarn = part(_yarn)
+    yarn = part(lambda: named("fairshare.yarn.views.fair:FairYarn")())
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )

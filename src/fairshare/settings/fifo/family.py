@@ -10,19 +10,12 @@ from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Problems
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, ReadSettings, SchedulerFamily, Source
-from fairshare.settings.parts import part
+from fairshare.settings.parts import named, part
 from fairshare.settings.site import Site
 from fairshare.settings.stored_class import StoredClass
-from fairshare.yarn.views.interface import YarnInterface
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
-
-
-def _yarn() -> YarnInterface:
-    from fairshare.yarn.views.fifo import FifoYarn
-
-    return FifoYarn()
 
 
 def _stored_classes() -> tuple[StoredClass, ...]:
@@ -36,7 +29,7 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
 
     name = "fifo"
     title = "Fifo Scheduler"
-    yarn = part(_yarn)
+    yarn = part(lambda: named("fairshare.yarn.views.fifo:FifoYarn")())
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),
         (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),

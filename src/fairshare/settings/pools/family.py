@@ -12,23 +12,16 @@ from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFil
 from fairshare.settings.draft import DraftForm
 from fairshare.settings.family import PROPERTIES, TASK_SCHEDULER, Claim
 from fairshare.settings.jobs import Jobs
-from fairshare.settings.parts import part
+from fairshare.settings.parts import named, part
 from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.stored_class import StoredClass
-from fairshare.yarn.views.interface import YarnInterface
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
-
-
-def _yarn() -> YarnInterface:
-    from fairshare.yarn.views.pools import PoolsYarn
-
-    return PoolsYarn()
 
 
 def _stored_classes() -> tuple[StoredClass, ...]:
@@ -61,7 +54,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     name = "pools"
     alias = "mapreduce"
     title = "Fair Scheduler of MapReduce"
-    yarn = part(_yarn)
+    yarn = part(lambda: named("fairshare.yarn.views.pools:PoolsYarn")())
     classes = ((TASK_SCHEDULER, _CLASS),)
     stored_classes = part(_stored_classes)
     settings_type = PoolsSettings

@@ -23,6 +23,7 @@ from fairshare.server.users.identity import own_user
 from fairshare.settings.configuration_update import Update
 from fairshare.settings.registry import family_of
 from fairshare.settings.web import WebSettings
+from fairshare.yarn.views.interface import YarnInterface
 
 
 class MutableConfiguration:
@@ -63,7 +64,7 @@ class Gateway:
     def __init__(self, server: LiveServer, secret: bytes) -> None:
         self._server = server
         self._family = family_of(server.scheduler_name)
-        self.yarn = self._family.yarn
+        self.yarn: YarnInterface = self._family.yarn
         self.health = server.projections.health
         self.activities = server.projections.activities
         self.master_limits = server.projections.master_limits

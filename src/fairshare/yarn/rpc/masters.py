@@ -56,6 +56,7 @@ from fairshare.yarn.rpc.wire.messages import (
     RegisterApplicationMasterResponseProto,
     SchedulerResourceTypes,
 )
+from fairshare.yarn.views.interface import YarnInterface
 
 PROTOCOL = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 
@@ -108,7 +109,7 @@ class Masters:
         self._settings = settings
         self._ticks_ms = ticks_ms
         self._checked_ms = self._resumed_ms = ticks_ms()
-        self._yarn = family_of(server.scheduler_name).yarn
+        self._yarn: YarnInterface = family_of(server.scheduler_name).yarn
         self._grants = Grants(self._service.state, signer, web_address_of)
         self._began_ms = self._service.now_ms()
         self.deliveries = AttemptDeliveries(self._service.state, ticks_ms)

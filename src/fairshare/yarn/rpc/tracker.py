@@ -34,6 +34,7 @@ from fairshare.yarn.rpc.wire.messages import (
     ContainerStatusProto,
     UnRegisterNodeManagerResponseProto,
 )
+from fairshare.yarn.views.interface import YarnInterface
 
 PROTOCOL = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 
@@ -84,7 +85,7 @@ class Tracker:
         self._keys = keys
         self._settings = settings
         self._ticks_ms = ticks_ms
-        self._yarn = family_of(server.scheduler_name).yarn
+        self._yarn: YarnInterface = family_of(server.scheduler_name).yarn
         self._utilization = server.projections.nodes.utilization
         self._sent_away = RepeatedMessages[str](_log_sent_away)
         self._liveness = Liveness(nodes, self._service.state.nodes, settings.expiry_ms, ticks_ms())

@@ -8,39 +8,10 @@ the projections of the journal.
 from collections.abc import Mapping
 from typing import Protocol
 
-import msgspec
-
-from fairshare.core.model.identifiers import ContainerId
-from fairshare.core.model.resources import Resource, add
 from fairshare.core.schedulers.protocol import Scheduler
-
-
-class MasterLimit(msgspec.Struct, frozen=True):
-    """The limits for all masters of a leaf, for those of one user, and for each present user."""
-
-    masters: Resource
-    user: Resource
-    users: dict[str, Resource]
-
-
-class Operation(msgspec.Struct, frozen=True):
-    """An operation on a node; `container` is None where it has none."""
-
-    node: str
-    container: ContainerId | None
-    queue: str
-
-
-class Run(msgspec.Struct):
-    """The result of one node update: counts and amounts."""
-
-    resources: Resource
-    count: int = 0
-
-    def more(self, amounts: Resource) -> None:
-        """Count one more."""
-        self.count += 1
-        self.resources = add(self.resources, amounts)
+from fairshare.runtime.projections.master_limits import MasterLimit as MasterLimit
+from fairshare.runtime.projections.scheduler_health import Operation as Operation
+from fairshare.runtime.projections.scheduler_health import Run as Run
 
 
 class Health(Protocol):
