@@ -38,21 +38,21 @@ PATIENCE_S = 60.0
 _NUMBER = struct.Struct("i")
 _LARGEST_REQUEST = 1 << 17
 _VERBS = (
-    "admin apps attach cron exec init jobs kill logs nodes queues run serve shell starts status"
-    " submit wait why"
+    "admin apps attach cron exec hold init kill logs nodes queues run serve shell status submit"
+    " wait why"
 )
 _LOADED = (
     *("asyncio", "click._textwrap", "concurrent.futures.thread", "encodings.idna", "httpx"),
     *("uvicorn.lifespan.off", "uvicorn.protocols.http.h11_impl"),
-    *(f"fairshare.cli.{verb}" for verb in _VERBS.split()),
     *("fairshare.cli.progress", "fairshare.client", "fairshare.yarn.rpc.setup"),
     "fairshare.server.web.listener",
     *(
         f"fairshare.settings.{name}.{part}"
         for name in ("fair", "capacity")
-        for part in ("reading", "stored", "yarn")
+        for part in ("reading", "stored")
     ),
-    *(f"fairshare.schedulers.{name}.scheduler" for name in ("fair", "capacity")),
+    *(f"fairshare.yarn.views.{name}" for name in ("fair", "capacity")),
+    *(f"fairshare.core.schedulers.{name}.scheduler" for name in ("fair", "capacity")),
 )
 """What programs of tests use. Whatever else one needs, it loads itself."""
 
@@ -232,7 +232,10 @@ def _forking() -> _Forking:
 
 def _load() -> None:
     gc.disable()
-    for name in _LOADED:
+    from fairshare.cli.verbs import VERBS
+
+    verbs = [VERBS[verb][0].partition(":")[0] for verb in _VERBS.split()]
+    for name in (*verbs, *_LOADED):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # so that a child's collections do not copy what it shares

@@ -28,9 +28,10 @@ def test_a_server_loads_no_scheduler_before_it_knows_which():
     loaded = loaded_by("import fairshare.server.server")
     for name in FAMILIES:
         assert f"fairshare.settings.{name}.family" in loaded
-        assert f"fairshare.schedulers.{name}.scheduler" not in loaded
-        for of_family in ("draft", "lint", "lint.registry", "reading", "stored", "yarn"):
+        assert f"fairshare.core.schedulers.{name}.scheduler" not in loaded
+        for of_family in ("draft", "lint", "lint.registry", "reading", "stored"):
             assert f"fairshare.settings.{name}.{of_family}" not in loaded
+        assert f"fairshare.yarn.views.{name}" not in loaded
 
 
 def test_a_part_is_loaded_once_and_on_demand():
