@@ -16,8 +16,9 @@ from tests.served import FAIR_SITE, PATIENCE_S, SMALL_MACHINE, Served, until
 
 import fairshare
 from fairshare.cli.verbs import fairshare as command_line
-from fairshare.client import Client, executor, executor_links, executor_workers
+from fairshare.client import Client, executor
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
+from fairshare.client.executor import links, workers
 
 SMALL = {"memory-mb": 64, "vcores": 1}
 
@@ -353,7 +354,7 @@ def test_short_calls_share_containers_unless_they_are_isolated(server):
 
 
 def test_calls_that_wait_for_each_other_get_containers_of_their_own(pool, monkeypatch, tmp_path):
-    monkeypatch.setattr(executor_workers, "PROBES", 1)
+    monkeypatch.setattr(workers, "PROBES", 1)
 
     def meet(name: str) -> int:
         import time
@@ -395,7 +396,7 @@ def test_workers_end_when_no_call_comes_and_come_back(pool, server):
 
 
 def test_containers_that_find_no_socket_run_a_call_each(server, monkeypatch):
-    monkeypatch.setattr(executor_links.WorkerSocket, "path", "/nowhere/socket", raising=False)
+    monkeypatch.setattr(links.WorkerSocket, "path", "/nowhere/socket", raising=False)
     with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
         assert [pool.submit(abs, -n).result(PATIENCE_S) for n in range(2)] == [0, 1]
 
@@ -404,14 +405,14 @@ def test_containers_under_another_account_get_a_socket_that_they_can_reach(
     server, monkeypatch, tmp_path
 ):
     """They cannot enter a directory of this account's alone."""
-    met, serve = [], executor_workers.Workers._serve
+    met, serve = [], workers.Workers._serve
     monkeypatch.setattr(
-        executor_workers.Workers, "_serve", lambda *given: met.append(given) or serve(*given)
+        workers.Workers, "_serve", lambda *given: met.append(given) or serve(*given)
     )
-    shared_path = executor_links.WorkerSocket.path.fget
+    shared_path = links.WorkerSocket.path.fget
     closed = lambda door: shared_path(door) if door.is_shared else str(tmp_path / "no" / "socket")  # noqa: E731
-    monkeypatch.setattr(executor_links.WorkerSocket, "path", property(closed))
-    monkeypatch.setattr(executor_links, "_private_directory", lambda: "/tmp")
+    monkeypatch.setattr(links.WorkerSocket, "path", property(closed))
+    monkeypatch.setattr(links, "_private_directory", lambda: "/tmp")
     with fairshare.Executor("root.a", url=server.url, resources=SMALL) as pool:
         futures_of = [pool.submit(pow, 2, number) for number in range(5)]
         assert [future.result(PATIENCE_S) for future in futures_of] == [2**n for n in range(5)]

@@ -1,4 +1,4 @@
-"""Owns the command line, with one module for each verb. Does not schedule itself.
+"""The command line, with one module for each verb.
 
 Importing it is cheap: a verb is loaded when it is called.
 """

@@ -1,6 +1,7 @@
-"""Owns the verbs below `admin`, for administrators of the cluster: those that take nodes out of
-service and return them, and those of partitions (`admin labels`). `configuration` and `tokens` have
-others."""
+"""The verbs below `admin`, for administrators of the cluster: those that take nodes out of service
+and return them, and those of partitions (`admin labels`). `configuration` and `tokens` have
+others.
+"""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Owns the verb `apps`: the applications in a table, the newest first."""
+"""The verb `apps`: the applications in a table, the newest first."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Owns the verb `attach`: the terminal of a running application, or else its output."""
+"""The verb `attach`: the terminal of a running application, or else its output."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Owns `fairshare backup`: a copy of a server's state, from which another server can continue."""
+"""`fairshare backup`: a copy of a server's state, from which another server can continue."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""Owns verbs that act on several objects: they act on all that they can, and report the others."""
+"""Verbs that act on several objects: they act on all that they can, and report the others."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Owns how single values are displayed: amounts, times, bars, names. Knows no table and no server.
+"""How single values are displayed: amounts, times, bars, names.
 
 Texts from users (names, diagnostics) may contain anything; `plain` makes them safe for a terminal.
 """

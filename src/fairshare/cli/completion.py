@@ -1,4 +1,4 @@
-"""Owns the completion of `fairshare` in shells: the verb `completion`, which prints the script of a
+"""The completion of `fairshare` in shells: the verb `completion`, which prints the script of a
 shell, and the values of the running server: applications, queues, users, tags and nodes.
 
 The names of a verb's parameters say which values it takes, so verbs do not mention completion. A

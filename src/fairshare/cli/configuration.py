@@ -1,4 +1,4 @@
-"""Owns the verbs below `admin config`, which change the Capacity Scheduler's properties.
+"""The verbs below `admin config`, which change the Capacity Scheduler's properties.
 
 Converts options to the server's documents; does not know the properties.
 """

@@ -1,4 +1,4 @@
-"""Owns the conversation of this terminal, or of these pipes, with a session in a container."""
+"""The conversation of this terminal, or of these pipes, with a session in a container."""
 
 import contextlib
 import os

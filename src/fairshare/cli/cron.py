@@ -1,4 +1,4 @@
-"""Owns the verb `cron`: applications that are submitted at the times of a cron line."""
+"""The verb `cron`: applications that are submitted at the times of a cron line."""
 
 from pathlib import Path
 from typing import Any, Final, get_args

@@ -1,4 +1,4 @@
-"""Owns the verb `exec`, which runs a command in a running container."""
+"""The verb `exec`, which runs a command in a running container."""
 
 import os
 

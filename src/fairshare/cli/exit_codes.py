@@ -1,4 +1,4 @@
-"""Owns the exit code of a verb that waited for one command: that of the command.
+"""The exit code of a verb that waited for one command: that of the command.
 
 Prints nothing, and asks no server.
 """

@@ -1,5 +1,6 @@
-"""Owns the verb `history`: applications and containers that ended, of months; and the options that
-choose ends, which `report` has too."""
+"""The verb `history`: applications and containers that ended, of months; and the options that
+choose ends, which `report` has too.
+"""
 
 import functools
 from collections.abc import Callable

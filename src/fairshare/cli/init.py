@@ -1,5 +1,6 @@
-"""Owns the verb `init`, which writes a first configuration for this machine, and the text of that
-configuration: one machine that its users share equally."""
+"""The verb `init`, which writes a first configuration for this machine, and the text of that
+configuration: one machine that its users share equally.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Owns the verb `jupyter`: a notebook server in a container under a queue's share."""
+"""The verb `jupyter`: a notebook server in a container under a queue's share."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Owns the verb `kill`, which ends applications, and single tasks of them."""
+"""The verb `kill`, which ends applications, and single tasks of them."""
 
 import sys
 from fnmatch import fnmatchcase

@@ -1,4 +1,4 @@
-"""Owns `fairshare lint`: reports errors and likely mistakes in a configuration."""
+"""`fairshare lint`: reports errors and likely mistakes in a configuration."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Owns how every list is printed: a table, chosen columns, or all that is known as CSV or JSON.
+"""How every list is printed: a table, chosen columns, or all that is known as CSV or JSON.
 
 A column has the name of its title, in lower case and with hyphens: `Mem. eff.` is `mem-eff`. Fields
 of the rows that have no column can be chosen as well; instants are printed in ISO 8601.

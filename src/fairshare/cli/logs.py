@@ -1,4 +1,4 @@
-"""Owns the verb `logs`, which prints the output of one container or of a whole application.
+"""The verb `logs`, which prints the output of one container or of a whole application.
 
 The output of one container is printed unchanged, as by `cat`, but on a terminal, which it could
 control, only its text and colours. If several are mixed, each line names its task. The list of

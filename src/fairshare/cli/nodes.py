@@ -1,4 +1,4 @@
-"""Owns the verb `nodes`, which lists the nodes with their resources and usage."""
+"""The verb `nodes`, which lists the nodes with their resources and usage."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""Owns the command line options that verbs share: the server, typed values, JSON and its output.
+"""The command line options that verbs share: the server, typed values, JSON and its output.
 
-Opens the client for a verb and closes it. Knows no particular verb. Must not load what draws
-tables: that takes longer than all else that most verbs do.
+Opens the client for a verb and closes it. Must not load what draws tables: that takes longer than
+all else that most verbs do.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Owns the output to pipes and files: lines of plain characters, without blanks at their ends.
+"""The output to pipes and files: lines of plain characters, without blanks at their ends.
 
 They look as rich would print them, but its import takes a quarter of the time of a short verb. What
 only rich draws is None here: characters beyond ASCII, whose widths it knows, those that control a

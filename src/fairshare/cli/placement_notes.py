@@ -1,4 +1,4 @@
-"""Owns the notes for an application that did not get the requested queue or priority.
+"""The notes for an application that did not get the requested queue or priority.
 
 The server decides both; a difference is not an error, and without one nothing is printed.
 """

@@ -1,4 +1,4 @@
-"""Owns the display of pools and jobs of MapReduce: the job tracker's view of slots."""
+"""The display of pools and jobs of MapReduce: the job tracker's view of slots."""
 
 from collections.abc import Sequence
 

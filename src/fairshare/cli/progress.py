@@ -1,4 +1,4 @@
-"""Owns the display while a verb waits for an application: a bar for each group of its tasks.
+"""The display while a verb waits for an application: a bar for each group of its tasks.
 
 On a terminal the bars move; otherwise a line is printed whenever a count changes. All output goes
 to stderr: stdout is for the result.

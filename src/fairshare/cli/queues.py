@@ -1,4 +1,4 @@
-"""Owns the verb `queues`, which shows the tree of queues with usage, shares and limits."""
+"""The verb `queues`, which shows the tree of queues with usage, shares and limits."""
 
 from collections.abc import Sequence
 

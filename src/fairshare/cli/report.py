@@ -1,4 +1,4 @@
-"""Owns the verb `report`: what users, queues, tags or months used, in hours.
+"""The verb `report`: what users, queues, tags or months used, in hours.
 
 Given the files of simulations, it is the verb `compare`.
 """

@@ -1,5 +1,6 @@
-"""Owns the verb `serve`, which runs the scheduler on this machine until it is stopped, also in the
-background: then it waits until the server listens or fails."""
+"""The verb `serve`, which runs the scheduler on this machine until it is stopped, also in the
+background: then it waits until the server listens or fails.
+"""
 
 import asyncio
 import contextlib

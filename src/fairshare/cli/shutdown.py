@@ -1,4 +1,4 @@
-"""Owns the verb `shutdown`, which ends the server and waits for its end."""
+"""The verb `shutdown`, which ends the server and waits for its end."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Owns the verb `status`, which shows an overview of the cluster, or one application in full."""
+"""The verb `status`, which shows an overview of the cluster, or one application in full."""
 
 from collections.abc import Iterable, Sequence
 

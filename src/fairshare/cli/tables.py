@@ -1,4 +1,4 @@
-"""Owns the output of tables: the terminal's width and colours, and what narrow terminals omit.
+"""The output of tables: the terminal's width and colours, and what narrow terminals omit.
 
 Width and colours follow COLUMNS and NO_COLOR. A pipe has no width: every value is printed in full,
 so that scripts never get part of one, in plain characters and without blanks at the ends of lines.

@@ -1,4 +1,4 @@
-"""Owns `fairshare admin token`: creates, lists and revokes users' tokens.
+"""`fairshare admin token`: creates, lists and revokes users' tokens.
 
 Tokens are stored in the server's state directory. The server need not run; a running server notices
 changes at once.

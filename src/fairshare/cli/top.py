@@ -1,4 +1,4 @@
-"""Owns the verb `top`, which shows queues, applications and nodes on one screen, kept up to date.
+"""The verb `top`, which shows queues, applications and nodes on one screen, kept up to date.
 
 Without a terminal it prints them once. Rows that do not fit on the screen are counted. `q` ends it
 as Ctrl-C does, but successfully.

@@ -1,4 +1,4 @@
-"""Owns the table of verbs, and the conversion of errors to a message and an exit code.
+"""The table of verbs, and the conversion of errors to a message and an exit code.
 
     0    success
     1    failure: refused, not found, or the application failed

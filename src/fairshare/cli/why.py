@@ -1,4 +1,4 @@
-"""Owns the verb `why`, which explains why an application waits, and what would start it."""
+"""The verb `why`, which explains why an application waits, and what would start it."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Owns the Python client of a fairshare server; knows nothing of a terminal or of scheduling.
+"""The Python client of a fairshare server.
 
     from fairshare.client import Client
 

@@ -1,4 +1,4 @@
-"""Owns how answers are decoded, and the names by which users of the client import their classes.
+"""How answers are decoded, and the names by which users of the client import their classes.
 
 The classes are those that the server fills (`api`). Fields that a server sends besides these are
 ignored, so that a client understands a newer server; those that have a default need not be sent.

@@ -1,8 +1,8 @@
-"""Owns `AsyncClient`: what `Client` does, for programs that wait in an asyncio loop.
+"""`AsyncClient`: what `Client` does, for programs that wait in an asyncio loop.
 
 The methods of both are described once, in `calls` and `operations`; those that follow something are
-asynchronous iterators. A cancelled call closes its connection at once. Knows no terminal. What an
-answer means is said in `answers`, what a failure is called in `connection`.
+asynchronous iterators. A cancelled call closes its connection at once. What an answer means is said
+in `answers`, what a failure is called in `connection`.
 """
 
 import asyncio

@@ -1,8 +1,6 @@
-"""Owns what a command takes along of the process that submits it: directory, variables, umask,
-limits.
+"""What a command takes along of the process that submits it: directory, variables, umask, limits.
 
 By default only to a server that runs its containers on this machine: elsewhere they mean nothing.
-Knows no options.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Owns `Client`: what a user of a cluster can do and see from Python. Knows no terminal.
+"""`Client`: what a user of a cluster can do and see from Python.
 
 Its methods are described in `calls` and `operations`. All raise ServerUnreachable, Refused or
 AnswerNotUnderstood.

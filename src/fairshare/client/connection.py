@@ -1,7 +1,6 @@
-"""Owns the HTTP conversation: one call, its answer, and every way in which it can fail.
+"""The HTTP conversation: one call, its answer, and every way in which it can fail.
 
-Paths are relative to `/api/v1`. Knows no application and no queue: what an answer means is said in
-`answers`.
+Paths are relative to `/api/v1`.
 """
 
 import time
@@ -19,12 +18,12 @@ from fairshare.client.exchange import (
     Exchange,
     ExchangeFailed,
     NotConnected,
+    OtherAccount,
     Reply,
     Request,
 )
-from fairshare.client.local_exchange import LocalExchange, is_local
 from fairshare.client.methods import Call, Conversation, Pause, concluded
-from fairshare.client.server_account import OtherAccount
+from fairshare.client.plain_http import LocalExchange, is_local
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""Owns what a client knows from its surroundings: which server to ask, for whom, with which token.
+"""What a client knows from its surroundings: which server to ask, for whom, with which token.
 
 The server is FAIRSHARE_URL, else the address in the state directory: a server writes its URL into
 the file `url` there, and the path of its Unix socket, which is preferred, into `socket`. That

@@ -1,7 +1,7 @@
-"""Owns the client of a driver: a program that runs in its application's first container.
+"""The client of a driver: a program that runs in its application's first container.
 
 It was started with FAIRSHARE_URL, FAIRSHARE_TOKEN and FAIRSHARE_APPLICATION_ID and may act for that
-application alone. Decides nothing by itself: what to ask for is the program's business.
+application alone.
 """
 
 import os

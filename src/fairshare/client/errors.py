@@ -1,4 +1,4 @@
-"""Owns what can go wrong between a client and a server. Knows no exit codes and no terminal.
+"""What can go wrong between a client and a server.
 
 FairshareError
   ServerUnreachable       no server answers at the URL, or no URL is known

@@ -1,18 +1,24 @@
-"""Owns what a client sends and gets by HTTP, and the ways in which that fails, for every transport.
+"""What a client sends and gets by HTTP, how that fails, and whose server it may talk to.
 
-Knows no library: `local_exchange` and `httpx_exchange` carry requests.
+`plain_http` and `httpx_exchange` carry requests. Before anything secret is sent to a server of this
+machine by TCP, the account of the program that listens there is checked (`check_account`).
 """
 
+import os
 import re
+import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from fairshare.api.routes import Route
-from fairshare.client.discovery import UNIX
+from fairshare.client.discovery import UNIX, state_directory
 from fairshare.errors import InputError
+from fairshare.this_machine import accounts_behind
+from fairshare.wording import cause
 
 BASE = "/api/v1"
 CONNECT_TIMEOUT_S = 5.0
@@ -94,3 +100,115 @@ def path_of(route: Route[Any], *names: str | int) -> str:
     for place, name in zip(re.findall(r"{\w+}", path), names, strict=True):
         path = path.replace(place, segment(str(name)))
     return path
+
+
+ACCOUNT_VARIABLE = "FAIRSHARE_SERVER_ACCOUNT"
+
+
+class OtherAccount(NotConnected):
+    """Another account listens where the server is expected, so that nothing was sent."""
+
+
+def check_account(connection: socket.socket, url: str) -> None:
+    """Raise OtherAccount if the program behind a TCP connection to a server of this machine is of
+    an account that is not expected. Nothing may have been sent over it yet."""
+    try:
+        if url.startswith("https:") or not _is_here(connection):
+            return
+        found = accounts_behind(connection)
+    except OSError as error:  # it is closed already
+        raise NotConnected(cause(error)) from error
+    others = sorted(found - _expected(url, os.environ))
+    if others:
+        name = _name(others[0])
+        raise OtherAccount(
+            f"the account {name} listens at {url}, so nothing was sent: the server is expected to"
+            f" be root's or yours. If {name} runs it, set {ACCOUNT_VARIABLE}={name}; else that is"
+            " another program in its place"
+        )
+
+
+def connected(host: str, port: int, url: str, *, checked: bool) -> socket.socket:
+    """A connection to a server. If it is `checked`, and the host has several addresses, it is to
+    one where an expected account listens: another one could take ::1 of `localhost`. Raises OSError
+    and OtherAccount."""
+    # A text would be encoded by the codec idna, whose import reads tables of Unicode.
+    name: Any = host.encode() if host.isascii() else host
+    failure: Exception = OSError(f"{host} has no address")
+    for _, _, _, _, address in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM):
+        try:
+            number: Any = str(address[0]).encode()
+            made = socket.create_connection((number, address[1]), CONNECT_TIMEOUT_S)
+        except OSError as error:
+            failure = failure if isinstance(failure, OtherAccount) else error
+            continue
+        try:
+            if checked:
+                check_account(made, url)
+        except OtherAccount as error:
+            made.close()
+            failure = error
+        except BaseException:
+            made.close()
+            raise
+        else:
+            return made
+    raise failure
+
+
+def check_server(url: str) -> None:
+    """The same for the program that would accept a connection now, for libraries that make their
+    own. Raises NotConnected, too."""
+    parts = urlsplit(url)
+    if parts.scheme != "http":
+        return
+    try:
+        with socket.create_connection(
+            (parts.hostname, parts.port or 80), CONNECT_TIMEOUT_S
+        ) as made:
+            check_account(made, url)
+    except OSError as error:
+        raise NotConnected(cause(error)) from error
+
+
+def _is_here(connection: socket.socket) -> bool:
+    """Whether the other end is an address of this machine."""
+    here, there = str(connection.getsockname()[0]), str(connection.getpeername()[0])
+    return here == there or there == "::1" or there.removeprefix("::ffff:").startswith("127.")
+
+
+def _expected(url: str, environment: Mapping[str, str]) -> set[int]:
+    found = {0, os.geteuid()}
+    named = environment.get(ACCOUNT_VARIABLE)
+    if named:
+        number = _number(named)
+        if number is None:
+            raise OtherAccount(f"{ACCOUNT_VARIABLE} names {named!r}: there is no such account")
+        found.add(number)
+    try:
+        with Path(state_directory(environment), "url").open(encoding="utf-8") as file:
+            if file.read(4096).strip().rstrip("/") == url:
+                found.add(os.fstat(file.fileno()).st_uid)
+    except (OSError, ValueError):
+        pass
+    return found
+
+
+def _number(name: str) -> int | None:
+    import pwd
+
+    if name.isdecimal():
+        return int(name)
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None
+
+
+def _name(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)

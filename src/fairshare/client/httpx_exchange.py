@@ -1,4 +1,4 @@
-"""Owns exchanges by httpx: with servers on other machines, over TLS, through proxies, in loops.
+"""Exchanges by httpx: with servers on other machines, over TLS, through proxies, in loops.
 
 Importing httpx takes longer than most commands: `local_exchange` spares them it.
 """
@@ -22,9 +22,9 @@ from fairshare.client.exchange import (
     NotConnected,
     Reply,
     Request,
+    check_account,
     http_address,
 )
-from fairshare.client.server_account import check_account
 
 Trace = Callable[[str, dict[str, Any]], None]
 """Gets what httpcore does, before it does the next thing."""

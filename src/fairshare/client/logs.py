@@ -1,4 +1,4 @@
-"""Owns the reading of what containers print: all of it, as it grows, or its end.
+"""The reading of what containers print: all of it, as it grows, or its end.
 
 A log is bytes that only ever grow; it is complete when its container is over and all was sent.
 Nothing is decoded here.

@@ -1,10 +1,10 @@
-"""Owns what a call is, and how one description of it becomes a method of each client.
+"""What a call is, and how one description of it becomes a method of each client.
 
 A function under `method` returns a `Call`, or a `Conversation` of several. In a subclass of `Sent`
 the method sends the calls and returns what comes of them, in one of `SentInLoop` it is a coroutine
 function that does so, and in one of `Returned` it returns what the function does. A function under
 `following` returns a conversation that shows values on its way: its methods iterate over these.
-Type checkers see the same. Knows no call by name.
+Type checkers see the same.
 """
 
 import functools

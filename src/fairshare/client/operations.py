@@ -1,7 +1,6 @@
-"""Owns what takes several calls: submissions, waiting, logs and maps, once for both clients.
+"""What takes several calls: submissions, waiting, logs and maps, once for both clients.
 
-Each is a conversation, which a client holds in its own way (`methods`). Knows no socket and no
-clock but that of `waiting`.
+Each is a conversation, which a client holds in its own way (`methods`).
 """
 
 import contextlib
@@ -136,7 +135,7 @@ class Operations(CallTable):
         if not given:
             return []
         call = _pickled(function, given)  # before the server is asked
-        from fairshare.client.interpreter import choose_interpreter  # which only calls need
+        from fairshare.client.callables import choose_interpreter  # which only calls need
 
         interpreter = choose_interpreter((yield self._calls.cluster()), python)
         if interpreter.by_value:

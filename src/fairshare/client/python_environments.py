@@ -1,5 +1,5 @@
-"""Owns what it means to run a command in a virtualenv, in a conda environment, or with a Python:
-variables. Activation scripts of packages do not run. Knows no options and no server.
+"""What it means to run a command in a virtualenv, in a conda environment, or with a Python:
+variables. Activation scripts of packages do not run.
 """
 
 import os

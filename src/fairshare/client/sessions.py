@@ -1,6 +1,6 @@
-"""Owns the client's side of a session in a container: the handshake of WebSocket, and its messages.
+"""The client's side of a session in a container: the handshake of WebSocket, and its messages.
 
-Knows no terminal. Proxies of the environment are not used.
+Proxies of the environment are not used.
 """
 
 import base64
@@ -19,9 +19,15 @@ from fairshare.api.cluster import Refusal
 from fairshare.api.frames import Decoder, Malformed, Message
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
-from fairshare.client.exchange import BASE, READ_TIMEOUT_S, http_address, segment
+from fairshare.client.exchange import (
+    BASE,
+    READ_TIMEOUT_S,
+    OtherAccount,
+    connected,
+    http_address,
+    segment,
+)
 from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
-from fairshare.client.server_account import OtherAccount, connected
 from fairshare.wording import cause
 
 _MOST_REFUSAL_BYTES = 64 * 1024

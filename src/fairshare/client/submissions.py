@@ -1,4 +1,4 @@
-"""Owns the names by which users of the client import what they send (`api/work.py`)."""
+"""The names by which users of the client import what they send (`api/work.py`)."""
 
 from fairshare.api.work import DEFAULT_RESOURCES as DEFAULT_RESOURCES
 from fairshare.api.work import ContainerRequest as ContainerRequest

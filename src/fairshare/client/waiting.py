@@ -1,4 +1,4 @@
-"""Owns the patience of a client: it follows an application until it is over.
+"""The patience of a client: it follows an application until it is over.
 
 The server tells by a long poll when something changed. A server that restarts meanwhile is waited
 for; applications outlive it.

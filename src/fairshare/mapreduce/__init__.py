@@ -1,4 +1,4 @@
-"""Owns MapReduce jobs in the manner of Hadoop Streaming; does not schedule containers.
+"""MapReduce jobs in the manner of Hadoop Streaming; does not schedule containers.
 
     from fairshare.mapreduce import MapReduce
 

@@ -1,4 +1,4 @@
-"""Owns the execution of a mapper, combiner or reducer that is a shell command.
+"""The execution of a mapper, combiner or reducer that is a shell command.
 
 The command reads stdin and writes stdout concurrently, so that one thread writes its input and
 another one reads its stderr. As in a shell pipe, a command may stop reading early; an exit code

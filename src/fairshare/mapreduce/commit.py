@@ -1,4 +1,4 @@
-"""Owns the end of a job: the commit of its result, and the cleanup after a failure.
+"""The end of a job: the commit of its result, and the cleanup after a failure.
 
 A commit can be interrupted at any point and repeated. It writes the counters, renames the parts,
 marks the job as successful, and finally removes the temporary files.

@@ -1,4 +1,4 @@
-"""Owns counters: named sums in groups, with Hadoop's names for the standard ones.
+"""Counters: named sums in groups, with Hadoop's names for the standard ones.
 
 Tasks add to them, and the job's counters are the sums over the committed tasks, so that only one
 attempt of each task counts.

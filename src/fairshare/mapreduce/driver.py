@@ -1,4 +1,4 @@
-"""Owns the driver of a job that needs one: `python -m fairshare.mapreduce.driver OUTPUT`.
+"""The driver of a job that needs one: `python -m fairshare.mapreduce.driver OUTPUT`.
 
 It adds the groups of tasks, which the server runs, and makes two decisions while they run:
 * a straggler gets a second attempt (see below), in a separate group, `map-backup-3`. The first

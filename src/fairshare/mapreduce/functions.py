@@ -1,4 +1,4 @@
-"""Owns the Python functions of a job: their serialisation and their signatures.
+"""The Python functions of a job: their serialisation and their signatures.
 
 They are serialised as described in `fairshare.client.callables`: functions of the main program,
 lambdas and closures by value, functions of an importable module by its name.

@@ -1,4 +1,4 @@
-"""Owns the selection of a job's input files, and their division into splits. Does not read them.
+"""The selection of a job's input files, and their division into splits. Does not read them.
 
 A path is a file, a directory (all files in it; with `recursive` all files below it), or a pattern
 with `*`, `?` and `[...]`. An existing path is taken literally, even with these characters. As in

@@ -1,5 +1,5 @@
-"""Owns the description of a job for its tasks, `job.json` and `splits.json`; the paths of its files
-in its output directory; and the failure of a task with a message for users instead of a traceback.
+"""The description of a job for its tasks, `job.json` and `splits.json`; the paths of its files in
+its output directory; and the failure of a task with a message for users instead of a traceback.
 
 Must stay light, since every task imports it: standard library only.
 

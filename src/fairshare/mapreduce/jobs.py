@@ -1,4 +1,4 @@
-"""Owns a MapReduce job on the side of the client: validation, preparation, submission, waiting.
+"""A MapReduce job on the side of the client: validation, preparation, submission, waiting.
 
 All problems of a job are found before anything is written or submitted. If a job ends early, its
 temporary files are removed.

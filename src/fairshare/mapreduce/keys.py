@@ -1,4 +1,4 @@
-"""Owns the order-preserving encoding of Python keys as bytes.
+"""The order-preserving encoding of Python keys as bytes.
 
 Keys are str, bytes, int, or tuples of these. The encoding contains neither tabs nor line feeds.
 

@@ -1,4 +1,4 @@
-"""Owns the lines of commands between map and reduce: keys, partitions, the buffer.
+"""The lines of commands between map and reduce: keys, partitions, the buffer.
 
 A line consists of a key and a value, separated by the first tab, or by the job's separator. A line
 without a separator is a key, and gets a tab at its end, as Hadoop Streaming passes it to the

@@ -1,4 +1,4 @@
-"""Owns one attempt of a map: it reads its split, and writes partitions, or a part of the result."""
+"""One attempt of a map: it reads its split, and writes partitions, or a part of the result."""
 
 import itertools
 import os

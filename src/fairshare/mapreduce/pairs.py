@@ -1,4 +1,4 @@
-"""Owns the pairs of Python functions between map and reduce: the buffer, the groups.
+"""The pairs of Python functions between map and reduce: the buffer, the groups.
 
 Values are grouped by key, so that a key is written once for all its values in a buffer, and a
 combiner can run repeatedly in memory before anything is written. Sizes of values in memory are

@@ -1,4 +1,4 @@
-"""Owns the reading of splits: the records of a split, and compressed files.
+"""The reading of splits: the records of a split, and compressed files.
 
 A record is a line, which ends with a line feed; the last one may end with the file. A split that
 starts within a file skips all bytes up to its first line feed, and continues to the first line feed

@@ -1,4 +1,4 @@
-"""Owns one attempt of a reduce: it reads its partition of every map, and writes a part.
+"""One attempt of a reduce: it reads its partition of every map, and writes a part.
 
 It may start before all maps are done: it polls for committed maps, and merges meanwhile.
 """

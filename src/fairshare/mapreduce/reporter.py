@@ -1,4 +1,4 @@
-"""Owns the reports of a running attempt: user counters, its status and its progress.
+"""The reports of a running attempt: user counters, its status and its progress.
 
 A command reports by lines of stderr, as in Hadoop Streaming: `reporter:counter:GROUP,NAME,AMOUNT`
 and `reporter:status:TEXT`. A Python function calls `count` and `status`. All other lines of stderr

@@ -1,4 +1,4 @@
-"""Owns sorted runs on disk: records by their keys, in blocks. Knows neither maps nor reduces.
+"""Sorted runs on disk: records by their keys, in blocks.
 
 A record is a key (bytes) with a payload. For lines of text the key is the whole line and the
 payload the number of its repetitions, so that a thousand equal lines cost no more than one. For

@@ -1,4 +1,4 @@
-"""Owns the output of one map on disk: the spills, and finally one merged file.
+"""The output of one map on disk: the spills, and finally one merged file.
 
 Each spill has a sorted run for each partition. A single spill is the result; otherwise spills are
 merged. With three or more of them the combiner runs once more, as in Hadoop.

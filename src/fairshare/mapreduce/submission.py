@@ -1,4 +1,4 @@
-"""Owns the conversion of a job to an application with groups of tasks.
+"""The conversion of a job to an application with groups of tasks.
 
     map ──> reduce (starts when the fraction `slow_start` of the maps is done) ──> commit
 

@@ -1,4 +1,4 @@
-"""Owns the program that runs in a container: `python -m fairshare.mapreduce.task OUTPUT KIND [N]`.
+"""The program that runs in a container: `python -m fairshare.mapreduce.task OUTPUT KIND [N]`.
 
 KIND is map, reduce or commit; N is the task's number, by default that of the container's task. The
 exit code is 0 if the task is committed, by this attempt or an earlier one, and 1 if it failed.

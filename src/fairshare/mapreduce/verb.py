@@ -1,4 +1,4 @@
-"""Owns the verb `mapreduce`, which runs a MapReduce job in the manner of Hadoop Streaming.
+"""The verb `mapreduce`, which runs a MapReduce job in the manner of Hadoop Streaming.
 
 `fairshare.mapreduce` runs the job; this module has its options, the display of its progress, and
 the report of its end.

@@ -1,4 +1,4 @@
-"""Owns the agent of a Ray node: an actor that runs containers with the local engine.
+"""The agent of a Ray node: an actor that runs containers with the local engine.
 
 It is detached: it outlives the driver and the server, and keeps what it has to report until it is
 acknowledged. Its containers outlive it; the next agent of the node takes them over. Imports Ray
@@ -7,7 +7,7 @@ only to ask whether its node is alive.
 An agent is fenced when its raylet has ended or is stopped, when Ray says that the node is dead, or
 when for `limit_s` neither a server has asked it for news nor Ray has confirmed that the node is
 alive: then it may be cut off. The server gives a node up only later than that, so that nothing runs
-twice at once. Knows no Ray: it is given the clock and what Ray says.
+twice at once.
 """
 
 import asyncio

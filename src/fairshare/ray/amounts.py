@@ -1,4 +1,4 @@
-"""Owns how the resources of a Ray node become fairshare's, and what an agent reserves for them.
+"""How the resources of a Ray node become fairshare's, and what an agent reserves for them.
 
 Ray's CPU are vcores, its memory (bytes) is `memory-mb`, its GPU are `yarn.io/gpu`; any other one is
 the type of the same name, if the configuration has it. Only what is free is reserved: what others

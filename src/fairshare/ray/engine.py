@@ -1,4 +1,4 @@
-"""Owns what follows when the agent of a node answers (again): the inputs that make the state true.
+"""What follows when the agent of a node answers (again): the inputs that make the state true.
 
 Pure: returns the inputs to feed and the containers to stop, and does neither.
 """

@@ -1,5 +1,5 @@
-"""Owns which containers that wait may make a Ray cluster grow. Pure: reads queues and asks of one
-instant; decides nothing about who gets what.
+"""Which containers that wait may make a Ray cluster grow. Pure: reads queues and asks of one
+instant.
 """
 
 from collections.abc import Iterable, Mapping

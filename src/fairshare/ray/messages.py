@@ -1,4 +1,4 @@
-"""Owns what the server and its Ray driver say to each other, at the start too, and its form on the
+"""What the server and its Ray driver say to each other, at the start too, and its form on the
 socket between them: a length of four bytes, then a message in MessagePack.
 
 A Ray node is named by Ray's own identifier here, in hexadecimal digits.

@@ -2,7 +2,7 @@
 
 Runs as a driver: starts the head of a Ray cluster of its own in its container, asks fairshare for
 workers, and runs the command with RAY_ADDRESS when the workers that it needs are there. Further
-workers come and go with what its queue is due. Decides nothing about who gets what.
+workers come and go with what its queue is due.
 """
 
 import argparse

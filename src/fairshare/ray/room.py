@@ -1,4 +1,4 @@
-"""Owns what is held of a node besides what its agent reserved at its start: what others have freed
+"""What is held of a node besides what its agent reserved at its start: what others have freed
 since.
 
 An agent cannot reserve more than at its start. So a placement group without any process holds the

@@ -1,4 +1,4 @@
-"""Owns what is said when Ray cannot be used: one sentence with what to do. Pure."""
+"""What is said when Ray cannot be used: one sentence with what to do. Pure."""
 
 import re
 from typing import Final

@@ -1,5 +1,5 @@
-"""Owns the verb `ray`: `fairshare ray job` is Ray's own command line with the address of this
-cluster and the caller's token, and with options for what Ray has no words for.
+"""The verb `ray`: `fairshare ray job` is Ray's own command line with the address of this cluster
+and the caller's token, and with options for what Ray has no words for.
 """
 
 import json
@@ -12,8 +12,7 @@ import click
 
 from fairshare.cli.verbs import Failure
 from fairshare.client.discovery import UNIX, Server, published_url
-from fairshare.client.exchange import NotConnected
-from fairshare.client.server_account import OtherAccount, check_server
+from fairshare.client.exchange import NotConnected, OtherAccount, check_server
 
 OWN = ("queue", "workers", "more", "memory", "vcores", "gpus", "label", "priority", "lifetime")
 """The options of `submit` that become metadata (ray/web/submission.py)."""

@@ -1,5 +1,5 @@
-"""Owns how the parts of a Ray program are warned before their container ends: by a file, and a
-worker by Ray's own drain. Knows no server.
+"""How the parts of a Ray program are warned before their container ends: by a file, and a worker by
+Ray's own drain.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.test_accounts import USERS, missing
 
-from fairshare.client import remote_worker
+from fairshare.client.executor import remote
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 
@@ -61,7 +61,7 @@ def worker_as(account, path):
             os.setresuid(account, account, account)
             names = {"APPLICATION_ID": "a", "CONTAINER_ID": "c", "TASK_INDEX": "0"}
             os.environ |= {f"FAIRSHARE_{name}": value for name, value in names.items()}
-            run = remote_worker.worker_callable(str(path), b"t" * 32)
+            run = remote.worker_callable(str(path), b"t" * 32)
             os.write(writer, " ".join(run()).encode())
         finally:
             os._exit(0)
@@ -96,7 +96,7 @@ def test_a_worker_does_not_talk_to_a_program_of_another_account(squatted):
         try:
             assert squatter.stdout.readline() == "listening\n"
             said = worker_as(own.pw_uid, path)
-            assert said.startswith(remote_worker.UNREACHABLE)
+            assert said.startswith(remote.UNREACHABLE)
             assert "another account" in said
             if squatted == "socket":
                 assert squatter.stdout.readline() == "\n"  # it received nothing

@@ -25,7 +25,7 @@ from fairshare.client.async_client import AsyncClient
 from fairshare.client.discovery import Server
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
 from fairshare.client.exchange import Request
-from fairshare.client.local_exchange import LocalExchange
+from fairshare.client.plain_http import LocalExchange
 from fairshare.client.sessions import open_session
 from fairshare.errors import FairshareError
 

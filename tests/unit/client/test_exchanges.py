@@ -8,7 +8,7 @@ import pytest
 
 from fairshare.client.exchange import AnsweredTooLate, ExchangeFailed, NotConnected, Request
 from fairshare.client.httpx_exchange import HttpxExchange
-from fairshare.client.local_exchange import LocalExchange
+from fairshare.client.plain_http import LocalExchange
 
 BEGIN = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"

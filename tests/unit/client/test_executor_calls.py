@@ -4,7 +4,7 @@ from concurrent.futures import CancelledError, as_completed, wait
 
 import pytest
 
-from fairshare.client.executor_calls import Call, Load
+from fairshare.client.executor.calls import Call, Load
 
 
 def test_a_call_that_is_cancelled_is_dropped_once():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.client.executor_workers import (
+from fairshare.client.executor.workers import (
     LIFE_S,
     MOST_FUNCTIONS,
     PROBES,

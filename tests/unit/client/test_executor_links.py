@@ -12,11 +12,10 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from fairshare.client import executor_links
-from fairshare.client.executor_calls import Call
-from fairshare.client.executor_links import Link, WorkerSocket
-from fairshare.client.remote_calls import value_or_error
-from fairshare.client.remote_worker import (
+from fairshare.client.executor import links
+from fairshare.client.executor.calls import Call
+from fairshare.client.executor.links import Link, WorkerSocket
+from fairshare.client.executor.remote import (
     NONCE_BYTES,
     PROGRAM,
     SERVED,
@@ -24,6 +23,7 @@ from fairshare.client.remote_worker import (
     WORKER,
     frame,
     proof_of,
+    value_or_error,
     worker_callable,
 )
 
@@ -255,7 +255,7 @@ def test_the_socket_is_where_no_other_account_can_make_one(monkeypatch, short):
     (state / "fairshare").rmdir()
     (state / "fairshare").touch()
     assert made(**given) == (Path(tempfile.gettempdir()), True, 0o711)
-    monkeypatch.setattr(executor_links, "MOST_PATH_BYTES", 20)
+    monkeypatch.setattr(links, "MOST_PATH_BYTES", 20)
     assert made(**given) == (Path("/tmp"), True, 0o711)
 
 
@@ -289,7 +289,7 @@ def test_a_long_directory_for_temporary_files_is_passed_over(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere/" + "long" * 30)
     door = WorkerSocket(lambda link: None)
     try:
-        assert len(door.path) <= executor_links.MOST_PATH_BYTES
+        assert len(door.path) <= links.MOST_PATH_BYTES
         assert Path(door.path).is_socket()
     finally:
         door.close()

@@ -1,4 +1,4 @@
-"""Owns which applications are Ray jobs, which of them a caller means and may see, and how each is
+"""Which applications are Ray jobs, which of them a caller means and may see, and how each is
 described: its status, a message, its exit code.
 
 Nothing is stored: a job is part of its application's submission. A job's id is unique among the

@@ -1,4 +1,4 @@
-"""Owns Ray's job interface as a server mounts it."""
+"""Ray's job interface as a server mounts it."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Owns the paths of Ray jobs: submit, look, list, stop, delete."""
+"""The paths of Ray jobs: submit, look, list, stop, delete."""
 
 import secrets
 import string

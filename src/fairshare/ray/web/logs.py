@@ -1,4 +1,4 @@
-"""Owns the logs of Ray jobs: what the entrypoint has written, at once or as it is written.
+"""The logs of Ray jobs: what the entrypoint has written, at once or as it is written.
 
 It is the standard output of the application's first container, in its newest attempt.
 """

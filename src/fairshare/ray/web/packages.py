@@ -1,5 +1,4 @@
-"""Owns the paths of packages: Ray's client asks for one and uploads it, a job's container fetches
-it.
+"""The paths of packages: Ray's client asks for one and uploads it, a job's container fetches it.
 
 A package has the name that the client computed of its content; it belongs to who uploaded it.
 """

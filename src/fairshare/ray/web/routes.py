@@ -1,4 +1,4 @@
-"""Owns the table of Ray's paths (Ray: dashboard/modules/job/job_head.py)."""
+"""The table of Ray's paths (Ray: dashboard/modules/job/job_head.py)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Owns the translation of a Ray job into an application: a Ray program with workers of its own.
+"""The translation of a Ray job into an application: a Ray program with workers of its own.
 
 What Ray has no words for comes in metadata whose keys begin with `fairshare.`; what this server
 cannot do is refused by name. All problems raise InputError (`bad-request`).

@@ -1,4 +1,4 @@
-"""Owns `fairshare yarn`: YARN's command line over its REST interface, for any cluster.
+"""`fairshare yarn`: YARN's command line over its REST interface, for any cluster.
 
 Each command of Hadoop's `yarn` has a module with the function `run(session, words)`, which returns
 the exit code. This module finds the command and the ResourceManager. Operations that Hadoop only

@@ -1,4 +1,4 @@
-"""Owns the discovery of the ResourceManager's web addresses, from the command line or the files.
+"""The discovery of the ResourceManager's web addresses, from the command line or the files.
 
 In this order: `--url`; `-D` and `--config DIR`; FAIRSHARE_URL; yarn-site.xml in YARN_CONF_DIR or
 HADOOP_CONF_DIR; the fairshare server of this user. The relevant properties of yarn-site.xml are

@@ -1,4 +1,4 @@
-"""Owns `yarn application`: lists, reports, kills, moves and changes applications.
+"""`yarn application`: lists, reports, kills, moves and changes applications.
 
 Texts, columns and exit codes are those of Hadoop 3.4's ApplicationCLI. Lists have the tracking
 URL of the ResourceManager's proxy, reports the master's own tracking URL.

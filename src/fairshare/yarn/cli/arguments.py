@@ -1,7 +1,7 @@
-"""Owns the parsing of arguments of YARN's commands: long options with one dash, in any order.
+"""The parsing of arguments of YARN's commands: long options with one dash, in any order.
 
 As in Hadoop's commands, `-name`, `--name` and `-name=value` are the same option; an option takes no
-value, one, or all words up to the next option, and some split a value at commas. Knows no command.
+value, one, or all words up to the next option, and some split a value at commas.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Owns `yarn applicationattempt`: lists and reports an application's attempts."""
+"""`yarn applicationattempt`: lists and reports an application's attempts."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Owns `yarn cluster`: the node labels and node attributes of the cluster."""
+"""`yarn cluster`: the node labels and node attributes of the cluster."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Owns `yarn container`: lists, reports and signals containers.
+"""`yarn container`: lists, reports and signals containers.
 
 YARN's REST interface only has live containers, and no execution types.
 """

@@ -1,8 +1,7 @@
-"""Owns the parsing of the ResourceManager's JSON, in both of its dialects.
+"""The parsing of the ResourceManager's JSON, in both of its dialects.
 
 Older paths write numbers as strings and a list with one item as that item, and maps repeat the key
-`entry` (Hadoop: JAXBContextResolver). This module returns lists, mappings and integers. Knows no
-path.
+`entry` (Hadoop: JAXBContextResolver). This module returns lists, mappings and integers.
 """
 
 import json

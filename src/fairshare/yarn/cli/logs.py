@@ -1,4 +1,4 @@
-"""Owns `yarn logs`: prints the output of containers.
+"""`yarn logs`: prints the output of containers.
 
 A fairshare server keeps the logs of all containers. A real YARN cluster serves the logs of live
 containers at their nodes' web addresses; aggregated logs in its file system are not accessible.

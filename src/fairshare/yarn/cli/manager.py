@@ -1,7 +1,7 @@
-"""Owns calls to a ResourceManager, of YARN or fairshare, and their errors.
+"""Calls to a ResourceManager, of YARN or fairshare, and their errors.
 
 Paths are relative to `/ws/v1/cluster`. Of several ResourceManagers the first that answers is used;
-a standby one redirects to the active one. Does not know the meaning of documents.
+a standby one redirects to the active one.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,8 @@ import httpx
 
 from fairshare.client.discovery import is_loopback
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
-from fairshare.client.exchange import http_address
+from fairshare.client.exchange import OtherAccount, http_address
 from fairshare.client.httpx_exchange import checking, closing, trust, unix_transport
-from fairshare.client.server_account import OtherAccount
 from fairshare.errors import FairshareError
 from fairshare.yarn.cli.addresses import Addresses
 from fairshare.yarn.cli.documents import Fields, decoded

@@ -1,4 +1,4 @@
-"""Owns `yarn node`: lists and reports nodes."""
+"""`yarn node`: lists and reports nodes."""
 
 from collections.abc import Sequence
 

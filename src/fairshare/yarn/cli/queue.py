@@ -1,4 +1,4 @@
-"""Owns `yarn queue`: the report of a queue, and the table of the queues below one.
+"""`yarn queue`: the report of a queue, and the table of the queues below one.
 
 Reads the scheduler's document, which differs between schedulers. The Fair Scheduler's document has
 no weights: they are requested from a fairshare server, and N/A for a real ResourceManager. Its

@@ -1,4 +1,4 @@
-"""Owns `yarn rmadmin`: the operations that REST supports, and the reasons why not the others.
+"""`yarn rmadmin`: the operations that REST supports, and the reasons why not the others.
 
 YARN's REST interface has paths for node labels and node resources. It has none for
 `-refreshQueues`, for which fairshare's own interface is used if the server has it.

@@ -1,4 +1,4 @@
-"""Owns `yarn schedulerconf`: changes the Capacity Scheduler's configuration while it runs.
+"""`yarn schedulerconf`: changes the Capacity Scheduler's configuration while it runs.
 
 Semicolons separate queues, commas properties; a backslash escapes either.
 """

@@ -1,7 +1,4 @@
-"""Owns what all commands of YARN share: the ResourceManager, output, and waiting.
-
-Knows no particular command.
-"""
+"""What all commands of YARN share: the ResourceManager, output, and waiting."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Owns `yarn top`: the cluster and its applications, refreshed periodically.
+"""`yarn top`: the cluster and its applications, refreshed periodically.
 
 On a terminal until Ctrl-C; in a pipe, or with `-once`, printed once.
 """

@@ -1,4 +1,4 @@
-"""Owns `yarn version`, which prints the server's release; Hadoop prints its client's."""
+"""`yarn version`, which prints the server's release; Hadoop prints its client's."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""Owns the output formats of YARN's commands: columns, and Java's formats of numbers and dates.
-
-Knows no command and no server.
-"""
+"""The output formats of YARN's commands: columns, and Java's formats of numbers and dates."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Owns the authorization to view and to change an application (Hadoop: ApplicationACLsManager).
+"""The authorization to view and to change an application (Hadoop: ApplicationACLsManager).
 
 Its owner may, the users in its access lists, and the administrators of its queue or of the cluster.
 Without access control (`yarn.acl.enable`) every caller may, as in Hadoop, unless authentication is

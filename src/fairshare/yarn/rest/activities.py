@@ -1,4 +1,4 @@
-"""Owns the paths of activities: the result of a node update, and the grants to an application.
+"""The paths of activities: the result of a node update, and the grants to an application.
 
 As in Hadoop, only the Capacity Scheduler has activities (Hadoop: RMWebServices.getActivities). They
 contain the grants and the queues on the path to them, not the skipped ones: `fairshare why` reports

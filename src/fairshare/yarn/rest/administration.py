@@ -1,4 +1,4 @@
-"""Owns the paths of administration: the scheduler's configuration, access to a queue, the log.
+"""The paths of administration: the scheduler's configuration, access to a queue, the log.
 
 `live.mutation` and the family define the effect of a configuration change;
 the messages are those that Hadoop's clients expect

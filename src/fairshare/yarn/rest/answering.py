@@ -1,5 +1,5 @@
-"""Owns the conversion of a handler's document to the bytes of an answer: content negotiation,
-headers, refusals, `HEAD` and `OPTIONS` (Hadoop: RMWebServices).
+"""The conversion of a handler's document to the bytes of an answer: content negotiation, headers,
+refusals, `HEAD` and `OPTIONS` (Hadoop: RMWebServices).
 
 A handler takes a request and the caller, and returns an `Answer`, or raises a refusal.
 """

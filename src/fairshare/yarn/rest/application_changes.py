@@ -1,4 +1,4 @@
-"""Owns what a caller changes of an application: kill, move, priority, lifetime, signals.
+"""What a caller changes of an application: kill, move, priority, lifetime, signals.
 
 The REST interface and Hadoop's RPC call these functions; each words the refusals in its own way.
 """

@@ -1,5 +1,5 @@
-"""Owns the document of one application (Hadoop: AppInfo): its fields in YARN's order, and how they
-are filled. Decides nothing.
+"""The document of one application (Hadoop: AppInfo): its fields in YARN's order, and how they are
+filled.
 
 The fields from `startedTime` on are 0, empty or absent for callers without permission to view it.
 """

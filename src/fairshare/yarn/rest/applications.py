@@ -1,4 +1,4 @@
-"""Owns the paths that show applications: the list, one of them, and their counts."""
+"""The paths that show applications: the list, one of them, and their counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,6 @@
-"""Owns the paths of an application's attempts and their live containers, and the one that signals a
-container (Hadoop: RMWebServices.getAppAttempts and signalToContainer)."""
+"""The paths of an application's attempts and their live containers, and the one that signals a
+container (Hadoop: RMWebServices.getAppAttempts and signalToContainer).
+"""
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request

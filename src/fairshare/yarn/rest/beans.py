@@ -1,6 +1,6 @@
-"""Owns `/jmx`: the metrics of the cluster, of each queue, of this process and of the ports of
-Hadoop's RPC as beans, under the names that monitors of a ResourceManager ask for
-(Hadoop: JMXJsonServlet, QueueMetrics, ClusterMetrics, JvmMetrics, RpcMetrics).
+"""`/jmx`: the metrics of the cluster, of each queue, of this process and of the ports of Hadoop's
+RPC as beans, under the names that monitors of a ResourceManager ask for (Hadoop: JMXJsonServlet,
+QueueMetrics, ClusterMetrics, JvmMetrics, RpcMetrics).
 
 What only a Java machine has is left out, or said of this process: its memory is the heap. Counters
 of applications count those that the server knows.

@@ -1,4 +1,4 @@
-"""Owns the reading of request bodies: JSON and XML, as leniently as Hadoop's readers do.
+"""The reading of request bodies: JSON and XML, as leniently as Hadoop's readers do.
 
 A body becomes a mapping. In XML repeated elements become lists, and all values strings; a number
 may be given as a string, and unknown fields are ignored (Hadoop: ApplicationSubmissionContextInfo).

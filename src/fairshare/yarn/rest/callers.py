@@ -1,5 +1,5 @@
-"""Owns the identity of YARN callers: `user.name`, the cookie that stores it, `doAs` with the rules
-of `hadoop.proxyuser.*` for it, and the user of an anonymous call (Hadoop:
+"""The identity of YARN callers: `user.name`, the cookie that stores it, `doAs` with the rules of
+`hadoop.proxyuser.*` for it, and the user of an anonymous call (Hadoop:
 DefaultImpersonationProvider, MachineList).
 
 With authentication (`[authentication]`) the caller is the authenticated user, and a name in a

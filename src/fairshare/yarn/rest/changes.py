@@ -1,5 +1,6 @@
-"""Owns the paths that change an application: kill, move, priority, timeout
-(Hadoop: RMWebServices.updateAppState and updateAppQueue)."""
+"""The paths that change an application: kill, move, priority, timeout (Hadoop:
+RMWebServices.updateAppState and updateAppQueue).
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,6 @@
-"""Owns the paths of the cluster as a whole: its properties, its metrics, the user, and the
-scheduler, for which each family has its own document (Hadoop: RMWebServices)."""
+"""The paths of the cluster as a whole: its properties, its metrics, the user, and the scheduler,
+for which each family has its own document (Hadoop: RMWebServices).
+"""
 
 import platform
 

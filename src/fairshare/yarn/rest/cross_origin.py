@@ -1,4 +1,4 @@
-"""Owns CORS for YARN's answers: the origins that may read them, and the headers for browsers.
+"""CORS for YARN's answers: the origins that may read them, and the headers for browsers.
 
 Off by default, as in Hadoop (Hadoop: CrossOriginFilter).
 """

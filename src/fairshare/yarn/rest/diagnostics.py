@@ -1,5 +1,5 @@
-"""Owns YARN's diagnostics of waiting and ended applications, in Hadoop's words
-(Hadoop: SchedulerApplicationAttempt.updateAMContainerDiagnostics).
+"""YARN's diagnostics of waiting and ended applications, in Hadoop's words (Hadoop:
+SchedulerApplicationAttempt.updateAMContainerDiagnostics).
 
 Scripts parse these texts for names and numbers, so they are written as Hadoop writes them.
 """

@@ -1,4 +1,4 @@
-"""Owns the cached JSON of applications: written once for each record about one of them.
+"""The cached JSON of applications: written once for each record about one of them.
 
 Fields that depend on the clock or on other applications fill gaps between the cached pieces:
 `diagnostics`, the elapsed time, the use until now with its part of queue and cluster, and the

@@ -1,5 +1,5 @@
-"""Owns the refusals of YARN's REST interface: their kinds, statuses and bodies
-(Hadoop: GenericExceptionHandler).
+"""The refusals of YARN's REST interface: their kinds, statuses and bodies (Hadoop:
+GenericExceptionHandler).
 
 Errors are raised as `Refused`; `answering.py` writes them in the form that the caller accepts.
 """

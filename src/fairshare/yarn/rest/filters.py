@@ -1,4 +1,4 @@
-"""Owns the parameters of `/apps` and `/appstatistics`, and the filters that they set.
+"""The parameters of `/apps` and `/appstatistics`, and the filters that they set.
 
 Blank parameters count as absent, except `name`. The messages of refusals are Hadoop's, including
 its mistakes, since clients show them (Hadoop: RMWebServices.getApps).

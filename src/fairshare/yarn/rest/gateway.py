@@ -1,5 +1,5 @@
-"""Owns what YARN's REST interface needs of a server: the state that it reads, and the one way to
-send inputs.
+"""What YARN's REST interface needs of a server: the state that it reads, and the one way to send
+inputs.
 
 No other module of this package knows the server. A test that stops the clock derives a gateway with
 an instant of its own.

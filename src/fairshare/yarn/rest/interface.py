@@ -1,4 +1,4 @@
-"""Owns YARN's REST interface as a server mounts it."""
+"""YARN's REST interface as a server mounts it."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,5 +1,5 @@
-"""Owns the paths of node labels: the list of them, and the labels of nodes
-(Hadoop: RMWebServices.getClusterNodeLabels).
+"""The paths of node labels: the list of them, and the labels of nodes (Hadoop:
+RMWebServices.getClusterNodeLabels).
 
 A label is a partition of the cluster; only some schedulers have any.
 """

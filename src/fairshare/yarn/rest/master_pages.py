@@ -1,5 +1,5 @@
-"""Owns `/proxy/ID/`: the pages of an application's master, fetched from where the master serves
-them (Hadoop: WebAppProxyServlet).
+"""`/proxy/ID/`: the pages of an application's master, fetched from where the master serves them
+(Hadoop: WebAppProxyServlet).
 
 Masters admit only the host of this server, and read from a cookie who looks (Hadoop: AmIpFilter).
 What they answer is an application's own content, so only named headers pass, in both directions.

@@ -1,4 +1,4 @@
-"""Owns the format of the identifiers in the paths of YARN's REST interface.
+"""The format of the identifiers in the paths of YARN's REST interface.
 
 Hadoop reads numbers with any count of digits, and has its own error messages
 (Hadoop: GenericExceptionHandler, ApplicationId.fromString).

@@ -1,4 +1,4 @@
-"""Owns the paths of the nodes: the registered ones, and those that are gone (Hadoop:
+"""The paths of the nodes: the registered ones, and those that are gone (Hadoop:
 RMWebServices.getNodes).
 
 The JSON of a registered node is cached until the node changes; the time of its last heartbeat fills

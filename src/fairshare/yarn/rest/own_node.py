@@ -1,5 +1,5 @@
-"""Owns the paths of a NodeManager, `/ws/v1/node`, for the nodes of this machine: their address is
-the server's, where monitors ask for them (Hadoop: NMWebServices).
+"""The paths of a NodeManager, `/ws/v1/node`, for the nodes of this machine: their address is the
+server's, where monitors ask for them (Hadoop: NMWebServices).
 
 Several nodes of one machine have one address, and answer as one. Nodes that register by themselves
 have a web server of their own.

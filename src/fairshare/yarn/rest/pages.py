@@ -1,6 +1,5 @@
-"""Owns the other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
-probe, the lists by state, the liveness check, and the logs of containers
-(Hadoop: RMWebApp).
+"""The other paths of a ResourceManager's port, beside `/ws/v1/cluster`: the page that clients
+probe, the lists by state, the liveness check, and the logs of containers (Hadoop: RMWebApp).
 """
 
 from html import escape

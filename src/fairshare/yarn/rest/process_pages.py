@@ -1,6 +1,6 @@
-"""Owns the paths for those who run a ResourceManager: its configuration, its log, its threads, and
-the levels of its loggers
-(Hadoop: ConfServlet, HttpServer2.StackServlet, LogLevel, AdminAuthorizedServlet).
+"""The paths for those who run a ResourceManager: its configuration, its log, its threads, and the
+levels of its loggers (Hadoop: ConfServlet, HttpServer2.StackServlet, LogLevel,
+AdminAuthorizedServlet).
 
 Where callers prove who they are, only administrators see them, as with
 `hadoop.security.instrumentation.requires.admin`.

@@ -1,4 +1,4 @@
-"""Owns the paths of unsupported features, refused in YARN's own words: reservations, tokens.
+"""The paths of unsupported features, refused in YARN's own words: reservations, tokens.
 
 Reservations need a plan, delegation tokens need Kerberos; without either YARN gives the same
 answers (Hadoop: RMWebServices.listReservation and postDelegationToken). The log of the scheduler

@@ -1,12 +1,10 @@
-"""Owns the three ways in which YARN writes a document: two dialects of JSON, and XML.
+"""The three ways in which YARN writes a document: two dialects of JSON, and XML.
 
 A document is a tree of structures (`yarn.views.documents`). The first dialect ("natural") writes
 numbers as numbers and every list as a list; the second ("mapped") writes numbers and truth values
 as texts, a list of one as its only item, and an empty object as null. The dialect of each path has
 historical reasons in YARN, and clients depend on both. All three leave out a field that is UNSET,
 and an empty list (Hadoop: JAXBContextResolver).
-
-Knows no field by name.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Owns the table of YARN's paths, and their routes in the web application."""
+"""The table of YARN's paths, and their routes in the web application."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response

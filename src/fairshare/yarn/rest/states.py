@@ -1,5 +1,6 @@
-"""Owns YARN's words for the states of applications and attempts (Hadoop: YarnApplicationState,
-YarnApplicationAttemptState)."""
+"""YARN's words for the states of applications and attempts (Hadoop: YarnApplicationState,
+YarnApplicationAttemptState).
+"""
 
 from typing import Final
 

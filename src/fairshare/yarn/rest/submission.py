@@ -1,7 +1,7 @@
-"""Owns the submission of applications by YARN's clients: first a request for an id, then the
+"""The submission of applications by YARN's clients: first a request for an id, then the
 application, whose first container runs its master's command (Hadoop:
-RMWebServices.createNewApplication and submitApplication); and what each must satisfy before it is
-recorded.
+RMWebServices.createNewApplication and submitApplication); and what each must satisfy before it
+is recorded.
 
 Unsupported fields (files to fetch, reservations) are refused; tokens, services and log aggregation,
 without which the command runs just as well, are ignored. Hadoop's RPC reads its own form of a

@@ -1,4 +1,4 @@
-"""Owns the document of an application's timeout, and the text format of its instant.
+"""The document of an application's timeout, and the text format of its instant.
 
 There is one kind, LIFETIME: when it is over the application is killed
 (Hadoop: RMWebServices.updateApplicationTimeout).

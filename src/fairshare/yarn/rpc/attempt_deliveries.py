@@ -4,9 +4,9 @@ containers that are to be preempted, nodes that changed. Memory of this server a
 Filled by the records of the journal, emptied by answers. An end counts as received when the master
 calls again after the answer that had it. After a restart masters register again; what was granted
 in an answer that never arrived is ended as `masters` says, and ends come once more from the nodes,
-which keep them until they may forget them. Knows no protocol.
-Source: Hadoop 3.4.1, RMAppAttemptImpl (justFinishedContainers, finishedContainersSentToAM),
-SchedulerApplicationAttempt (newlyAllocatedContainers).
+which keep them until they may forget them. Source: Hadoop 3.4.1, RMAppAttemptImpl
+(justFinishedContainers, finishedContainersSentToAM), SchedulerApplicationAttempt
+(newlyAllocatedContainers).
 """
 
 import asyncio

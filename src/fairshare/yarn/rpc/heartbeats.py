@@ -1,6 +1,6 @@
 """How often nodes are asked to send heartbeats, less often while the server is busy; and which
-nodes are silent: for several heartbeats, or for so long that they are lost. Knows no time of day,
-and changes nothing but its own memory."""
+nodes are silent: for several heartbeats, or for so long that they are lost.
+"""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,8 @@
 """ApplicationMasterProtocol: masters register, ask for containers, and finish.
 
 What a master asks becomes inputs of one commit; its answer has what the records brought since the
-last one. A call that changes nothing is answered at once. Decides nothing about containers.
-Source: Hadoop 3.4.1, ApplicationMasterService, DefaultAMSProcessor.
+last one. A call that changes nothing is answered at once. Source: Hadoop 3.4.1,
+ApplicationMasterService, DefaultAMSProcessor.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The NodeManagers that have registered since the server started: what each reported, and what its
 next heartbeat's answer must say. Memory of this server alone: after a restart nodes register again.
 
-Knows no protocol and decides nothing. The engine asks it where nodes are, and has it clean up
-containers; the tracker fills and empties it.
+The engine asks it where nodes are, and has it clean up containers; the tracker fills and empties
+it.
 """
 
 from collections.abc import Iterator

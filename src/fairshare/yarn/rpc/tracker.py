@@ -1,8 +1,7 @@
 """ResourceTracker, the protocol of NodeManagers: they register, send heartbeats, and leave.
 
 Reports become inputs where something changed: an idle heartbeat is answered at once, without an
-input, a task or a wake of the writer. Decides nothing about containers. Source: Hadoop 3.4.1,
-ResourceTrackerService, RMNodeImpl.
+input, a task or a wake of the writer. Source: Hadoop 3.4.1, ResourceTrackerService, RMNodeImpl.
 """
 
 import asyncio

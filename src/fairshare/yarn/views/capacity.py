@@ -1,6 +1,6 @@
-"""Owns what YARN's REST interface and the clients of its RPC see of the Capacity Scheduler beside
-its document: node labels, queues, the use of an application by label, and diagnostics of waiting
-and refused applications in Hadoop's words.
+"""What YARN's REST interface and the clients of its RPC see of the Capacity Scheduler beside its
+document: node labels, queues, the use of an application by label, and diagnostics of waiting and
+refused applications in Hadoop's words.
 
 Scripts parse these texts for names and numbers, so they are written as Hadoop writes them (Hadoop:
 AbstractCSQueue.getQueueInfo, CSAMContainerLaunchDiagnosticsConstants).

@@ -1,5 +1,5 @@
-"""Owns the conversion of the Capacity Scheduler's queues to documents, and the limits for masters
-that it tests when an application comes, goes or moves, and when the cluster changes.
+"""The conversion of the Capacity Scheduler's queues to documents, and the limits for masters that
+it tests when an application comes, goes or moves, and when the cluster changes.
 
 Computes percentages only. Leaves come before parents, as Hadoop sends them; readers rely on it
 (Hadoop: CapacitySchedulerInfo).

@@ -1,4 +1,4 @@
-"""Owns the forms of the Capacity Scheduler's documents, fields in YARN's order (Hadoop:
+"""The forms of the Capacity Scheduler's documents, fields in YARN's order (Hadoop:
 CapacitySchedulerInfo), and the text of a queue's capacity by type: `[memory-mb=30.0%,...]`.
 """
 

@@ -1,4 +1,4 @@
-"""Owns what a family may ask of the server while it makes a document: `YarnContext`, with the last
+"""What a family may ask of the server while it makes a document: `YarnContext`, with the last
 operations of the scheduler and the limits for masters that it has.
 
 The gateway of YARN's REST interface satisfies it. A family thereby knows neither the web server nor

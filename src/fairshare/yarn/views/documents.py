@@ -1,7 +1,5 @@
-"""Owns the structures of which YARN's documents are made: their kinds of values, resources, and
-what is given by partition (node label).
-
-Knows no path and no format: `yarn.rest.rendering` writes documents as JSON and XML.
+"""The structures of which YARN's documents are made: their kinds of values, resources, and what is
+given by partition (node label).
 """
 
 from collections.abc import Callable

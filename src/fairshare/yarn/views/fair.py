@@ -1,6 +1,6 @@
-"""Owns what YARN's REST interface shows of the Fair Scheduler: its queues (Hadoop:
-FairSchedulerInfo), limits for masters, and diagnostics of waiting and refused applications in
-Hadoop's words (Hadoop: FSAppAttempt, MaxRunningAppsEnforcer).
+"""What YARN's REST interface shows of the Fair Scheduler: its queues (Hadoop: FairSchedulerInfo),
+limits for masters, and diagnostics of waiting and refused applications in Hadoop's words
+(Hadoop: FSAppAttempt, MaxRunningAppsEnforcer).
 
 Scripts parse these texts for names, so they are written as Hadoop writes them.
 """

@@ -1,4 +1,4 @@
-"""Owns what YARN's REST interface shows of the FIFO scheduler (Hadoop: FifoSchedulerInfo)."""
+"""What YARN's REST interface shows of the FIFO scheduler (Hadoop: FifoSchedulerInfo)."""
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import ROOT

@@ -1,4 +1,4 @@
-"""Owns what YARN's REST interface shows of the Fair Scheduler of MapReduce, which YARN has not."""
+"""What YARN's REST interface shows of the Fair Scheduler of MapReduce, which YARN has not."""
 
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.pools.state import PoolsState

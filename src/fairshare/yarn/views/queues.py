@@ -1,5 +1,5 @@
-"""Owns what YARN's clients see of the queues of a scheduler that YARN does not know, made of the
-views that all schedulers share: the document of its REST interface, and the reports of its RPC.
+"""What YARN's clients see of the queues of a scheduler that YARN does not know, made of the views
+that all schedulers share: the document of its REST interface, and the reports of its RPC.
 
 The fields of the document have the names of the Fair Scheduler's, so that clients which walk
 `rootQueue` and `childQueues` find all queues. The kind is the scheduler's name and `Scheduler`, as

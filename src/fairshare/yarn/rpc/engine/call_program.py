@@ -1,8 +1,7 @@
 """Runs a Python call in a container of a NodeManager: its source is an argument of the command.
 
 The call is a secret among the container's tokens, so that only the container can read it. What it
-returns is left, in base64, beside the logs: the node's web server shows texts only. Imports nothing
-of fairshare, which nodes need not have; they need Python and cloudpickle.
+returns is left, in base64, beside the logs: the node's web server shows texts only.
 """
 
 import base64

@@ -1,7 +1,6 @@
-"""Owns calls that run in a container each: how they are submitted together, followed, and answered.
+"""Calls that run in a container each: how they are submitted together, followed, and answered.
 
-Calls that come at about the same time become the tasks of one application. Knows nothing of calls
-that share containers.
+Calls that come at about the same time become the tasks of one application.
 """
 
 import contextlib
@@ -11,9 +10,8 @@ from pathlib import Path
 
 from fairshare.client.answers import Application, Task
 from fairshare.client.errors import Refused
-from fairshare.client.executor_calls import Batch, Call, Load, State, verdicts
-from fairshare.client.executor_sending import Sender
-from fairshare.client.remote_calls import SKIPPED, Outcome, group_callable, value_or_error
+from fairshare.client.executor.calls import Batch, Call, Load, Sender, State, verdicts
+from fairshare.client.executor.remote import SKIPPED, Outcome, group_callable, value_or_error
 from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 
 MOST_CALLS = 1_000

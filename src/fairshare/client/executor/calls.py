@@ -1,20 +1,28 @@
-"""Owns the calls that an executor has accepted and not yet answered, their state, and how many came
-to what end.
+"""The calls that an executor has accepted and not yet answered, and how it submits applications.
 
 All threads of an executor share one `State`; `turn` guards it, and is notified of every change.
-Nothing here talks to a server.
+`Sender` knows what all applications of an executor have in common, and waits for a server that is
+away.
 """
 
+import itertools
+import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from fairshare.client import callables
 from fairshare.client.answers import Application, Task
+from fairshare.client.callables import Interpreter, choose_interpreter
+from fairshare.client.client import Client
 from fairshare.client.errors import ApplicationFailed, CallFailed
+from fairshare.client.submissions import Submission, TaskGroup
+from fairshare.client.waiting import Patience
 
 
 class ExecutorProgress(msgspec.Struct, frozen=True):
@@ -262,3 +270,74 @@ class State:
             running = sum(call.container is not None for call in self._live.values())
             waiting = len(self._live) - running
             return ExecutorProgress(**self._counts, running=running, waiting=waiting)
+
+
+Answer = TypeVar("Answer")
+
+
+class Sender:
+    """Submits the applications of one executor: `submission` and `group` with what each adds."""
+
+    def __init__(
+        self, client: Client, submission: Submission, group: TaskGroup, python: str | None
+    ) -> None:
+        self.client = client
+        self.group = group
+        self.prefix = f"{submission.name}-{secrets.token_hex(4)}-"
+        self._submission = submission
+        self._python = python
+        self._numbers = itertools.count(1)
+        self._interpreter: Interpreter | None = None
+        self._choosing = threading.Lock()
+        self._fitting: int | None = None
+
+    def interpreter(self) -> Interpreter:
+        """The Python that runs calls; raises ServerUnreachable, InterpreterUnusable."""
+        with self._choosing:
+            if self._interpreter is None:
+                cluster = self.client.cluster()
+                self._interpreter = choose_interpreter(cluster, self._python)
+                asked = self.group.resources.items()
+                fits = [cluster.total.get(kind, 0) // amount for kind, amount in asked if amount]
+                self._fitting = max(1, min(fits, default=1))
+            return self._interpreter
+
+    @property
+    def fitting(self) -> int:
+        """How many containers of a call the cluster had room for when it was empty, at least 1."""
+        return self._fitting or 1
+
+    def submit(
+        self, run: Callable[[], object], count: int, patience: Patience, **fields: object
+    ) -> str:
+        """Submit an application of `count` tasks that run a callable, with further fields of their
+        group; its id."""
+        interpreter = self.outlasting(patience, self.interpreter)
+        group = msgspec.structs.replace(
+            self.group,
+            count=count,
+            callable=callables.pickled(run),
+            python=interpreter.python,
+            environment=interpreter.environment(self.group.environment),
+            **fields,
+        )
+        name = f"{self.prefix}{next(self._numbers)}"
+        submission = msgspec.structs.replace(self._submission, name=name, tasks=(group,))
+
+        def submit() -> str:
+            # The answer may have been lost, and not the submission.
+            applications = self.client.applications() if patience.absent else ()
+            earlier = next((known.id for known in applications if known.name == name), None)
+            return earlier or self.client.submit(submission)
+
+        return self.outlasting(patience, submit)
+
+    def outlasting(self, patience: Patience, ask: Callable[[], Answer]) -> Answer:
+        """What a question yields, also if the server is away for a while."""
+        answers: list[Answer] = []
+        while True:
+            with patience.outlast_absence():
+                answers.append(ask())
+            if answers:
+                return answers[0]
+            time.sleep(self.client.pace_s)

@@ -1,9 +1,9 @@
-"""Owns `Executor`: calls of Python functions on a cluster, as `concurrent.futures` has them.
+"""`Executor`: calls of Python functions on a cluster, as `concurrent.futures` has them.
 
-A call gets a container of its own (`executor_containers`), or a worker that other short calls use
-too (`executor_workers`). One thread submits applications, another follows them; both wait for a
-server that restarts. A call runs at least once, and its result is taken once. Only arguments that
-are futures themselves are awaited, not those inside of lists or other objects, as with Ray.
+A call gets a container of its own (`containers`), or a worker that other short calls use too
+(`workers`). One thread submits applications, another follows them; both wait for a server that
+restarts. A call runs at least once, and its result is taken once. Only arguments that are futures
+themselves are awaited, not those inside of lists or other objects, as with Ray.
 """
 
 import contextlib
@@ -17,14 +17,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from fairshare.client import callables
+from fairshare.client.callables import Interpreter
 from fairshare.client.client import Client
 from fairshare.client.errors import ServerUnreachable
-from fairshare.client.executor_calls import Call, ExecutorProgress, Load, State
-from fairshare.client.executor_containers import MOST_CALLS, Containers
-from fairshare.client.executor_sending import Sender
-from fairshare.client.executor_workers import Workers
-from fairshare.client.interpreter import Interpreter
-from fairshare.client.remote_calls import chunk_callable
+from fairshare.client.executor.calls import Call, ExecutorProgress, Load, Sender, State
+from fairshare.client.executor.containers import MOST_CALLS, Containers
+from fairshare.client.executor.remote import chunk_callable
+from fairshare.client.executor.workers import Workers
 from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
@@ -34,8 +33,8 @@ def futures_among(
     arguments: Sequence[object], keywords: Mapping[str, object]
 ) -> tuple[Future[Any], ...]:
     """The different futures among arguments."""
-    found = [one for one in (*arguments, *keywords.values()) if isinstance(one, Future)]
-    return tuple(dict.fromkeys(found))
+    values = (*arguments, *keywords.values())
+    return tuple(dict.fromkeys(value for value in values if isinstance(value, Future)))
 
 
 def with_results(
@@ -44,8 +43,8 @@ def with_results(
     """The arguments with the results of futures in their places; raises what one of these has
     raised, CancelledError too. All must be done."""
     return (
-        tuple(_result(one) for one in arguments),
-        {name: _result(one) for name, one in keywords.items()},
+        tuple(_result(value) for value in arguments),
+        {name: _result(value) for name, value in keywords.items()},
     )
 
 
@@ -241,9 +240,9 @@ class Executor(futures.Executor):
         rows = list(zip(*iterables, strict=False))
         size = chunksize or -(-len(rows) // MOST_CONTAINERS) or 1
         run = chunk_callable(fn)
-        given = [self.submit(run, rows[n : n + size]) for n in range(0, len(rows), size)]
+        chunks = [self.submit(run, rows[n : n + size]) for n in range(0, len(rows), size)]
         end_s = None if timeout is None else time.monotonic() + timeout
-        return _results(given, end_s)
+        return _results(chunks, end_s)
 
     @property
     def prefix(self) -> str:
@@ -390,12 +389,12 @@ class Executor(futures.Executor):
             _log.exception("the progress callback has failed")
 
 
-def _results(given: list["futures.Future[list[Any]]"], end_s: float | None) -> Iterator[Any]:
+def _results(chunks: list["futures.Future[list[Any]]"], end_s: float | None) -> Iterator[Any]:
     """The results of chunks, one by one; an iterator that is closed cancels the rest."""
     try:
-        for future in given:
+        for future in chunks:
             left_s = None if end_s is None else end_s - time.monotonic()
             yield from future.result(left_s)
     finally:
-        for future in given:
+        for future in chunks:
             future.cancel()

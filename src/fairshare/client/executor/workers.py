@@ -1,9 +1,8 @@
-"""Owns the workers of an executor: containers that take short calls one after the other.
+"""The workers of an executor: containers that take short calls one after the other.
 
-A worker is a task that comes for calls over a socket of this machine (`remote_worker.py`), until no
-call waits for a moment, or until it has lived for a while: then the scheduler decides again who
-gets its container. Knows how many workers there are and should be, and what becomes of a call whose
-worker died.
+A worker is a task that comes for calls over a socket of this machine (`remote.py`), until no call
+waits for a moment, or until it has lived for a while: then the scheduler decides again who gets its
+container.
 
 How long calls of each function take, and what follows for the number of containers, is computed
 without clock and server (`Durations`).
@@ -17,11 +16,9 @@ from math import ceil
 
 from fairshare.client.answers import Application, Container
 from fairshare.client.errors import ApplicationFailed, CallFailed, Refused
-from fairshare.client.executor_calls import Call, State
-from fairshare.client.executor_links import Link, WorkerSocket
-from fairshare.client.executor_sending import Sender
-from fairshare.client.remote_calls import value_or_error
-from fairshare.client.remote_worker import UNREACHABLE, worker_callable
+from fairshare.client.executor.calls import Call, Sender, State
+from fairshare.client.executor.links import Link, WorkerSocket
+from fairshare.client.executor.remote import UNREACHABLE, value_or_error, worker_callable
 from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 from fairshare.errors import FairshareError
 
@@ -296,20 +293,22 @@ class Workers:
         client = self._sender.client
         while True:
             containers = client.containers(link.worker.application)
-            found = next((one for one in containers if one.id == link.worker.container), None)
-            if found is None or found.over or call.future.done():
+            container = next(
+                (each for each in containers if each.id == link.worker.container), None
+            )
+            if container is None or container.over or call.future.done():
                 break
             time.sleep(PACE_S)
         application = client.application(link.worker.application)
         if application.state == "KILLED":
             return ApplicationFailed(application.id, application.state, application.diagnostics)
         # A worker ends well only when it is asked to: the call has closed its connection.
-        if found is None or not (found.failed or found.exit_code == 0):
+        if container is None or not (container.failed or container.exit_code == 0):
             return None
         call.failures += 1
         if call.failures < self._sender.group.max_attempts:
             return None
-        return self._failure(application, found)
+        return self._failure(application, container)
 
     def _failure(self, application: Application, container: Container) -> CallFailed:
         log = self._sender.client.failure_log(application.id) if container.failed else ""

@@ -1,9 +1,8 @@
-"""Owns the socket over which workers of this machine come for calls, and one connection to each.
+"""The socket over which workers of this machine come for calls, and one connection to each.
 
 The socket is where no other account can make one (XDG_RUNTIME_DIR, or the user's directory of
 state): another program in its place would be met by workers that still come when this one has
-ended. They ask what listens there to prove itself, too. Knows frames and tokens, and neither
-servers nor which call goes where.
+ended. They ask what listens there to prove itself, too.
 """
 
 import contextlib
@@ -21,13 +20,13 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.client.executor_calls import Call
-from fairshare.client.remote_calls import Outcome
-from fairshare.client.remote_worker import (
+from fairshare.client.executor.calls import Call
+from fairshare.client.executor.remote import (
     HELLO_S,
     NONCE_BYTES,
     PROGRAM,
     WORKER,
+    Outcome,
     frame,
     proof_of,
     read_frame,
