@@ -80,7 +80,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
             "runtime/journal/reserve.py",
         ),
         *("runtime/journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
-        *("server/accounting/queries.py", "server/configuration_texts.py", "server/cron/cron.py"),
+        *("server/accounting/queries.py", "server/configuration_editor.py", "server/cron/cron.py"),
         *("server/disk.py", "server/journal_epochs.py", "server/json_files.py"),
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
@@ -90,7 +90,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "yarn/rest/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
-        *("server/configuration_editor.py", "server/draft_trial.py", "server/file_watch.py"),
+        *("server/draft_trial.py", "server/file_watch.py"),
         *("server/notices/delivery.py", "server/users/groups.py", "server/web/unix_socket.py"),
         "yarn/rpc/hosts.py",
     ),
@@ -99,7 +99,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/memory.py"),
         *("engines/local/process_limit.py", "engines/local/processes.py"),
-        *("server/access/peers.py", "server/copied_snapshot.py", "server/cron/schedule.py"),
+        *("server/access/peers.py", "server/copied_snapshot.py"),
         "yarn/rest/beans.py",
     ),
     "files of the installed package and its interpreter": (

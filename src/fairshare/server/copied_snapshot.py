@@ -21,7 +21,7 @@ from fairshare.errors import JournalError
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.snapshot import freeze
 from fairshare.runtime.stored import all_stored
-from fairshare.server.to_the_end import to_the_end
+from fairshare.server.side_file import to_the_end
 
 POSSIBLE: Final = sys.platform == "linux"
 

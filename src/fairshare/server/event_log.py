@@ -1,6 +1,6 @@
 """Owns the server's log: the events that become lines, and the destinations of lines.
 
-STATE/server.log gets everything from INFO on, in files of bounded size; stderr (`terminal.py`) gets
+STATE/server.log gets everything from INFO on, in files of bounded size; stderr gets
 warnings, for the operator who started the server. The core logs nothing: every line about the
 cluster is an event.
 """
@@ -9,11 +9,16 @@ import contextlib
 import logging
 import logging.handlers
 import os
+import queue
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TextIO
+
+import msgspec
 
 from fairshare.core.model.events import (
     ApplicationAdmitted,
@@ -54,9 +59,113 @@ from fairshare.core.model.identifiers import (
 from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import FairshareError
+from fairshare.server.access.tokens import masked
 from fairshare.server.event_feed import document
-from fairshare.server.log_format import FORMATS
-from fairshare.server.terminal import Terminal
+
+MOST_LINES: Final = 1_000
+"""How many lines may wait to be written; further ones are only counted."""
+
+PATIENCE_S: Final = 2.0
+"""How long the end of the server waits for the last lines."""
+
+
+class Terminal(logging.Handler):
+    """Writes lines to stderr in their order; `close` writes what still waits.
+
+    After lines had to be left out, the next one that is written says how many they were.
+    """
+
+    def __init__(self, stream: TextIO | None = None, most_lines: int = MOST_LINES) -> None:
+        super().__init__()
+        self._stream = stream or sys.stderr
+        self._lines: queue.Queue[str | None] = queue.Queue(most_lines)
+        self._missing = 0
+        self._closed = False
+        self._writer = threading.Thread(target=self._write, name="fairshare-stderr", daemon=True)
+        self._writer.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand over a line."""
+        line = self.format(record)
+        if self._missing:
+            line = f"({self._missing} lines are missing here: stderr was not read)\n{line}"
+        try:
+            self._lines.put_nowait(line)
+        except queue.Full:
+            self._missing += 1
+        else:
+            self._missing = 0
+
+    def close(self) -> None:
+        """Write the waiting lines, for at most `PATIENCE_S`. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(queue.Full):
+                self._lines.put(None, timeout=PATIENCE_S)
+                self._writer.join(PATIENCE_S)
+        super().close()
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with contextlib.suppress(OSError, ValueError):  # the reader has gone
+                self._stream.write(line + "\n")
+                self._stream.flush()
+
+
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+
+class LineFormatter(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z INFO fairshare.events: ...`, in UTC, one line each.
+
+    Text of tenants (a name, a queue) may contain line breaks; they are escaped within the line.
+    """
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line and its traceback, without the secrets of tokens."""
+        return masked(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """The line without its traceback."""
+        line = super().formatMessage(record)
+        if line.isprintable():
+            return line
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+class JsonFormatter(LineFormatter):
+    """`{"at": "2026-01-31T12:00:00.123Z", "level": "INFO", "logger": ..., "message": ...}`.
+
+    With `event` (its fields) where the line is about an event, and `traceback` where it reports a
+    bug.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line of JSON."""
+        entry = {
+            "at": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        fields = getattr(record, "event_fields", None)
+        if fields is not None:
+            entry["event"] = fields
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return masked(_encoder.encode(entry).decode())
+
+
+FORMATS: dict[str, type[LineFormatter]] = {"text": LineFormatter, "json": JsonFormatter}
+"""By `log_format` of fairshare.toml."""
+
 
 MAX_LOG_BYTES = 10 * 1024 * 1024
 KEPT_LOGS = 3

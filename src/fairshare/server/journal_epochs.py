@@ -6,6 +6,7 @@ that the journal does not know must never be mistaken for those that it does; an
 application or a container is given away twice, whatever copy of the journal is put in its place.
 """
 
+import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -28,11 +29,13 @@ from fairshare.core.model.identifiers import (
 from fairshare.core.model.inputs import ContainerExited, ContinueNumbers, Input
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
-from fairshare.engines.protocol import LONG_AGO, Launched
+from fairshare.engines.protocol import LONG_AGO, HostEngine, Launched
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.container_history import ContainerHistory
+from fairshare.runtime.reconciliation import reconcile
 from fairshare.runtime.recovery import Position
+from fairshare.server.service import Service
 from fairshare.this_machine import boot_id
 
 NUMBERS_FILE: Final = "numbers"
@@ -251,3 +254,38 @@ def unreported_exits(
         exited = exit_of(container)
         if exited is not None:
             yield exited
+
+
+async def adopt(
+    engine: HostEngine,
+    service: Service,
+    launched: Launched,
+    live: Callable[[], Iterable[ContainerId]],
+    exit_of: Callable[[ContainerId], ContainerExited | None],
+) -> None:
+    """Start an engine, and feed the difference between the state and what it finds.
+
+    Nodes that it does not offer are lost, containers that do not run have ended. Raises
+    EngineError.
+    """
+    engine.start(service.report, launched=launched, failed=service.fail_soon)
+    # Running containers are listed before pending reports are processed: a container that ends in
+    # between is in both, and one that is in neither never ran.
+    running = engine.running()
+    await asyncio.sleep(0)
+    service.record(unreported_exits(live(), running, exit_of))
+    findings = reconcile(service.state, engine.nodes(), running)
+    service.record(findings.inputs)
+    for container in findings.stops:
+        engine.stop(container)
+
+
+def await_nodes(engine: HostEngine, service: Service) -> None:
+    """Start an engine whose nodes register by themselves.
+
+    The state keeps its nodes with all their containers, and nothing is allocated on a node before
+    it has returned (`reconcile_node`). The caller that registers nodes lets absent ones expire.
+    """
+    engine.start(service.report, failed=service.fail_soon)
+    for node in service.state.nodes:
+        service.set_silent(node)

@@ -28,7 +28,7 @@ from fairshare.runtime.stored import all_stored
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
-from fairshare.server.to_the_end import to_the_end
+from fairshare.server.side_file import to_the_end
 from fairshare.settings.shell import RetentionSettings
 
 DEFAULT_FINISHED = 1_000

@@ -33,12 +33,11 @@ from fairshare.runtime.journal.observed import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
-from fairshare.server import adoption
+from fairshare.server import journal_epochs
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
-from fairshare.server.access.identity import Identity
 from fairshare.server.access.submitted_bytes import ActiveCounts
-from fairshare.server.access.tokens import UserTokens
+from fairshare.server.access.tokens import Identity, UserTokens
 from fairshare.server.accounting.accounting import Accounting
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_editor import ConfigurationEditor
@@ -51,8 +50,7 @@ from fairshare.server.gpus import GpuCollector, gpus_of
 from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
 from fairshare.server.list_rows import ListRows
 from fairshare.server.log_aggregation import LogAggregation
-from fairshare.server.metrics import MeasuredJournal, Metrics
-from fairshare.server.metrics_of_state import StateMetrics
+from fairshare.server.metrics import MeasuredJournal, Metrics, StateMetrics
 from fairshare.server.notices.delivery import COMMANDS_REFUSED, Delivery
 from fairshare.server.notices.notices import Notices
 from fairshare.server.packages import Packages
@@ -378,9 +376,9 @@ class LiveServer:
         self.service.record(self._numbers.begin(state, self.service.position, *place))
         self._load_configuration()
         if self.engine.nodes_register:
-            adoption.await_nodes(self.engine, self.service)
+            journal_epochs.await_nodes(self.engine, self.service)
         else:
-            await adoption.adopt(self.engine, self.service, known, self._live, self._exit_of)
+            await journal_epochs.adopt(self.engine, self.service, known, self._live, self._exit_of)
         self._warn_of_limits()
         self.directory.publish_url(url, self.settings.socket)
         self.service.start()

@@ -17,7 +17,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.runtime.clock import WallClock
 from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
 from fairshare.server.stored_configuration import read_kept
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import collect_directory, read_directory
 from fairshare.settings.engines import ENGINES, runs_here

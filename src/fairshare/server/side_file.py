@@ -4,16 +4,36 @@ They are in WAL mode with synchronous=NORMAL: a power cut may take the last rows
 moved aside, and a new one made. Knows no table.
 """
 
+import asyncio
 import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from fairshare.errors import FairshareError
 from fairshare.wording import cause
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+async def to_the_end(
+    function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
+) -> Result:
+    """Run a function in a thread. A cancellation waits until the function has ended: the server
+    closes the file next, and its directory may be deleted after that."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **options))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        if not work.cancelled():
+            work.exception()  # retrieved, or asyncio would log it
+        raise
+
 
 BUSY_S: Final = 10.0
 

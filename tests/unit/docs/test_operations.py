@@ -11,8 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from fairshare.cli import admin, init, serve
 from fairshare.client.discovery import SOCKET
 from fairshare.core.schedulers.reasons import Cause
-from fairshare.server.metrics import Metrics
-from fairshare.server.metrics_of_state import _CAPACITIES, _NUMBERS, _VECTORS
+from fairshare.server.metrics import _CAPACITIES, _NUMBERS, _VECTORS, Metrics
 from fairshare.server.state_directory import PASSABLE
 
 ROOT = Path(__file__).parents[3]

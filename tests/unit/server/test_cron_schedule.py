@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairshare.server.cron.schedule import last_ms, local_zone, next_ms, parse_line, zone_of
+from fairshare.server.cron.cron import last_ms, local_zone, next_ms, parse_line, zone_of
 
 BERLIN = "Europe/Berlin"
 

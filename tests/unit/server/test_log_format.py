@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 
-from fairshare.server.log_format import JsonFormatter, LineFormatter
+from fairshare.server.event_log import JsonFormatter, LineFormatter
 
 
 def record(message, *arguments, **more):

@@ -12,7 +12,7 @@ from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.server import engines
 from fairshare.server import settings as settings_module
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 
 SCHEDULERS = "org.apache.hadoop.yarn.server.resourcemanager.scheduler"
 

@@ -3,7 +3,7 @@
 import logging
 import os
 
-from fairshare.server.terminal import Terminal
+from fairshare.server.event_log import Terminal
 
 
 def line(text):

@@ -8,7 +8,7 @@ import pytest
 from fairshare.server.notices import notices
 from fairshare.server.notices.store import NoticeStore
 from fairshare.server.server import LiveServer
-from fairshare.server.to_the_end import to_the_end
+from fairshare.server.side_file import to_the_end
 
 pytestmark = pytest.mark.anyio
 

@@ -5,15 +5,16 @@ connection of the Unix socket, and the header of a configured proxy. Knows nothi
 the text of headers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
+from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.protocol import State
-from fairshare.server.access.identity import Identity
 from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.peers import Peers
 from fairshare.server.access.proxies import Proxies
-from fairshare.server.access.tokens import PREFIX, UserTokens
+from fairshare.server.access.tokens import PREFIX, Identity, UserTokens
 from fairshare.server.tokens import DriverTokens, named_application
 from fairshare.settings.shell import AuthenticationSettings
 
@@ -87,3 +88,23 @@ class Authentication:
                 if not application.over and application.submission.driver is not None
             }
         return self._earlier
+
+
+def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
+    """Whether a list in Hadoop's form, `user1,user2 group1,group2`, names a user or one of the
+    user's groups.
+
+    >>> listed("alice ops", "bob", ("ops",)), listed(" ", "bob", ()), listed(None, "bob", ())
+    (True, False, False)
+    """
+    return acl is not None and allows(acl, user, groups)
+
+
+def may_look(application: Application, user: str, groups: Collection[str]) -> bool:
+    """Whether an application's own list lets a user view all of it."""
+    return listed(application.submission.details.view_acl, user, groups)
+
+
+def may_change(application: Application, user: str, groups: Collection[str]) -> bool:
+    """Whether an application's own list lets a user kill, move and change it."""
+    return listed(application.submission.details.modify_acl, user, groups)

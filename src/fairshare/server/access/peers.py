@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from fairshare.server.access.identity import Identity
+from fairshare.server.access.tokens import Identity
 from fairshare.this_machine import account_numbered
 
 PREFIX: Final = "unix:"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import FairshareError
-from fairshare.server.access.identity import Identity
 from fairshare.server.json_files import read_private
 from fairshare.server.state_directory import write_file
 from fairshare.server.tokens import PREFIX as DRIVER_PREFIX
@@ -27,6 +27,19 @@ FILE = "tokens.json"
 PREFIX = "fst_"
 _FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
 _INSIDE = re.compile(r"(fst_[a-z0-9]{8}_|fsd_[0-9]+_)[A-Za-z0-9_-]+")
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """An authenticated caller. `proof` says by which credential (`token 1a2b3c4d`, `proxy
+    10.0.0.1`, `driver`).
+
+    `application` is set for a driver: it may only act on its own application.
+    """
+
+    user: str
+    administrator: bool = False
+    proof: str = ""
+    application: ApplicationId | None = None
 
 
 class TokensUnreadable(FairshareError):

@@ -31,7 +31,7 @@ from fairshare.server.accounting.rows import (
     application_row,
     container_row,
 )
-from fairshare.server.to_the_end import to_the_end
+from fairshare.server.side_file import to_the_end
 from fairshare.settings.shell import AccountingSettings
 
 INTERVAL_S: Final = 1.0

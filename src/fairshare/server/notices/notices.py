@@ -30,7 +30,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.documents.notice_targets import shown_target
 from fairshare.server.notices.delivery import Delivery, DeliveryError
 from fairshare.server.notices.store import HOOK, Notice, NoticesError, NoticeStore, notices_of
-from fairshare.server.to_the_end import to_the_end
+from fairshare.server.side_file import to_the_end
 
 PAUSES_S: Final = (10, 60, 300, 1_800, 7_200)
 """The time before each further attempt; after the last one the notice has failed."""

@@ -8,6 +8,7 @@ again when it has changed, or a command, which prints the groups of a user.
 """
 
 import contextlib
+import getpass
 import grp
 import logging
 import os
@@ -26,6 +27,14 @@ from fairshare.settings.configuration import Configuration
 from fairshare.settings.user_groups import read_groups
 from fairshare.this_machine import account_named
 from fairshare.wording import cause
+
+
+def own_user() -> str:
+    """The user that the server runs as; its number if it has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 class GroupSource(Protocol):

@@ -21,7 +21,7 @@ from fairshare.api.accounting import (
 )
 from fairshare.core.model.identifiers import parse_application
 from fairshare.errors import InputError
-from fairshare.server.access.lists import listed
+from fairshare.server.access.authentication import listed
 from fairshare.server.accounting.queries import (
     MAX_ROWS,
     Period,

@@ -17,10 +17,10 @@ from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command
 from fairshare.core.placement.tags import placed_as
 from fairshare.errors import InputError
-from fairshare.server.access.identity import Identity
-from fairshare.server.access.lists import may_change, may_look
+from fairshare.server.access.authentication import may_change, may_look
+from fairshare.server.access.tokens import Identity
 from fairshare.server.server import LiveServer
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 from fairshare.server.web.audit import note
 from fairshare.server.web.authentication import KEY
 from fairshare.server.web.requests import server_of

@@ -31,8 +31,7 @@ from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.xml import MAX_BYTES
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.server import mutation
-from fairshare.server.configuration_editor import ConfigurationEditor
-from fairshare.server.configuration_texts import ConfigurationText
+from fairshare.server.configuration_editor import ConfigurationEditor, ConfigurationText
 from fairshare.server.draft_trial import Judgement
 from fairshare.server.web.actors import believed_administrator, caller_of, check_administrator
 from fairshare.server.web.answers import answer

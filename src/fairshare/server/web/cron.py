@@ -13,7 +13,7 @@ from fairshare.api.work import Submission
 from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import KillApplication, SubmitApplication
 from fairshare.errors import InputError
-from fairshare.server.cron.schedule import local_zone, next_ms, parse_line, zone_of
+from fairshare.server.cron.cron import local_zone, next_ms, parse_line, zone_of
 from fairshare.server.cron.store import Job, Run
 from fairshare.server.server import LiveServer
 from fairshare.server.web.actors import caller_of, check_claimed_groups, groups_of, identity_of

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from fairshare.core.model.applications import Application
-from fairshare.server.access.lists import listed
+from fairshare.server.access.authentication import listed
 from fairshare.yarn.rest.callers import Caller, Rejected, identify
 from fairshare.yarn.rest.errors import forbidden
 from fairshare.yarn.rest.gateway import Gateway, gateway_of

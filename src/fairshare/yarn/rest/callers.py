@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from starlette.requests import Request
 
-from fairshare.server.access.identity import Identity
+from fairshare.server.access.tokens import Identity
 from fairshare.server.web.authentication import KEY
 from fairshare.settings.web import WebSettings
 from fairshare.yarn.rest.errors import RemoteException

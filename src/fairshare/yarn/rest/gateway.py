@@ -19,7 +19,7 @@ from fairshare.documents.problems import Problems
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.server import mutation
 from fairshare.server.server import LiveServer
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 from fairshare.settings.configuration_update import Update
 from fairshare.settings.registry import family_of
 from fairshare.settings.web import WebSettings

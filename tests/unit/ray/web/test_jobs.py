@@ -6,7 +6,7 @@ from tests.unit.ray.web.conftest import URI
 
 from fairshare import __version__
 from fairshare.api.ray_programs import Program, job_of
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 
 pytestmark = pytest.mark.anyio
 

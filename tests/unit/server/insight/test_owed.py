@@ -4,7 +4,7 @@ import pytest
 
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.reasons import Cause, Reason
-from fairshare.server.insight.owed import KINDS, Waiting, kind_of, owed_parts
+from fairshare.server.insight.shares import KINDS, Waiting, kind_of, owed_parts
 from fairshare.server.insight.why import Words
 
 WORDS = Words(ResourceTypes(), 0)

@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import ConfigurationError
-from fairshare.server.users.groups import CommandGroups, FileGroups, GroupsUnavailable, SystemGroups
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import (
+    CommandGroups,
+    FileGroups,
+    GroupsUnavailable,
+    SystemGroups,
+    own_user,
+)
 
 
 def test_the_primary_group_of_a_user_comes_first():

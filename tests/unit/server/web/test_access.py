@@ -7,7 +7,7 @@ from tests.unit.server.web.conftest import served
 
 from fairshare.core.model.inputs import SubmissionDetails, SubmitApplication
 from fairshare.server.settings import Overrides, read_settings
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 
 pytestmark = pytest.mark.anyio
 

@@ -23,8 +23,7 @@ from fairshare.core.model.queues import parent_name
 from fairshare.core.model.resources import ResourceTypes, positive, smallest, subtract
 from fairshare.core.schedulers.views import QueueView
 from fairshare.errors import InputError
-from fairshare.server.insight.owed import OwedPart, Waiting, owed_parts
-from fairshare.server.insight.shares import Share, Shares, used_share
+from fairshare.server.insight.shares import OwedPart, Share, Shares, Waiting, owed_parts, used_share
 from fairshare.server.insight.why import Words
 from fairshare.server.past_views import Point
 from fairshare.server.server import LiveServer

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api.cluster import Session
-from fairshare.server.users.identity import own_user
+from fairshare.server.users.groups import own_user
 from fairshare.server.web.actors import groups_of, identity_of
 from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import get
