@@ -60,7 +60,7 @@ from fairshare.core.model.work import (
 )
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.container_history import ContainerHistory

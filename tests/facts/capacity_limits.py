@@ -5,13 +5,13 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import NodeBeat, NodeJoined, RequestContainers, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.calculators import calculator
 from fairshare.core.schedulers.capacity.lifetimes import lifetime_s
 from fairshare.core.schedulers.capacity.limits import master_limit, user_master_limit
 from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.capacity.users import NO_FACTOR, Users, base_limit, weighted
-from fairshare.core.schedulers.rounding import single
 
 from .capacity_setup import amounts, leaf, manager_of, queue_of, two_queues
 from .fact import Fact, Mismatch, expect

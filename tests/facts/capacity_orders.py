@@ -7,6 +7,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated, Locality
 from fairshare.core.model.inputs import NodeBeat, NodeJoined, SubmitApplication
 from fairshare.core.model.work import ANYWHERE, ContainerRequest
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import calculator, larger, smaller
 from fairshare.core.schedulers.capacity.orders import application_key, child_key, refresh_use
@@ -14,7 +15,6 @@ from fairshare.core.schedulers.capacity.preemption.selection import victims
 from fairshare.core.schedulers.capacity.priorities import resolve
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
-from fairshare.core.schedulers.rounding import single
 
 from .capacity_setup import amounts, leaf, manager_of
 from .fact import Fact, Mismatch, expect

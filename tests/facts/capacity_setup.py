@@ -9,10 +9,10 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import RequestRefused
 from fairshare.core.model.inputs import LoadConfiguration
 from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
-from fairshare.core.schedulers.rounding import single
 
 from .fact import vector
 

@@ -17,9 +17,9 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.fair.assignment import Patiences
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.locality import Patiences
-from fairshare.core.schedulers.fair.preemption_requests import Visits
+from fairshare.core.schedulers.fair.preemption import Visits
 from fairshare.core.schedulers.fair.queues import FairQueue, common_ancestor
 from fairshare.core.schedulers.fair.scheduler import FairScheduler
 from fairshare.core.schedulers.fair.settings import FairSettings

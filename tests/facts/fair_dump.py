@@ -7,13 +7,12 @@ A function of the state alone. The shell decides where and how often to write it
 import math
 from collections.abc import Mapping
 
-from fairshare.core.model.resources import Resource, subtract
+from fairshare.core.model.resources import Resource, resource_text, subtract
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair.limits import master_limit
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.sharing import steady_shares
 from fairshare.core.schedulers.fair.state import FairState
-from fairshare.core.schedulers.resource_text import resource_text
-from fairshare.core.schedulers.rounding import single
 
 
 def dump_queues(state: FairState) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.core.schedulers.calculators import normalise as normalised
 from fairshare.core.schedulers.fair.settings import (
     NEVER_MS,
     AllocationSettings,
     Amount,
     QueueSettings,
 )
-from fairshare.core.schedulers.normalisation import normalise as normalised
 from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.fair.allocation_file import read_allocation_file

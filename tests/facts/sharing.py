@@ -4,8 +4,8 @@ SchedulingPolicy)."""
 import struct
 
 from fairshare.core.model.resources import Resource
-from fairshare.core.schedulers.fair.headroom import headroom
 from fairshare.core.schedulers.fair.policies import POLICIES
+from fairshare.core.schedulers.fair.views import headroom
 from fairshare.core.schedulers.shares import Claim, fair_shares
 
 from .fact import Fact, amount, expect, vector

@@ -14,7 +14,7 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.lab.simulate import simulator
 from fairshare.lab.simulate.report import encode
 from fairshare.lab.simulate.simulator import Simulator

@@ -63,7 +63,7 @@ from fairshare.core.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.settings.registry import family_of

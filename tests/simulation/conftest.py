@@ -21,7 +21,7 @@ from fairshare.core.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.runtime.journal.memory import MemoryJournal

@@ -21,7 +21,7 @@ import msgspec
 
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource
-from fairshare.core.schedulers.steps import Made, Steps
+from fairshare.core.schedulers.protocol import Made, Steps
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server.list_rows import ApplicationRow, ListRows
 from fairshare.server.row_history import RowHistory

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Final
 
-from fairshare.core.schedulers.steps import Made, Steps
+from fairshare.core.schedulers.protocol import Made, Steps
 from fairshare.server.row_cache import Item, Key, Row, RowCache
 
 SLICE_S: Final = 0.002

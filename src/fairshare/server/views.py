@@ -21,8 +21,7 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.operations import MANY_FAILURES, Drain
 from fairshare.core.model.resources import Resource, subtract
 from fairshare.core.model.tasks import GroupProgress as TaskGroupProgress
-from fairshare.core.schedulers.protocol import Scheduler, State
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import Scheduler, State, Steps
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.runtime.projections.container_history import ContainerHistory, ContainerRecord
 

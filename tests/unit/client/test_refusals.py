@@ -5,7 +5,7 @@ import pytest
 from fairshare.client.errors import CallFailed, Refused, in_plain_words
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ResourceRequest
-from fairshare.core.schedulers.fair.wording import zero_amount
+from fairshare.core.schedulers.fair.limits import zero_amount
 
 
 def test_a_refusal_by_a_queue_without_resources_is_in_plain_words():

@@ -20,7 +20,7 @@ from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.runtime.recovery import replay
 from fairshare.settings.registry import family_of
 

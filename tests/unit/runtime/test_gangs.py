@@ -24,7 +24,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime

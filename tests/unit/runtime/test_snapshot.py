@@ -26,7 +26,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.errors import JournalError
 from fairshare.runtime import snapshot

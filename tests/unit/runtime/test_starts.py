@@ -26,7 +26,7 @@ from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import QueueSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.runtime.journal.memory import MemoryJournal

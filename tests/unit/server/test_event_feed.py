@@ -15,7 +15,7 @@ from fairshare.core.model.inputs import AddTasks, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.state import FifoState
+from fairshare.core.schedulers.fifo import FifoState
 from fairshare.server.event_feed import KEPT_MS, EventFeed
 
 MEGABYTE = 1_000_000

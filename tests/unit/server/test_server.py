@@ -17,7 +17,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.tasks import TaskState
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
 from fairshare.server import server as server_module

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.server import engines
 from fairshare.server import settings as settings_module

@@ -6,7 +6,7 @@ import pytest
 
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.errors import ConfigurationError
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshare.core.model.resources import UNBOUNDED
-from fairshare.core.schedulers.normalisation import normalise
+from fairshare.core.schedulers.calculators import normalise
 
 AMOUNTS = st.integers(0, 10_000)
 

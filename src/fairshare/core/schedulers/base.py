@@ -19,6 +19,7 @@ from fairshare.core.model.events import (
     AttemptStarted,
     ConfigurationLoaded,
     ContainerAllocated,
+    Locality,
 )
 from fairshare.core.model.identifiers import ApplicationId, container_id
 from fairshare.core.model.inputs import SubmitApplication
@@ -36,18 +37,33 @@ from fairshare.core.model.resources import (
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.entitlement import Preemption
-from fairshare.core.schedulers.nearness import level_of
-from fairshare.core.schedulers.normalisation import normalise
-from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, Steps, in_one_step
 from fairshare.core.schedulers.reasons import Limits, NotInQueue, Reason
-from fairshare.core.schedulers.steps import Steps, in_one_step
 from fairshare.core.schedulers.views import (
     ApplicationView,
     QueueView,
     VolatileFields,
     application_view,
 )
+
+
+def level_of(key: AskKey, node: Node) -> Locality | None:
+    """The locality at which an ask may be served on a node; None: it must not be served there.
+
+    Example: an ask for n1 on /r1 that does not relax is node-local on n1 and None on all other
+    nodes.
+    """
+    here, rack, ask = key.places.get(node.host), key.places.get(node.rack), key.anywhere
+    if ask is None:
+        return None
+    if here is not None and rack is not None:
+        return Locality.NODE_LOCAL
+    if rack is not None:
+        return Locality.RACK_LOCAL if rack.relax else None
+    return Locality.OFF_SWITCH if ask.relax else None
+
 
 DEFAULT: Final = "root.default"
 

@@ -1,14 +1,31 @@
-"""Owns the comparison of two resources as Hadoop's calculators do it.
-
-A calculator returns -1, 0 or 1 for less, equal, greater (Hadoop: ResourceCalculator.compare). With
-`single` it compares the dominant shares only.
-"""
+"""The arithmetic of resources as in Hadoop: rounding to 32 bits, comparison, normalisation."""
 
 import math
+import struct
 from collections.abc import Callable
+from functools import lru_cache
 from operator import truediv
 
 from fairshare.core.model.resources import Resource, subtract
+
+_SINGLE = struct.Struct("f")
+pack, unpack = _SINGLE.pack, _SINGLE.unpack
+"""For hot code, where a call of `single` costs as much as the rounding."""
+
+SPLIT = float(2**29 + 1)
+"""For the hottest code: with `high = value * SPLIT`, `high - (high - value)` is `single(value)` for
+0 and for magnitudes from 2**-126 up to 2**127, without a call (Veltkamp's splitting of 53 bits into
+29 and 24; ties go to even)."""
+
+
+def single(value: float) -> float:
+    """The nearest 32-bit float, as a double: `single(0.2) == 0.20000000298023224`.
+
+    Infinity and NaN are returned unchanged.
+    """
+    rounded: float = unpack(pack(value))[0]
+    return rounded
+
 
 Calculator = Callable[[Resource, Resource, Resource, bool], int]
 
@@ -69,3 +86,27 @@ def _part(amount: int, whole: int) -> float:
     if whole == 0:
         return math.inf if amount > 0 else 0.0
     return amount / whole
+
+
+@lru_cache(maxsize=1_024)  # a cluster's asks have few sizes, and each is normalised several times
+def normalise(ask: Resource, minimum: Resource, increment: Resource, maximum: Resource) -> Resource:
+    """The size that is granted for an ask (Hadoop: FairScheduler.getNormalizedResource), computed
+    for each type separately.
+
+    At least the minimum; then rounded up to a multiple of the increment (0: not rounded); then at
+    most the maximum. The maximum is applied last, so the result need not be a multiple of the
+    increment:
+
+    >>> normalise((4500, 1), minimum=(1024, 1), increment=(1024, 1), maximum=(5000, 4))
+    (5000, 1)
+    """
+    amounts = zip(ask, minimum, increment, maximum, strict=True)
+    return tuple([_granted(*one) for one in amounts])
+
+
+def _granted(wanted: int, least: int, step: int, most: int) -> int:
+    """The amount of one type."""
+    amount = wanted if wanted > least else least
+    if step:
+        amount = -(-amount // step) * step
+    return amount if amount < most else most

@@ -1,11 +1,12 @@
-"""Owns the contract between the resource manager and a scheduler, and the step they share.
+"""The contract between the resource manager and a scheduler, the step that they share, and what
+refusals say about queues.
 
 The manager handles life cycles (submissions, attempts, tasks); the scheduler handles allocation
 (queues, shares, limits, nodes). Both change the state only by `step.emit(event)`.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.attempts import Attempt
@@ -18,8 +19,29 @@ from fairshare.core.model.resources import Resource
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.reasons import Limits
-from fairshare.core.schedulers.steps import Steps
 from fairshare.core.schedulers.views import ApplicationView, QueueView
+
+Made = TypeVar("Made")
+
+Steps = Generator[None, None, Made]
+"""The making of something, with a pause wherever other work may run, and the state may change."""
+
+
+def at_once(steps: Steps[Made]) -> Made:
+    """What the steps make, without a pause."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as made:
+            value: Made = made.value
+            return value
+
+
+def in_one_step(make: Callable[[], Made]) -> Steps[Made]:
+    """What takes too little time for a pause."""
+    yield from ()
+    return make()
+
 
 State = ClusterState[Queue[Attempt], Attempt]
 
@@ -264,3 +286,42 @@ def _unknown(scheduler: str, label: str) -> Refusal:
 
 def _without_labels(scheduler: str) -> Refusal:
     return Refusal("labels-disabled", f"the {scheduler} scheduler has no node labels")
+
+
+MOST_NAMES = 8
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in order; of many the first ones.
+
+    >>> listed(f"root.q{number}" for number in range(10))
+    'root.q0, root.q1, root.q2, root.q3, root.q4, root.q5, root.q6, root.q7, and 2 more'
+    """
+    ordered = sorted(names)
+    more = len(ordered) - MOST_NAMES
+    return ", ".join(ordered[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
+
+
+_LEAVES = ". Its leaf queues are "
+_NO_LEAF = ". No leaf queue is below it"
+
+
+def leaves_below(queue: str, leaves: Iterable[str]) -> str:
+    """What follows the statement that a queue is not a leaf.
+
+    >>> leaves_below("root.lab", ["root.lab.ml", "root.lab.bio", "root.laboratory"])
+    '. Its leaf queues are root.lab.bio, root.lab.ml'
+    >>> leaves_below("root.lab", [])
+    '. No leaf queue is below it'
+    """
+    below = [name for name in leaves if name.startswith(f"{queue}.")]
+    return f"{_LEAVES}{listed(below)}" if below else _NO_LEAF
+
+
+def without_leaves(reason: str) -> str:
+    """A reason without what `leaves_below` added, as Hadoop words it.
+
+    >>> without_leaves("root.lab is not a leaf queue. Its leaf queues are root.lab.ml")
+    'root.lab is not a leaf queue'
+    """
+    return reason.partition(_LEAVES)[0].partition(_NO_LEAF)[0]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.schedulers.fair.events import EVENTS
 from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fair.tree import EVENTS
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings

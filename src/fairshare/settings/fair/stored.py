@@ -2,15 +2,14 @@
 
 from typing import Final
 
+from fairshare.core.schedulers.fair import limits
 from fairshare.core.schedulers.fair import settings as fair_settings
-from fairshare.core.schedulers.fair import users as fair_users
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.division import Division
+from fairshare.core.schedulers.fair.containers import Tables
 from fairshare.core.schedulers.fair.policies import Policy, policy_named
-from fairshare.core.schedulers.fair.queues import FairQueue
+from fairshare.core.schedulers.fair.queues import Division, FairQueue
 from fairshare.core.schedulers.fair.scheduler import FairScheduler
 from fairshare.core.schedulers.fair.state import FairState
-from fairshare.core.schedulers.fair.tables import Tables
 from fairshare.settings.stored_class import StoredClass
 
 STORED_CLASSES: Final = (
@@ -43,5 +42,5 @@ STORED_CLASSES: Final = (
         ),
         state=True,
     ),
-    StoredClass("fair-users", fair_users.Users, ("_running", "_waiting")),
+    StoredClass("fair-users", limits.Users, ("_running", "_waiting")),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Problems
@@ -15,7 +15,7 @@ from fairshare.settings.site import Site
 from fairshare.settings.stored_class import StoredClass
 
 if TYPE_CHECKING:
-    from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+    from fairshare.core.schedulers.fifo import FifoScheduler
 
 
 def _stored_classes() -> tuple[StoredClass, ...]:
@@ -41,17 +41,17 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
 
     def create(self, types: ResourceTypes) -> "FifoScheduler":
         """As `SchedulerFamily.create`."""
-        from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+        from fairshare.core.schedulers.fifo import FifoScheduler
 
         return FifoScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
-        from fairshare.core.schedulers.fifo import views
-        from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+        from fairshare.core.schedulers import fifo
+        from fairshare.core.schedulers.fifo import FifoScheduler
 
         assert isinstance(scheduler, FifoScheduler)
-        return views.volatile_fields(scheduler.state)
+        return fifo.volatile_fields(scheduler.state)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`."""

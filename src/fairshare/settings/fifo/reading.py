@@ -1,6 +1,6 @@
 """Owns the reading of the FIFO scheduler's settings from a site. Knows no file of its own."""
 
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.documents.problems import Problem, Problems
 from fairshare.settings.base_reading import collect_base
 from fairshare.settings.site import Site

@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from fairshare.core.schedulers.fifo import settings as fifo_settings
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
-from fairshare.core.schedulers.fifo.state import FifoAttempt, FifoState
+from fairshare.core.schedulers import fifo
+from fairshare.core.schedulers.fifo import FifoAttempt, FifoScheduler, FifoState
 from fairshare.settings.stored_class import StoredClass
 
 STORED_CLASSES: Final = (
     StoredClass("fifo-attempt", FifoAttempt),
     StoredClass("fifo-scheduler", FifoScheduler, ("_state",)),
-    StoredClass("fifo-settings", fifo_settings.FifoSettings),
+    StoredClass("fifo-settings", fifo.FifoSettings),
     StoredClass("fifo-state", FifoState, ("line", "started_ms"), state=True),
 )

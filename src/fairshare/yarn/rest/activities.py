@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parents_of
-from fairshare.core.schedulers.resource_text import resource_text
+from fairshare.core.model.resources import resource_text
 from fairshare.runtime.projections.activities import ANY_NODE, Activity, Update
 from fairshare.yarn.rest.access import may_view
 from fairshare.yarn.rest.answering import Answer, YarnRoute

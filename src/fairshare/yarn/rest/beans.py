@@ -28,7 +28,7 @@ from starlette.routing import Route
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import parents_of
 from fairshare.core.model.resources import Resource
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import Steps
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server.slices import made_in_slices
 from fairshare.yarn.rest.answering import HEADERS

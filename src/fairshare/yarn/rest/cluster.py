@@ -10,7 +10,7 @@ from starlette.requests import Request
 from fairshare import __version__
 from fairshare.core.model.applications import Application
 from fairshare.core.model.resources import Resource, add, subtract
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import Steps
 from fairshare.server.slices import made_in_slices
 from fairshare.yarn.rest.answering import XML, Answer, YarnRoute, accepted_form
 from fairshare.yarn.rest.callers import Caller

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from fairshare.api.yarn import NODE_STATES
 from fairshare.core.model.inputs import NodeResized
 from fairshare.core.model.nodes import Node
-from fairshare.core.schedulers.rounding import single
+from fairshare.core.schedulers.calculators import single
 from fairshare.runtime.projections.node_history import InactiveNode, Utilization
 from fairshare.server.list_rows import NodeLines
 from fairshare.server.row_cache import cut

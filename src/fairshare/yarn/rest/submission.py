@@ -20,9 +20,8 @@ from fairshare.core.model.events import ApplicationNumberTaken
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.inputs import ReserveApplication, SubmissionDetails, SubmitApplication
 from fairshare.core.model.queues import LONGEST_NAME
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, resource_text
 from fairshare.core.model.work import Command
-from fairshare.core.schedulers.resource_text import resource_text
 from fairshare.errors import FairshareError, InputError
 from fairshare.server.web.actors import check_account, with_tagged_groups
 from fairshare.server.web.audit import note

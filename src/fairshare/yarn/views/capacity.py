@@ -15,17 +15,15 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.queues import ROOT
-from fairshare.core.model.resources import NO_LIMIT, Resource, largest
+from fairshare.core.model.resources import NO_LIMIT, Resource, largest, resource_text
 from fairshare.core.record import Record
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import limits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.core.schedulers.capacity.calculators import larger
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.state import CapacityState
-from fairshare.core.schedulers.protocol import State
-from fairshare.core.schedulers.resource_text import resource_text
-from fairshare.core.schedulers.rounding import single
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import State, Steps
 from fairshare.errors import InputError
 from fairshare.yarn.views.capacity_documents import capacity_scheduler, tested_master_limits
 from fairshare.yarn.views.context import MasterLimit, YarnContext

@@ -30,7 +30,7 @@ from fairshare.core.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.core.schedulers.capacity.settings import Unit, Vector
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.capacity.users import User
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import Steps
 from fairshare.settings.capacity.names import PREFIX
 from fairshare.yarn.views.capacity_queue_documents import (
     Capacities,
@@ -178,7 +178,7 @@ class _Queues:
         below: list[Counts] = []
         for child in sorted(queue.children.values(), key=lambda child: not child.leaf):
             info, counts = yield from self.queue(child)
-            infos.append(cast(CapacityQueueInfo | msgspec.Raw, self.written(info)))
+            infos.append(cast("CapacityQueueInfo | msgspec.Raw", self.written(info)))
             below.append(counts)
         return CapacityQueueInfos(infos or UNSET), below
 

@@ -5,6 +5,7 @@ CapacitySchedulerInfo), and the text of a queue's capacity by type: `[memory-mb=
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.settings import (
     Amount,
@@ -17,7 +18,6 @@ from fairshare.core.schedulers.capacity.settings import (
 )
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.hash_order import in_hash_order, text_code
-from fairshare.core.schedulers.rounding import single
 from fairshare.yarn.views.documents import Document, ResourceInfo, ResourceUsages, shortest
 from fairshare.yarn.views.queues import TYPED
 

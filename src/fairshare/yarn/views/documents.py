@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
-from fairshare.core.schedulers.rounding import single
+from fairshare.core.schedulers.calculators import single
 
 
 class Document(msgspec.Struct):

@@ -16,6 +16,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.resources import NO_LIMIT, Resource, add, smallest, subtract
 from fairshare.core.record import Record
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair.limits import master_limit
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.reasons import run_limit
@@ -23,10 +24,7 @@ from fairshare.core.schedulers.fair.scheduler import FairScheduler
 from fairshare.core.schedulers.fair.sharing import steady_shares
 from fairshare.core.schedulers.fair.state import FairState
 from fairshare.core.schedulers.fair.views import Sums, sums_with
-from fairshare.core.schedulers.protocol import State
-from fairshare.core.schedulers.queue_names import without_leaves
-from fairshare.core.schedulers.rounding import single
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import State, Steps, without_leaves
 from fairshare.yarn.views.context import MasterLimit, YarnContext
 from fairshare.yarn.views.documents import Document, ResourceInfo, Written, percent, resource_info
 from fairshare.yarn.views.interface import WAITS, YarnInterface, counts_use, within_largest_node
@@ -106,7 +104,7 @@ class _Queues:
         sums_below: list[Sums] = []
         for child in tuple(queue.children.values()):
             made, sums = yield from self.info(child)
-            below.append(cast(FairQueueInfo | msgspec.Raw, self.written(made)))
+            below.append(cast("FairQueueInfo | msgspec.Raw", self.written(made)))
             sums_below.append(sums)
         yield
         sums = sums_with(queue, sums_below, len(state.none))

@@ -3,7 +3,7 @@
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import Resource
-from fairshare.core.schedulers.fifo.state import FifoState
+from fairshare.core.schedulers.fifo import FifoState
 from fairshare.core.schedulers.protocol import State
 from fairshare.yarn.views.context import YarnContext
 from fairshare.yarn.views.documents import Document, shortest

@@ -16,9 +16,8 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
-from fairshare.core.schedulers.protocol import State
-from fairshare.core.schedulers.rounding import single
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.protocol import State, Steps
 from fairshare.yarn.views.context import MasterLimit, YarnContext
 from fairshare.yarn.views.documents import Document, ResourceUsages, Written, percent
 from fairshare.yarn.views.queues import QueueReports, reports_of_views, scheduler_document

@@ -17,7 +17,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.settings.registry import family_of
 
 QUEUES = (

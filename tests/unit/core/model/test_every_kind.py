@@ -10,7 +10,7 @@ from fairshare.core.model import events, inputs
 from fairshare.core.model.events import BookkeepingEvent, ClusterEvent, Event
 from fairshare.core.model.state import ClusterState
 from fairshare.core.schedulers.capacity import events as capacity_events
-from fairshare.core.schedulers.fair import events as fair_events
+from fairshare.core.schedulers.fair import tree as fair_events
 from fairshare.core.schedulers.pools.settings import TYPES
 from fairshare.settings.registry import FAMILIES
 

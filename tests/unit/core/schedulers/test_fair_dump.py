@@ -12,10 +12,10 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
     UpdateShares,
 )
+from fairshare.core.model.resources import resource_text
 from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair.scheduler import FairScheduler
-from fairshare.core.schedulers.resource_text import resource_text
-from fairshare.core.schedulers.rounding import single
 from fairshare.settings.fair.reading import read_fair
 from fairshare.settings.site import Site
 

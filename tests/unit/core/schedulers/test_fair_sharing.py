@@ -26,8 +26,8 @@ from fairshare.core.schedulers.fair.settings import (
     FairSettings,
     QueueSettings,
 )
+from fairshare.core.schedulers.protocol import at_once
 from fairshare.core.schedulers.shares import Claim, fair_shares
-from fairshare.core.schedulers.steps import at_once
 from fairshare.runtime.graph import Writer
 from fairshare.runtime.stored import STORED
 from fairshare.settings.registry import family_of

@@ -15,8 +15,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.model.work import ContainerRequest
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoScheduler, FifoSettings
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.reasons import Cause
 
 

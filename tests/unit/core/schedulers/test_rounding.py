@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from fairshare.core.schedulers.calculators import SPLIT, single
 from fairshare.core.schedulers.capacity.calculators import EXACT, calculator
-from fairshare.core.schedulers.rounding import SPLIT, single
 
 
 def split(value: float) -> float:

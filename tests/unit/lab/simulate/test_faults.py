@@ -11,7 +11,7 @@ from fairshare.core.model.inputs import NodeJoined, NodeLost, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.lab.simulate import faults as module
 from fairshare.lab.simulate.faults import Faults, FaultSettings, parse_faults
 from fairshare.lab.simulate.simulator import PATIENCE_MS, Simulator

@@ -12,7 +12,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.lab.simulate.report import encode, spread
 from fairshare.lab.simulate.simulator import PATIENCE_MS, Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload

@@ -4,7 +4,7 @@ from fairshare.core.model.events import ApplicationsForgotten, AsksChanged, Requ
 from fairshare.core.model.inputs import ForgetApplications, KillApplication, UpdateShares
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.projections.application_versions import ApplicationVersions
 
 SCHEDULER = FifoScheduler(ResourceTypes())

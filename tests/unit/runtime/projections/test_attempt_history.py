@@ -19,7 +19,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.projections.attempt_history import AttemptHistory
 
 

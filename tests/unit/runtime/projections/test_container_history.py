@@ -11,7 +11,7 @@ from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import NodeBeat
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.journal.observed import ObservedJournal
 from fairshare.runtime.projections.container_history import MAX_DIAGNOSTICS, ContainerHistory

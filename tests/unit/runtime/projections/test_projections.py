@@ -7,7 +7,7 @@ from fairshare.core.model.events import ConfigurationLoaded
 from fairshare.core.model.inputs import LoadConfiguration
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.errors import JournalError
 from fairshare.runtime.projections.projections import KINDS, MANAGER, Projections, checked_parts
 from fairshare.runtime.stored import STORED

@@ -21,7 +21,7 @@ from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import SubmitApplication, TidyQueues
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
-from fairshare.core.schedulers.fifo.scheduler import FifoScheduler
+from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.projections.timelines import KEPT, Timelines
 
 SCHEDULER = FifoScheduler(ResourceTypes())

@@ -20,7 +20,7 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.reasons import Cause
 from fairshare.server.insight.why import Words
 

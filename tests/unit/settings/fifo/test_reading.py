@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.core.schedulers.fifo.settings import FifoSettings
+from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.errors import ConfigurationError
 from fairshare.settings.fifo.reading import read_fifo
 from fairshare.settings.site import Site

@@ -17,12 +17,12 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.nodes import Reservation
 from fairshare.core.model.resources import Resource, add, subtract
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import containers, limits
 from fairshare.core.schedulers.capacity.answers import Answer, ResourceLimits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import larger
 from fairshare.core.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
-from fairshare.core.schedulers.rounding import single
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.capacity.heartbeat import Heartbeat

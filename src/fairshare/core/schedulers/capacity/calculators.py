@@ -10,7 +10,7 @@ from functools import cache
 from typing import Protocol
 
 from fairshare.core.model.resources import UNBOUNDED, Resource, subtract
-from fairshare.core.schedulers.rounding import SPLIT, single
+from fairshare.core.schedulers.calculators import SPLIT, single
 
 MOST_CONTAINERS = 2**31 - 1
 EXACT = 2**24

@@ -8,13 +8,13 @@ type. Decides nothing.
 import math
 
 from fairshare.core.model.resources import Resource, add, subtract, total
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import management, orders, vectors
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
 from fairshare.core.schedulers.capacity.cluster import CapacityCluster
 from fairshare.core.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 from fairshare.core.schedulers.capacity.settings import UNSET, Percentage
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
-from fairshare.core.schedulers.rounding import single
 
 
 def recompute(state: CapacityCluster, top: CapacityQueue) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.model.resources import Resource, fits, total
 from fairshare.core.placement.mapping.checking import faults as mapping_faults
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import partitions
 from fairshare.core.schedulers.capacity.configuration import absolute_amount, configure, mode_of
 from fairshare.core.schedulers.capacity.index import QueueIndex
@@ -43,7 +44,6 @@ from fairshare.core.schedulers.capacity.settings import (
     Weight,
 )
 from fairshare.core.schedulers.capacity.state import CapacityState
-from fairshare.core.schedulers.rounding import single
 
 TOLERANCE = 0.0005
 HEAVIEST = 10_000.0

@@ -11,6 +11,7 @@ import msgspec
 
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import management, orders, partitions
 from fairshare.core.schedulers.capacity.cluster import CapacityCluster
 from fairshare.core.schedulers.capacity.queues import (
@@ -37,7 +38,6 @@ from fairshare.core.schedulers.capacity.settings import (
 )
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
-from fairshare.core.schedulers.rounding import single
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
 """The settings of a leaf created on demand, unless a template overrides them

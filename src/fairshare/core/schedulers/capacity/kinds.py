@@ -6,11 +6,11 @@ Only queries; `checks.py` refuses mixtures.
 
 from collections.abc import Sequence
 
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.queues import ABSOLUTE, PERCENTAGE, WEIGHT, CapacityQueue
 from fairshare.core.schedulers.capacity.settings import LabelCapacity, Percentage
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
-from fairshare.core.schedulers.rounding import single
 
 _ALL = 100.0
 

@@ -5,13 +5,13 @@ CSMaxRunningAppsEnforcer).
 """
 
 from fairshare.core.model.resources import Resource, add, smallest, subtract
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import smaller, subtract_not_below_zero
 from fairshare.core.schedulers.capacity.cluster import CapacityCluster
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.user_bounds import bounds_of, sure_use, surely_below
 from fairshare.core.schedulers.capacity.users import NO_FACTOR, User, base_limit, weighted
-from fairshare.core.schedulers.rounding import single
 
 
 def user_limit(

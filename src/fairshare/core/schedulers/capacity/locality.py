@@ -7,8 +7,8 @@ Decides nothing.
 """
 
 from fairshare.core.model.asks import AskKey
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.state import CapacityState
-from fairshare.core.schedulers.rounding import single
 
 
 def rack_local_after(nodes: int, node_delay: int) -> int:

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import orders
 from fairshare.core.schedulers.capacity.attempts import Stage
 from fairshare.core.schedulers.capacity.calculators import smaller, truncate
@@ -26,7 +27,6 @@ from fairshare.core.schedulers.capacity.settings import (
     Vector,
 )
 from fairshare.core.schedulers.protocol import Refusal
-from fairshare.core.schedulers.rounding import single
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.protocol import Step

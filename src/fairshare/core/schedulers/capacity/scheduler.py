@@ -49,10 +49,17 @@ from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.reasons import CapacityLimits
 from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.capacity.state import CapacityState
-from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
-from fairshare.core.schedulers.queue_names import leaves_below, listed
+from fairshare.core.schedulers.protocol import (
+    Refusal,
+    Scheduler,
+    Step,
+    Steps,
+    at_once,
+    leaves_below,
+    listed,
+    move_deferred,
+)
 from fairshare.core.schedulers.reasons import Limits, NotInQueue
-from fairshare.core.schedulers.steps import Steps, at_once
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource, add, subtract
+from fairshare.core.schedulers.calculators import SPLIT, single
 from fairshare.core.schedulers.capacity.calculators import (
     ResourceCalculator,
     larger,
@@ -15,7 +16,6 @@ from fairshare.core.schedulers.capacity.calculators import (
     truncate,
 )
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
-from fairshare.core.schedulers.rounding import SPLIT, single
 
 NO_FACTOR = -1.0
 """The user-limit-factor that means: no factor."""

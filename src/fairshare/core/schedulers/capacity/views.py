@@ -9,7 +9,7 @@ from fairshare.core.schedulers.capacity.counts import Counts, counts_with
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.capacity.users import User
-from fairshare.core.schedulers.steps import Steps
+from fairshare.core.schedulers.protocol import Steps
 from fairshare.core.schedulers.views import (
     ApplicationView,
     CapacityView,

@@ -1,5 +1,4 @@
-"""Owns the order in which Hadoop iterates over containers and nodes to end or to preempt
-containers.
+"""The order in which Hadoop iterates over containers and nodes to end or to preempt containers.
 
 This is the iteration order of its hash maps (`core/schedulers/hash_order.py`), whose size follows
 from the most entries that they ever had: an application's live containers are in a
@@ -8,11 +7,11 @@ port there; here the ports are numbered by arrival.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.nodes import Node
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.cluster import FairCluster
 from fairshare.core.schedulers.hash_order import (
     container_code,
     in_hash_order,
@@ -20,20 +19,68 @@ from fairshare.core.schedulers.hash_order import (
     table_size,
 )
 
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair.state import FairState
 
-def containers_of_application(state: FairCluster, attempt: FairAttempt) -> list[ContainerId]:
+FIRST_PORT = 1000
+
+
+class Tables:
+    """The largest numbers of entries that the hash maps have held: the containers at once.
+
+    Only peaks that are over are stored: the largest size of a map is that, or its present size. So
+    a grant, which is hot, writes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._arrivals = 0
+        self.most_nodes = 0
+        self.most_on_node: dict[str, int] = {}
+        self.ports: dict[str, int] = {}  # in the order of insertion into Hadoop's table
+
+    def node_joined(self, name: str, nodes: int) -> None:
+        """A node was added; `nodes` is their number, this one included."""
+        self.most_nodes = max(self.most_nodes, nodes)
+        self.most_on_node[name] = 0
+        self.ports[name] = FIRST_PORT + self._arrivals
+        self._arrivals += 1
+
+    def node_resized(self, name: str) -> None:
+        """A node was resized: Hadoop removes it and adds it again, behind the others."""
+        self.ports[name] = self.ports.pop(name)
+
+    def node_left(self, name: str) -> None:
+        """A node was removed."""
+        del self.most_on_node[name]
+        del self.ports[name]
+
+    def will_shrink(self, attempt: FairAttempt, node: Node) -> None:
+        """A container of an application is about to leave a node."""
+        count = len(attempt.containers)
+        if count > attempt.most_containers:
+            attempt.most_containers = count
+        count = len(node.containers) + len(node.ending)  # `occupants`, written out
+        if count > self.most_on_node[node.name]:
+            self.most_on_node[node.name] = count
+
+    def peak_on_node(self, node: Node) -> int:
+        """The largest number of containers at once since the node joined."""
+        return max(self.most_on_node[node.name], node.occupants)
+
+
+def containers_of_application(state: "FairState", attempt: FairAttempt) -> list[ContainerId]:
     """The live containers of an application."""
     size = table_size(attempt.peak_containers, concurrent=True)
     return _in_order(state, attempt.containers, size)
 
 
-def containers_of_node(state: FairCluster, node: Node) -> list[ContainerId]:
+def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
     size = table_size(state.tables.peak_on_node(node), concurrent=False)
     return _in_order(state, node.containers, size)
 
 
-def nodes_in_order(state: FairCluster) -> list[Node]:
+def nodes_in_order(state: "FairState") -> list[Node]:
     """All nodes."""
     size = table_size(state.tables.most_nodes, concurrent=False)
     ports = state.tables.ports
@@ -42,6 +89,6 @@ def nodes_in_order(state: FairCluster) -> list[Node]:
 
 
 def _in_order(
-    state: FairCluster, containers: Iterable[ContainerId], size: int
+    state: "FairState", containers: Iterable[ContainerId], size: int
 ) -> list[ContainerId]:
     return in_hash_order(containers, lambda one: container_code(state.epoch_ms, one), size)

@@ -10,9 +10,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairshare.core.model.resources import Resource
-from fairshare.core.schedulers.calculators import Calculator, dominant_calculator, memory_calculator
+from fairshare.core.schedulers.calculators import (
+    Calculator,
+    dominant_calculator,
+    memory_calculator,
+    single,
+)
 from fairshare.core.schedulers.ordering import RANK_BITS, Entry
-from fairshare.core.schedulers.rounding import single
 
 
 class Sibling(Protocol):

@@ -7,7 +7,7 @@ from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, fits, smallest, subtract
-from fairshare.core.schedulers.calculators import take_from
+from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.entitlement import (
     Entitlement,
     Obstacle,
@@ -21,7 +21,6 @@ from fairshare.core.schedulers.fair.settings import NEVER_MS
 from fairshare.core.schedulers.fair.starvation import lacking_minimum, starved_below, utilization
 from fairshare.core.schedulers.fair.state import FairState
 from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
-from fairshare.core.schedulers.rounding import single
 
 
 class FairLimits:

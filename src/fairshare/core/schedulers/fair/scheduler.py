@@ -24,6 +24,7 @@ from fairshare.core.placement.policy import derived_rules, place, use_names
 from fairshare.core.placement.rule import Misplaced, Request, RuleSettings, clean
 from fairshare.core.placement.tags import placed_as
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.fair import (
     containers,
     limits,
@@ -32,20 +33,25 @@ from fairshare.core.schedulers.fair import (
     starvation,
     tree,
     views,
-    wording,
 )
-from fairshare.core.schedulers.fair.access import may_administer, may_submit
 from fairshare.core.schedulers.fair.assignment import Heartbeat
 from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.limits import may_administer, may_submit
 from fairshare.core.schedulers.fair.queues import FairQueue, common_ancestor
 from fairshare.core.schedulers.fair.reasons import FairLimits
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.core.schedulers.fair.state import FairState
-from fairshare.core.schedulers.normalisation import normalise
-from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
-from fairshare.core.schedulers.queue_names import leaves_below, listed
+from fairshare.core.schedulers.protocol import (
+    Refusal,
+    Scheduler,
+    Step,
+    Steps,
+    at_once,
+    leaves_below,
+    listed,
+    move_deferred,
+)
 from fairshare.core.schedulers.reasons import Limits, NotInQueue
-from fairshare.core.schedulers.steps import Steps, at_once
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
@@ -327,7 +333,7 @@ class FairScheduler(Scheduler):
             if nothing := [name for name, amount, most in amounts if amount > 0 and most == 0]:
                 refused.append((request, nothing))
         if refused:
-            text = wording.zero_amount(state.types, state.epoch_ms, application, queue, refused)
+            text = limits.zero_amount(state.types, state.epoch_ms, application, queue, refused)
             raise Refusal("zero-resource-queue", text)
 
     def _check_sizes(self, resources: Sequence[Resource], maximum: Resource, queue: str) -> None:
@@ -343,7 +349,7 @@ class FairScheduler(Scheduler):
                     )
                 if amount > most:
                     configured = self._state.settings.maximum_allocation
-                    text = wording.too_large(self._state.types, name, resource, maximum, configured)
+                    text = limits.too_large(self._state.types, name, resource, maximum, configured)
                     raise Refusal("invalid-resource-request", text)
 
     def _check_zero(self, leaf: FairQueue, resource: Resource) -> None:

@@ -5,22 +5,25 @@ shares do not depend on which queues are active.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 from fairshare.core.model.resources import Resource, add, smallest, subtract
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair import orders
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.cluster import FairCluster
 from fairshare.core.schedulers.fair.queues import FairQueue
-from fairshare.core.schedulers.rounding import single
 from fairshare.core.schedulers.shares import Claim, fair_shares
 
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair.state import FairState
 
-def update_due(state: FairCluster) -> bool:
+
+def update_due(state: "FairState") -> bool:
     """Whether an update would change anything."""
     return bool(state.changed or state.stale_demand or state.shares_stale)
 
 
-def update(state: FairCluster) -> None:
+def update(state: "FairState") -> None:
     """Update demand, then fair shares, then the orders that depend on them."""
     _update_demand(state)
     _update_shares(state)
@@ -30,7 +33,7 @@ def update(state: FairCluster) -> None:
     settle_steady_shares(state)
 
 
-def _update_demand(state: FairCluster) -> None:
+def _update_demand(state: "FairState") -> None:
     by_size = state.settings.size_based_weight
     for number in state.changed:
         attempt = state.attempts.get(number)
@@ -84,7 +87,7 @@ def _weigh(attempt: FairAttempt) -> None:
         attempt.weight = weight
 
 
-def _update_shares(state: FairCluster) -> None:
+def _update_shares(state: "FairState") -> None:
     root = state.root
     if root.fair_share != state.total:
         root.fair_share = state.total
@@ -133,7 +136,7 @@ def _with(resource: Resource, index: int, amount: int) -> Resource:
     return (*resource[:index], amount, *resource[index + 1 :])
 
 
-def settle_steady_shares(state: FairCluster) -> None:
+def settle_steady_shares(state: "FairState") -> None:
     """Compute the steady shares if they are due (Hadoop: FSParentQueue.recomputeSteadyShares)."""
     if state.steady_stale:
         for name, share in _steady_shares_below(state.root, state.total).items():
@@ -141,7 +144,7 @@ def settle_steady_shares(state: FairCluster) -> None:
         state.steady_stale = False
 
 
-def steady_shares(state: FairCluster) -> dict[str, Resource]:
+def steady_shares(state: "FairState") -> dict[str, Resource]:
     """The steady share of each queue, by its name, also while new ones are due. Changes nothing."""
     if state.steady_stale:
         return _steady_shares_below(state.root, state.total)

@@ -5,15 +5,18 @@ Part of the update pass when preemption is on; computed from the state, decides 
 (Hadoop: FSLeafQueue.updateStarvedApps).
 """
 
+from typing import TYPE_CHECKING
+
 from fairshare.core.model.resources import Resource, add, smallest, subtract
-from fairshare.core.schedulers.calculators import take_from
+from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.cluster import FairCluster
 from fairshare.core.schedulers.fair.queues import FairQueue
-from fairshare.core.schedulers.rounding import single
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair.state import FairState
 
 
-def check_due(state: FairCluster) -> bool:
+def check_due(state: "FairState") -> bool:
     """Whether preemption is on and the cluster is full enough for it
     (Hadoop: FairScheduler.shouldAttemptPreemption)."""
     settings = state.settings
@@ -21,7 +24,7 @@ def check_due(state: FairCluster) -> bool:
     return settings.preemption and utilization(state) > threshold
 
 
-def utilization(state: FairCluster) -> float:
+def utilization(state: "FairState") -> float:
     """The part of memory or vcores that is used, whichever is larger (32 bits)."""
     return max(
         single(used / single(total)) if total else 0.0
@@ -41,7 +44,7 @@ def starved_below(attempt: FairAttempt) -> Resource:
     return smallest(tuple(int(part * threshold) for part in attempt.fair_share), attempt.demand)
 
 
-def check(state: FairCluster, now_ms: int) -> None:
+def check(state: "FairState", now_ms: int) -> None:
     """Check every leaf; sets `state.starved` to the applications to be served, in this order."""
     line = _Line()
     for queue in state.queues.values():
@@ -50,7 +53,7 @@ def check(state: FairCluster, now_ms: int) -> None:
     state.starved = [attempt.id for attempt in line.drain()]
 
 
-def _check_leaf(state: FairCluster, leaf: FairQueue, now_ms: int, line: "_Line") -> None:
+def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
     wanting = _wanting(leaf, now_ms)
     by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
     lacking = lacking_minimum(leaf)
@@ -74,7 +77,7 @@ def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:
 
 
 def _check_fair_shares(
-    state: FairCluster,
+    state: "FairState",
     leaf: FairQueue,
     wanting: list[FairAttempt],
     now_ms: int,
@@ -102,7 +105,7 @@ def _check_fair_shares(
 
 
 def _spread(
-    state: FairCluster,
+    state: "FairState",
     leaf: FairQueue,
     wanting: list[FairAttempt],
     lacking: Resource,

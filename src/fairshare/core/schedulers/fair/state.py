@@ -1,9 +1,10 @@
-"""Owns the Fair Scheduler's state: what events change beyond the common state, and the orders.
+"""The Fair Scheduler's state: its data, what events change beyond the common state, and the orders.
 
-The same handlers update the orders, which follow from the state. Decides nothing: shares and demand
-are computed when an event requires it.
+The same handlers update the orders, which follow from the state. Shares and demand are computed
+when an event requires it.
 """
 
+from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -30,23 +31,75 @@ from fairshare.core.model.events import (
     SharesUpdated,
     StarvationServed,
 )
-from fairshare.core.model.identifiers import application_of
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.operations import Handlers
-from fairshare.core.model.queues import parent_name
-from fairshare.core.model.resources import Resource, add, subtract
+from fairshare.core.model.queues import ROOT, parent_name
+from fairshare.core.model.resources import Resource, ResourceTypes, add, fits, subtract
 from fairshare.core.model.state import ClusterState
-from fairshare.core.schedulers.fair import configuration, orders, sharing, starvation
+from fairshare.core.schedulers.fair import orders, sharing, starvation, tree
 from fairshare.core.schedulers.fair.attempts import FairAttempt
-from fairshare.core.schedulers.fair.cluster import FairCluster
-from fairshare.core.schedulers.fair.events import QueueConversionPending
+from fairshare.core.schedulers.fair.containers import Tables
+from fairshare.core.schedulers.fair.limits import Users
 from fairshare.core.schedulers.fair.queues import FairQueue
+from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fair.tree import QueueConversionPending
 
 _PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
 
 
-class FairState(FairCluster):
-    """The handlers of events."""
+class FairState(ClusterState[FairQueue, FairAttempt]):
+    """The cluster as the Fair Scheduler sees it.
+
+    `changed` holds the applications whose demand may have changed since the last update;
+    `steady_stale`: the next update computes the steady shares.
+    """
+
+    def __init__(self, types: ResourceTypes) -> None:
+        super().__init__(types)
+        self.settings = FairSettings(types=types)
+        self.changed: dict[ApplicationId, None] = {}
+        self.stale_demand: dict[str, None] = {}  # queues whose demand must be summed again
+        self.shares_stale = True
+        self.steady_stale = True
+        self.starts = 0
+        self.users = Users()
+        self.reservable: Resource = types.none
+        self.starved: list[ApplicationId] = []  # found by the last check, in order
+        self.kills: dict[ContainerId, int] = {}  # marked containers, and when they are due
+        self.conversions: dict[str, bool] = {}  # pending ones; whether it shall be a leaf
+        self.started_ms: int | None = None
+        self.tables = Tables()
+
+    @property
+    def root(self) -> FairQueue:
+        """The root queue."""
+        return self.queues[ROOT]
+
+    def new_attempt(self, application: Application, number: int) -> FairAttempt:
+        """An attempt in the leaf of its application."""
+        return FairAttempt(application, number, self.queues[application.queue])
+
+    def keeps_reservation(self, node: Node) -> bool:
+        """Whether a reservation, with neither a limit nor a place in play, waits for room
+        (`Heartbeat._serve_reservation`)."""
+        reservation = node.reservation
+        if reservation is None or node.promised or node.name in self.drains:
+            return False
+        if fits(reservation.resource, node.available):
+            return False
+        attempt = self.attempts.get(reservation.application)
+        if attempt is None or attempt.charged or attempt.leaf.bounded:
+            return False
+        key = attempt.asks.keys.get((reservation.priority, reservation.request))
+        if key is None or key.places:
+            return False
+        ask = key.anywhere
+        return ask is not None and ask.relax and fits(ask.resource, node.total)
+
+    def ancestry(self, queue: str) -> tuple[FairQueue, ...]:
+        """A queue and its ancestors."""
+        return self.queues[queue].path
 
     def event_handlers(self) -> Handlers:
         """The handlers of the base class and of this scheduler."""
@@ -64,8 +117,8 @@ class FairState(FairCluster):
         """Create a queue with the settings in force and add it to its parent."""
         parent = self.queues.get(parent_name(name))
         queue = FairQueue(name, leaf, dynamic, parent, len(self.none))
-        configuration.configure(self, queue)
-        configuration.limit_by_parent(self, queue)
+        tree.configure(self, queue)
+        tree.limit_by_parent(self, queue)
         if parent is not None:
             parent.children[name] = queue
             parent.shares_stale = True
@@ -75,8 +128,8 @@ class FairState(FairCluster):
     # Configuration, nodes, queues.
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
-        self.settings = configuration.decode(event.settings)
-        self.reservable = configuration.reservation_threshold(self.settings)
+        self.settings = tree.decode(event.settings)
+        self.reservable = tree.reservation_threshold(self.settings)
         if self.started_ms is None:
             self.started_ms = now_ms
         super()._configuration_loaded(now_ms, event)
@@ -85,12 +138,12 @@ class FairState(FairCluster):
         # Those that are due are computed with the policies of before, as Hadoop has done at once.
         sharing.settle_steady_shares(self)
         for queue in self.queues.values():
-            configuration.configure(self, queue, policy=queue.name in event.policies)
+            tree.configure(self, queue, policy=queue.name in event.policies)
             self.stale_demand[queue.name] = None
         self.shares_stale = self.steady_stale = True
         sharing.settle_steady_shares(self)  # as in Hadoop, before parents limit their children
         for queue in self.queues.values():
-            configuration.limit_by_parent(self, queue)
+            tree.limit_by_parent(self, queue)
             orders.reorder(queue, self.total)
 
     def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:

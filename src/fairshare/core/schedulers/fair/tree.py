@@ -1,18 +1,162 @@
-"""Owns the creation, conversion and removal of queues: on demand, by a reload, and when empty.
-
-Decides by `step.emit` alone (Hadoop: QueueManager).
+"""The tree of the Fair Scheduler's queues: how settings become a queue's own (defaults,
+inheritance, what a reload rereads), and how queues are created, converted and removed: on demand,
+by a reload, and when empty (Hadoop: QueueManager).
 """
 
-from fairshare.core.model.events import QueueCreated, QueueDynamicChanged, QueueRemoved
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from fairshare.core.model.events import Event, QueueCreated, QueueDynamicChanged, QueueRemoved
 from fairshare.core.model.queues import ROOT, full_name
+from fairshare.core.model.resources import UNBOUNDED, Resource, largest
 from fairshare.core.placement.rule import BLANKS
-from fairshare.core.schedulers.fair.configuration import policy_of
-from fairshare.core.schedulers.fair.events import QueueConversionPending
+from fairshare.core.schedulers.fair.policies import POLICIES, Policy
 from fairshare.core.schedulers.fair.queues import FairQueue
-from fairshare.core.schedulers.fair.settings import AllocationSettings
-from fairshare.core.schedulers.fair.state import FairState
+from fairshare.core.schedulers.fair.settings import (
+    AllocationSettings,
+    Amount,
+    FairSettings,
+    QueueSettings,
+)
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
 from fairshare.core.schedulers.protocol import Refusal, Step
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair.state import FairState
+
+
+class QueueConversionPending(Event, frozen=True):
+    """A queue will become a leaf, or a parent, as soon as the queues in the way are empty.
+
+    `pending` False: it has been converted, or the conversion is no longer configured.
+    """
+
+    queue: str
+    leaf: bool
+    pending: bool
+
+
+EVENTS: Final = (QueueConversionPending,)
+
+
+def decode(settings: bytes) -> FairSettings:
+    """Decode the settings of an event."""
+    return msgspec.json.decode(settings, type=FairSettings)
+
+
+def reservation_threshold(settings: FairSettings) -> Resource:
+    """The smallest size that may reserve a node: increment x multiple, truncated
+    (Hadoop: FairScheduler.isAtLeastReservationThreshold)."""
+    return tuple(
+        int(increment * settings.reservation_threshold_multiple)
+        for increment in settings.increment_allocation
+    )
+
+
+def policy_of(allocations: AllocationSettings, name: str) -> Policy:
+    """A queue's policy in the file: its own, else the file's default."""
+    own = allocations.queues.get(name)
+    if own is not None and own.policy is not None:
+        return POLICIES[own.policy]
+    return POLICIES[allocations.default_policy]
+
+
+def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> None:
+    """Apply the configuration to a queue; its policy only if `policy`.
+
+    `limit_by_parent` applies its parent's maxChildResources afterwards.
+    """
+    allocations = state.settings.allocations
+    own = allocations.queues.get(queue.name)
+    _take_limits(state, queue, own)
+    _take_preemption(queue, own or QueueSettings(queue.name), allocations)
+    if policy:
+        queue.policy = policy_of(allocations, queue.name)
+    queue.order.follow(queue.policy, state.total)
+    queue.shares_stale = True
+    queue.sizes_stale = True
+    _bound(state, queue)
+
+
+def limit_by_parent(state: "FairState", queue: FairQueue) -> None:
+    """Apply the parent's maximum for children to a queue that the file does not name."""
+    parent = queue.parent
+    made_on_demand = queue.name not in state.settings.allocations.queues
+    if made_on_demand and parent is not None and parent.max_child_amount is not None:
+        queue.max_amount = parent.max_child_amount
+    _bound(state, queue)  # also since its ancestors may have new bounds
+
+
+def _bound(state: "FairState", queue: FairQueue) -> None:
+    parent = queue.parent
+    unbounded = state.types.unbounded
+    queue.resolve_maximum(state.total, unbounded)
+    bound = (queue,) if queue.max_share != unbounded else ()
+    queue.bounded = bound + (parent.bounded if parent is not None else ())
+
+
+def _take_limits(state: "FairState", queue: FairQueue, own: QueueSettings | None) -> None:
+    allocations = state.settings.allocations
+    none = state.none
+    settings = own or QueueSettings(queue.name)
+    queue.weight = settings.weight
+    queue.min_share = largest(settings.min_share or none, none)
+    queue.max_child_amount = _in_32_bits(settings.max_child_share)
+    queue.max_amount = _in_32_bits(settings.max_share or allocations.queue_max_share_default)
+    parent = queue.parent
+    queue.max_running = (
+        allocations.queue_max_applications_default
+        if settings.max_running_applications is None
+        else settings.max_running_applications
+    )
+    queue.max_master_share = (
+        allocations.queue_max_master_share_default
+        if settings.max_master_share is None
+        else settings.max_master_share
+    )
+    queue.max_container = _vcores_in_32_bits(settings.max_container)
+    if queue.max_container is None and parent is not None:
+        queue.max_container = parent.max_container
+
+
+def _in_32_bits(amount: Amount | None) -> Amount | None:
+    if amount is None or amount.absolute is None:
+        return amount
+    return Amount(absolute=_vcores_in_32_bits(amount.absolute))
+
+
+def _vcores_in_32_bits(resource: Resource | None) -> Resource | None:
+    """A maximum in which the file does not name vcores: Hadoop truncates the largest long to 32
+    bits, -1.
+
+    So `memory-mb=4096` alone as maxResources forbids all vcores, and with them all containers.
+    """
+    if resource is None or resource[1] != UNBOUNDED:
+        return resource
+    return (resource[0], -1, *resource[2:])
+
+
+def _take_preemption(
+    queue: FairQueue, settings: QueueSettings, allocations: AllocationSettings
+) -> None:
+    parent = queue.parent
+    minimum, share, threshold = (
+        (parent.min_share_timeout_ms, parent.fair_share_timeout_ms, parent.fair_share_threshold)
+        if parent is not None
+        else (
+            allocations.min_share_timeout_ms,
+            allocations.fair_share_timeout_ms,
+            allocations.fair_share_threshold,
+        )
+    )
+    own = settings.min_share_timeout_ms
+    queue.min_share_timeout_ms = minimum if own is None else own
+    own = settings.fair_share_timeout_ms
+    queue.fair_share_timeout_ms = share if own is None else own
+    own_threshold = settings.fair_share_threshold
+    queue.fair_share_threshold = threshold if own_threshold is None else own_threshold
+    queue.allow_preemption = settings.preemptable and (parent is None or parent.allow_preemption)
 
 
 def check_name(name: str) -> None:
@@ -27,7 +171,7 @@ def check_name(name: str) -> None:
 
 
 def get_or_create(
-    state: FairState, step: Step, name: str, *, leaf: bool, dynamic: bool = True
+    state: "FairState", step: Step, name: str, *, leaf: bool, dynamic: bool = True
 ) -> FairQueue | None:
     """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
 
@@ -70,7 +214,7 @@ def queue_of_plan(allocations: AllocationSettings, name: str) -> str:
     return f"{name}.{name.rpartition('.')[2]}-default"
 
 
-def tidy(state: FairState, step: Step) -> None:
+def tidy(state: "FairState", step: Step) -> None:
     """The periodic check: remove empty dynamic queues, retry pending conversions
     (Hadoop: QueueManager.removeEmptyDynamicQueues)."""
     parents: dict[str, FairQueue] = {}
@@ -92,20 +236,22 @@ def tidy(state: FairState, step: Step) -> None:
             _mark_static(state, step, name)
 
 
-def _remove(state: FairState, step: Step, queue: FairQueue, parents: dict[str, FairQueue]) -> None:
+def _remove(
+    state: "FairState", step: Step, queue: FairQueue, parents: dict[str, FairQueue]
+) -> None:
     step.emit(QueueRemoved(queue.name))
     if queue.parent is not None and queue.parent.dynamic:
         parents[queue.parent.name] = queue.parent
 
 
-def remove_with_children(state: FairState, step: Step, queue: FairQueue) -> None:
+def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> None:
     """Remove an empty queue and all (empty) queues below it."""
     for child in list(queue.children.values()):
         remove_with_children(state, step, child)
     step.emit(QueueRemoved(queue.name))
 
 
-def _make_way(state: FairState, step: Step, name: str, *, leaf: bool) -> bool:
+def _make_way(state: "FairState", step: Step, name: str, *, leaf: bool) -> bool:
     """Remove an obstacle to a configured queue; False if the obstacle is not empty
     (Hadoop: QueueManager.removeEmptyIncompatibleQueues)."""
     obstacle = state.queues.get(name)
@@ -124,7 +270,7 @@ def _make_way(state: FairState, step: Step, name: str, *, leaf: bool) -> bool:
     return True
 
 
-def follow_configuration(state: FairState, step: Step, before: frozenset[str]) -> None:
+def follow_configuration(state: "FairState", step: Step, before: frozenset[str]) -> None:
     """Create the queues that the file names, leaves first; `before` are those that it named before.
 
     The order among leaves is that of a hash set. It matters where a parent's policy forbids a
@@ -150,13 +296,13 @@ def follow_configuration(state: FairState, step: Step, before: frozenset[str]) -
             step.emit(QueueDynamicChanged(name, True))
 
 
-def _mark_static(state: FairState, step: Step, name: str) -> None:
+def _mark_static(state: "FairState", step: Step, name: str) -> None:
     queue = state.queues.get(name)
     if queue is not None and queue.dynamic and name in state.settings.allocations.queues:
         step.emit(QueueDynamicChanged(name, False))
 
 
-def policies_to_change(state: FairState) -> tuple[str, ...]:
+def policies_to_change(state: "FairState") -> tuple[str, ...]:
     """The queues that may take their new policy; a violation stops the walk
     (Hadoop: FSQueue.verifyAndSetPolicyFromConf)."""
     allocations = state.settings.allocations

@@ -8,7 +8,7 @@ from fairshare.core.model.asks import AskKey
 from fairshare.core.model.events import Locality
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, fits
-from fairshare.core.schedulers.nearness import level_of
+from fairshare.core.schedulers.base import level_of
 from fairshare.core.schedulers.pools.jobs import Job
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 

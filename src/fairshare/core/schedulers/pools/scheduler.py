@@ -38,9 +38,15 @@ from fairshare.core.schedulers.pools.settings import (
 )
 from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.pools.tree import pool_of, queue_of
-from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
+from fairshare.core.schedulers.protocol import (
+    Refusal,
+    Scheduler,
+    Step,
+    Steps,
+    in_one_step,
+    move_deferred,
+)
 from fairshare.core.schedulers.reasons import Limits, NotInQueue
-from fairshare.core.schedulers.steps import Steps, in_one_step
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 

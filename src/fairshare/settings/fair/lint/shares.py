@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import UNBOUNDED, Resource, fits, smallest, total
+from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.fair.policies import POLICIES
 from fairshare.core.schedulers.fair.settings import Amount
-from fairshare.core.schedulers.normalisation import normalise
 from fairshare.documents.problems import Finding, Place
 from fairshare.settings.fair.element_values import forbids_further_types, read_resources
 from fairshare.settings.fair.lint.subject import Subject

@@ -6,10 +6,10 @@ Works on a round's claims and changes nothing else (Hadoop: PreemptableResourceC
 import math
 
 from fairshare.core.model.resources import Resource, add, largest, smallest, subtract, total
+from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.calculators import larger, smaller, truncate
 from fairshare.core.schedulers.capacity.preemption.snapshot import Claim
 from fairshare.core.schedulers.capacity.state import CapacityState
-from fairshare.core.schedulers.rounding import single
 
 NO_GUARANTEE = float(2**31 - 1)
 

@@ -1,1 +1,0 @@
-"""Owns the FIFO baseline. Knows neither shares of queues nor the other schedulers."""
