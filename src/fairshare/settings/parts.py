@@ -51,3 +51,22 @@ def named(name: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
+
+
+class _LazyModule:
+    """A module by its name, which is imported when one of its attributes is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+def lazy(name: str) -> Any:
+    """A module that is imported when it is first used; to the type checker show an import.
+
+    >>> lazy("math").pi
+    3.141592653589793
+    """
+    return _LazyModule(name)

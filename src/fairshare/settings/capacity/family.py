@@ -29,28 +29,49 @@ from fairshare.settings.family import (
     Watched,
 )
 from fairshare.settings.maximum import with_maximum
-from fairshare.settings.parts import named, part
+from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader, file_reader
-from fairshare.settings.stored_class import StoredClass
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers.capacity import checks as capacity_checks
+    from fairshare.core.schedulers.capacity import scheduler as capacity_scheduler
+    from fairshare.core.schedulers.capacity import state as capacity_state
+    from fairshare.core.schedulers.capacity import views as capacity_views
     from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
+    from fairshare.settings import lint_rules, node_labels
+    from fairshare.settings.capacity import changes as capacity_changes
+    from fairshare.settings.capacity import draft as capacity_draft
+    from fairshare.settings.capacity import monitor as capacity_monitor
+    from fairshare.settings.capacity import reading as capacity_reading
+    from fairshare.settings.capacity import scheduler_settings
+    from fairshare.settings.capacity import store as capacity_store
+    from fairshare.settings.capacity import stored as capacity_stored
+    from fairshare.settings.capacity.lint import registry as capacity_registry
+    from fairshare.settings.capacity.lint import subject as capacity_subject
     from fairshare.settings.capacity.lint.subject import CapacitySubject
-
-
-def _stored_classes() -> tuple[StoredClass, ...]:
-    from fairshare.settings.capacity.stored import STORED_CLASSES
-
-    return STORED_CLASSES
+else:
+    capacity_changes = lazy("fairshare.settings.capacity.changes")
+    capacity_checks = lazy("fairshare.core.schedulers.capacity.checks")
+    capacity_draft = lazy("fairshare.settings.capacity.draft")
+    capacity_monitor = lazy("fairshare.settings.capacity.monitor")
+    capacity_reading = lazy("fairshare.settings.capacity.reading")
+    capacity_registry = lazy("fairshare.settings.capacity.lint.registry")
+    capacity_scheduler = lazy("fairshare.core.schedulers.capacity.scheduler")
+    capacity_state = lazy("fairshare.core.schedulers.capacity.state")
+    capacity_store = lazy("fairshare.settings.capacity.store")
+    capacity_stored = lazy("fairshare.settings.capacity.stored")
+    capacity_subject = lazy("fairshare.settings.capacity.lint.subject")
+    capacity_views = lazy("fairshare.core.schedulers.capacity.views")
+    lint_rules = lazy("fairshare.settings.lint_rules")
+    node_labels = lazy("fairshare.settings.node_labels")
+    scheduler_settings = lazy("fairshare.settings.capacity.scheduler_settings")
 
 
 def _draft() -> DraftForm | None:
-    from fairshare.settings.capacity.draft import DRAFT
-
-    return DRAFT
+    return capacity_draft.DRAFT
 
 
 class CapacityFamily(SchedulerFamily[CapacitySettings]):
@@ -66,7 +87,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         ),
     )
     files = (CAPACITY_FILE,)
-    stored_classes = part(_stored_classes)
+    stored_classes = part(lambda: capacity_stored.STORED_CLASSES)
     events = EVENTS
     settings_type = CapacitySettings
     administrators_field = "administrators_acl"
@@ -79,17 +100,12 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def create(self, types: ResourceTypes) -> "CapacityScheduler":
         """As `SchedulerFamily.create`."""
-        from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
-
-        return CapacityScheduler(types)
+        return capacity_scheduler.CapacityScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
-        from fairshare.core.schedulers.capacity import views
-        from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
-
-        assert isinstance(scheduler, CapacityScheduler)
-        return views.volatile_fields(scheduler.state)
+        assert isinstance(scheduler, capacity_scheduler.CapacityScheduler)
+        return capacity_views.volatile_fields(scheduler.state)
 
     # Reading a directory.
 
@@ -107,49 +123,36 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> tuple[Site, ConfigurationStore]:
         """As `SchedulerFamily.read_properties`: those of capacity-scheduler.xml come last."""
-        from fairshare.settings.capacity.store import (
-            read_capacity_site,
-            read_store,
-            written_properties,
-        )
-
         if stored is None:
-            merged = read_capacity_site(directory, documents, problems, os.environ)
+            merged = capacity_store.read_capacity_site(directory, documents, problems, os.environ)
         else:
             counting = {n: v for n, v in stored.items() if not misplaced(CAPACITY_FILE, n)}
             merged = site.with_values(counting, STORED)
-        written = written_properties(directory, stored)
-        return merged, read_store(merged, site, written, problems)
+        written = capacity_store.written_properties(directory, stored)
+        return merged, capacity_store.read_store(merged, site, written, problems)
 
     @property
     def gpu_properties(self) -> Mapping[str, str]:
         """The calculator that looks at all types."""
-        from fairshare.settings.capacity.scheduler_settings import CALCULATOR, DOMINANT
-
-        return {CALCULATOR: DOMINANT}
+        return {scheduler_settings.CALCULATOR: scheduler_settings.DOMINANT}
 
     def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
         """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""
-        from fairshare.settings.capacity.store import written_properties
-
-        return written_properties(directory)
+        return capacity_store.written_properties(directory)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`, with the node labels of fairshare.toml."""
-        from fairshare.settings.capacity.monitor import read_auto_refresh
-        from fairshare.settings.capacity.reading import collect_capacity
-
-        auto_refresh_ms = read_auto_refresh(source.site, problems)
+        auto_refresh_ms = capacity_monitor.read_auto_refresh(source.site, problems)
         name = str(source.directory / CAPACITY_FILE)
-        found = collect_capacity(source.site, problems, name, file_reader(source.directory))
+        found = capacity_reading.collect_capacity(
+            source.site, problems, name, file_reader(source.directory)
+        )
         labelled = _with_labels(found, source.shell, source.directory, problems)
         return ReadSettings(labelled, None, auto_refresh_ms)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> CapacitySettings:
         """As `SchedulerFamily.read_texts`."""
-        from fairshare.settings.capacity.reading import read_capacity
-
-        return read_capacity(site)[0]
+        return capacity_reading.read_capacity(site)[0]
 
     def scenario_intervals(self, settings: CapacitySettings) -> tuple[int, int | None]:
         """As `SchedulerFamily.scenario_intervals`: monitors work in rounds, those of preemption if
@@ -163,9 +166,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
         """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""
-        from fairshare.settings.capacity.changes import unreserving
-
-        return unreserving(self.settings_of(configuration))
+        return capacity_changes.unreserving(self.settings_of(configuration))
 
     # Changes while a server runs.
 
@@ -183,11 +184,8 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings:
         """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
-        from fairshare.settings.capacity.changes import refreshed_capacity
-        from fairshare.settings.capacity.store import MISSING_FILE
-
-        missing = [one for one in now.problems if one.rule == MISSING_FILE]
-        if missing and not any(one.rule == MISSING_FILE for one in started.problems):
+        missing = [one for one in now.problems if one.rule == capacity_store.MISSING_FILE]
+        if missing and not any(one.rule == capacity_store.MISSING_FILE for one in started.problems):
             problems.error(
                 Place(missing[0].file),
                 "file",
@@ -196,20 +194,16 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
                 "loads the file that it ships, or refuses",
             )
             raise ConfigurationError(problems.all)
-        settings = refreshed_capacity(in_force, self.settings_of(now))
+        settings = capacity_changes.refreshed_capacity(in_force, self.settings_of(now))
         return super().refreshed(started, settings, now, problems)
 
     def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
         """As `SchedulerFamily.updated_properties`."""
-        from fairshare.settings.capacity.changes import apply_update
-
-        return apply_update(properties, update)
+        return capacity_changes.apply_update(properties, update)
 
     def is_refreshed(self, property_name: str) -> bool:
         """As `SchedulerFamily.is_refreshed`."""
-        from fairshare.settings.capacity.changes import is_refreshed
-
-        return is_refreshed(property_name)
+        return capacity_changes.is_refreshed(property_name)
 
     def with_properties(
         self,
@@ -222,24 +216,22 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
         Reads no file but the one that mapping-rule-json-file names.
         """
-        from fairshare.settings.capacity.changes import refreshed_capacity
-        from fairshare.settings.capacity.reading import read_capacity
-
         site = store.with_properties(properties)
-        now, found = read_capacity(site, STORED, read_file)
+        now, found = capacity_reading.read_capacity(site, STORED, read_file)
         problems = Problems()
-        settings = with_maximum(refreshed_capacity(in_force, now), now, site, problems)
+        settings = with_maximum(
+            capacity_changes.refreshed_capacity(in_force, now), now, site, problems
+        )
         problems.raise_errors()
         return Refreshed(settings, (), found, store)
 
     def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
         """As `SchedulerFamily.refusals`."""
-        from fairshare.core.schedulers.capacity.checks import refusals
-        from fairshare.core.schedulers.capacity.state import CapacityState
-
-        if not isinstance(state, CapacityState):
+        if not isinstance(state, capacity_state.CapacityState):
             return ()
-        return tuple(fault.message for fault in refusals(self.checked(settings), state))
+        return tuple(
+            fault.message for fault in capacity_checks.refusals(self.checked(settings), state)
+        )
 
     def edited_file(self, configuration: Configuration) -> Path | None:
         """As `SchedulerFamily.edited_file`."""
@@ -253,11 +245,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_directory`."""
-        from fairshare.settings.capacity.lint.subject import CapacitySubject
-
         name = str(configuration.directory / CAPACITY_FILE)
         settings, site = self.settings_of(configuration), configuration.site
-        _apply(CapacitySubject(settings, site, name, cluster, True), problems)
+        _apply(capacity_subject.CapacitySubject(settings, site, name, cluster, True), problems)
 
     def owns_site(self, site: Site, file: str) -> bool:
         """As `SchedulerFamily.owns_site`."""
@@ -270,17 +260,17 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
         A yarn-site.xml without queues is judged beside the file of queues that Hadoop ships.
         """
-        from fairshare.settings.capacity.lint.subject import CapacitySubject
-        from fairshare.settings.capacity.monitor import read_auto_refresh
-        from fairshare.settings.capacity.reading import SHIPPED, collect_capacity
-
         if CLASS in site and path.name != CAPACITY_FILE and not site.names(PREFIX + "root."):
-            site = site.with_values(SHIPPED, str(path))
-        read_auto_refresh(site, problems)
-        settings = collect_capacity(site, problems, str(path), file_reader(path.parent))
+            site = site.with_values(capacity_reading.SHIPPED, str(path))
+        capacity_monitor.read_auto_refresh(site, problems)
+        settings = capacity_reading.collect_capacity(
+            site, problems, str(path), file_reader(path.parent)
+        )
         total = cluster_of(cluster, settings.types)
         has_site = path.name != CAPACITY_FILE and CLASS in site
-        _apply(CapacitySubject(settings, site, str(path), total, has_site), problems)
+        _apply(
+            capacity_subject.CapacitySubject(settings, site, str(path), total, has_site), problems
+        )
 
     def lint_draft(
         self,
@@ -291,42 +281,32 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings | None:
         """As `SchedulerFamily.lint_draft`."""
-        from fairshare.settings.capacity.draft import draft_site
-        from fairshare.settings.capacity.lint.subject import CapacitySubject
-        from fairshare.settings.capacity.reading import collect_capacity
-
-        site = draft_site(text, file, configuration, problems)
-        found = collect_capacity(site, problems, file, file_reader(configuration.directory))
-        _apply(CapacitySubject(found, site, file, cluster, True), problems)
+        site = capacity_draft.draft_site(text, file, configuration, problems)
+        found = capacity_reading.collect_capacity(
+            site, problems, file, file_reader(configuration.directory)
+        )
+        _apply(capacity_subject.CapacitySubject(found, site, file, cluster, True), problems)
         return None if problems.errors else found
 
     def lint_properties(
         self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
     ) -> tuple[Problem, ...]:
         """As `SchedulerFamily.lint_properties`."""
-        from fairshare.settings.capacity.lint.subject import CapacitySubject
-        from fairshare.settings.capacity.reading import collect_capacity
-
         site = store.with_properties(properties)
         problems = Problems()
-        settings = collect_capacity(site, Problems(), STORED, read_file)
-        _apply(CapacitySubject(settings, site, STORED), problems)
+        settings = capacity_reading.collect_capacity(site, Problems(), STORED, read_file)
+        _apply(capacity_subject.CapacitySubject(settings, site, STORED), problems)
         return problems.all
 
 
 def _apply(subject: "CapacitySubject", problems: Problems) -> None:
-    from fairshare.settings.capacity.lint.registry import RULES
-    from fairshare.settings.lint_rules import apply_rules
-
-    apply_rules(RULES, subject, problems)
+    lint_rules.apply_rules(capacity_registry.RULES, subject, problems)
 
 
 def _with_labels(
     capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
 ) -> CapacitySettings:
     """The settings with the node labels of fairshare.toml."""
-    from fairshare.settings import node_labels
-
     tables = settings.labels
     if tables.labels and not capacity.labels_enabled:
         problems.error(

@@ -14,35 +14,38 @@ from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.settings.configuration import Configuration
-from fairshare.settings.draft import DraftForm
 from fairshare.settings.engines import runs_here
 from fairshare.settings.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
 from fairshare.settings.family import CLASS, SHARED_FILE, Claim
-from fairshare.settings.parts import named, part
+from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
-from fairshare.settings.stored_class import StoredClass
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers.fair import scheduler as fair_scheduler
+    from fairshare.core.schedulers.fair import views as fair_views
     from fairshare.core.schedulers.fair.scheduler import FairScheduler
-
-
-def _stored_classes() -> tuple[StoredClass, ...]:
-    from fairshare.settings.fair.stored import STORED_CLASSES
-
-    return STORED_CLASSES
+    from fairshare.settings import lint_rules
+    from fairshare.settings.fair import allocation_file, queue_elements, queue_settings
+    from fairshare.settings.fair import reading as fair_reading
+    from fairshare.settings.fair import stored as fair_stored
+    from fairshare.settings.fair.lint import registry as fair_registry
+    from fairshare.settings.fair.lint import subject as fair_subject
+else:
+    allocation_file = lazy("fairshare.settings.fair.allocation_file")
+    fair_reading = lazy("fairshare.settings.fair.reading")
+    fair_registry = lazy("fairshare.settings.fair.lint.registry")
+    fair_scheduler = lazy("fairshare.core.schedulers.fair.scheduler")
+    fair_stored = lazy("fairshare.settings.fair.stored")
+    fair_subject = lazy("fairshare.settings.fair.lint.subject")
+    fair_views = lazy("fairshare.core.schedulers.fair.views")
+    lint_rules = lazy("fairshare.settings.lint_rules")
+    queue_elements = lazy("fairshare.settings.fair.queue_elements")
+    queue_settings = lazy("fairshare.settings.fair.queue_settings")
 
 
 def _elements() -> frozenset[str]:
-    from fairshare.settings.fair import allocation_file, queue_elements
-
     return allocation_file.NAMES | queue_elements.NAMES
-
-
-def _draft() -> DraftForm | None:
-    from fairshare.settings.fair.queue_settings import DRAFT
-
-    return DRAFT
 
 
 class FairFamily(AllocationFileFamily[FairSettings]):
@@ -54,7 +57,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     classes = (
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"),
     )
-    stored_classes = part(_stored_classes)
+    stored_classes = part(lambda: fair_stored.STORED_CLASSES)
     events = EVENTS
     settings_type = FairSettings
     allocation_key = ALLOCATION_FILE
@@ -63,21 +66,16 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     elements = part(_elements)
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     has_priorities = False
-    draft = part(_draft)
+    draft = part(lambda: queue_settings.DRAFT)
 
     def create(self, types: ResourceTypes) -> "FairScheduler":
         """As `SchedulerFamily.create`."""
-        from fairshare.core.schedulers.fair.scheduler import FairScheduler
-
-        return FairScheduler(types)
+        return fair_scheduler.FairScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
-        from fairshare.core.schedulers.fair import views
-        from fairshare.core.schedulers.fair.scheduler import FairScheduler
-
-        assert isinstance(scheduler, FairScheduler)
-        return views.volatile_fields(scheduler.state)
+        assert isinstance(scheduler, fair_scheduler.FairScheduler)
+        return fair_views.volatile_fields(scheduler.state)
 
     def rounding(self, settings: Any) -> Resource:
         """The increment allocation."""
@@ -91,16 +89,12 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     def collect(self, texts: Texts, problems: Problems) -> FairSettings:
         """As `AllocationFileFamily.collect`."""
-        from fairshare.settings.fair.reading import collect_fair
-
-        return collect_fair(texts.site, texts.document, texts.file, problems)
+        return fair_reading.collect_fair(texts.site, texts.document, texts.file, problems)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
         """As `SchedulerFamily.read_texts`."""
-        from fairshare.settings.fair.reading import read_fair
-
         text = files.get(DEFAULT_ALLOCATION_FILE)
-        return read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
+        return fair_reading.read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
 
     def scenario_intervals(self, settings: FairSettings) -> tuple[int, int | None]:
         """As `SchedulerFamily.scenario_intervals`."""
@@ -110,9 +104,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, in_force: FairSettings, document: bytes, file: str
     ) -> tuple[FairSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
-        from fairshare.settings.fair.allocation_file import read_allocation_file
-
-        allocations, found = read_allocation_file(document, file, in_force.types)
+        allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
         return msgspec.structs.replace(in_force, allocations=allocations), found
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:
@@ -135,15 +127,11 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, settings: FairSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `AllocationFileFamily.apply_rules`."""
-        from fairshare.settings.fair.lint.registry import RULES
-        from fairshare.settings.fair.lint.subject import Subject, find_elements
-        from fairshare.settings.lint_rules import apply_rules
-
         elements = None
         if texts.document is not None:
-            elements = find_elements(texts.document, texts.file, settings.types)
-        subject = Subject(settings, texts.site, elements, cluster, texts.has_site)
-        apply_rules(RULES, subject, problems)
+            elements = fair_subject.find_elements(texts.document, texts.file, settings.types)
+        subject = fair_subject.Subject(settings, texts.site, elements, cluster, texts.has_site)
+        lint_rules.apply_rules(fair_registry.RULES, subject, problems)
 
 
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:

@@ -10,18 +10,18 @@ from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Problems
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, ReadSettings, SchedulerFamily, Source
-from fairshare.settings.parts import named, part
+from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.site import Site
-from fairshare.settings.stored_class import StoredClass
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers import fifo
     from fairshare.core.schedulers.fifo import FifoScheduler
-
-
-def _stored_classes() -> tuple[StoredClass, ...]:
-    from fairshare.settings.fifo.stored import STORED_CLASSES
-
-    return STORED_CLASSES
+    from fairshare.settings.fifo import reading as fifo_reading
+    from fairshare.settings.fifo import stored as fifo_stored
+else:
+    fifo = lazy("fairshare.core.schedulers.fifo")
+    fifo_reading = lazy("fairshare.settings.fifo.reading")
+    fifo_stored = lazy("fairshare.settings.fifo.stored")
 
 
 class FifoFamily(SchedulerFamily[FifoSettings]):
@@ -34,35 +34,26 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
         (CLASS, "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"),
         (TASK_SCHEDULER, "org.apache.hadoop.mapred.JobQueueTaskScheduler"),
     )
-    stored_classes = part(_stored_classes)
+    stored_classes = part(lambda: fifo_stored.STORED_CLASSES)
     settings_type = FifoSettings
     has_priorities = False
     moves_applications = False
 
     def create(self, types: ResourceTypes) -> "FifoScheduler":
         """As `SchedulerFamily.create`."""
-        from fairshare.core.schedulers.fifo import FifoScheduler
-
-        return FifoScheduler(types)
+        return fifo.FifoScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """As `SchedulerFamily.volatile_fields`."""
-        from fairshare.core.schedulers import fifo
-        from fairshare.core.schedulers.fifo import FifoScheduler
-
-        assert isinstance(scheduler, FifoScheduler)
+        assert isinstance(scheduler, fifo.FifoScheduler)
         return fifo.volatile_fields(scheduler.state)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
         """As `SchedulerFamily.read`."""
-        from fairshare.settings.fifo.reading import collect_fifo
-
-        return ReadSettings(collect_fifo(source.site, problems))
+        return ReadSettings(fifo_reading.collect_fifo(source.site, problems))
 
     def lint_site(
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         """As `SchedulerFamily.lint_site`."""
-        from fairshare.settings.fifo.reading import collect_fifo
-
-        collect_fifo(site, problems)
+        fifo_reading.collect_fifo(site, problems)

@@ -9,43 +9,44 @@ from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.documents.problems import Problem, Problems
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
-from fairshare.settings.draft import DraftForm
 from fairshare.settings.family import PROPERTIES, TASK_SCHEDULER, Claim
 from fairshare.settings.jobs import Jobs
-from fairshare.settings.parts import named, part
+from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
-from fairshare.settings.stored_class import StoredClass
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers.pools import scheduler as pools_scheduler
     from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
+    from fairshare.settings import lint_rules
+    from fairshare.settings.pools import file as pools_file
+    from fairshare.settings.pools import jobs as pools_jobs
+    from fairshare.settings.pools import pool_settings
+    from fairshare.settings.pools import reading as pools_reading
+    from fairshare.settings.pools import stored as pools_stored
+    from fairshare.settings.pools.lint import registry as pools_registry
+    from fairshare.settings.pools.lint import subject as pools_subject
+else:
+    lint_rules = lazy("fairshare.settings.lint_rules")
+    pool_settings = lazy("fairshare.settings.pools.pool_settings")
+    pools_file = lazy("fairshare.settings.pools.file")
+    pools_jobs = lazy("fairshare.settings.pools.jobs")
+    pools_reading = lazy("fairshare.settings.pools.reading")
+    pools_registry = lazy("fairshare.settings.pools.lint.registry")
+    pools_scheduler = lazy("fairshare.core.schedulers.pools.scheduler")
+    pools_stored = lazy("fairshare.settings.pools.stored")
+    pools_subject = lazy("fairshare.settings.pools.lint.subject")
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
 
 
-def _stored_classes() -> tuple[StoredClass, ...]:
-    from fairshare.settings.pools.stored import STORED_CLASSES
-
-    return STORED_CLASSES
-
-
 def _elements() -> frozenset[str]:
-    from fairshare.settings.pools.file import NAMES
-
-    return NAMES
+    return pools_file.NAMES
 
 
 def _jobs() -> Jobs | None:
-    from fairshare.settings.pools.jobs import PoolJobs
-
-    return PoolJobs()
-
-
-def _draft() -> DraftForm | None:
-    from fairshare.settings.pools.pool_settings import DRAFT
-
-    return DRAFT
+    return pools_jobs.PoolJobs()
 
 
 class PoolsFamily(AllocationFileFamily[PoolsSettings]):
@@ -56,7 +57,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     title = "Fair Scheduler of MapReduce"
     yarn = part(lambda: named("fairshare.yarn.views.pools:PoolsYarn")())
     classes = ((TASK_SCHEDULER, _CLASS),)
-    stored_classes = part(_stored_classes)
+    stored_classes = part(lambda: pools_stored.STORED_CLASSES)
     settings_type = PoolsSettings
     allocation_key = ALLOCATION_FILE
     # Of a pools file by itself the release is unknown, so the latest one judges it.
@@ -67,13 +68,11 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     section = SECTION
     section_type = PoolSwitches
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
-    draft = part(_draft)
+    draft = part(lambda: pool_settings.DRAFT)
 
     def create(self, types: ResourceTypes) -> "PoolsScheduler":
         """As `SchedulerFamily.create`."""
-        from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
-
-        return PoolsScheduler(types)
+        return pools_scheduler.PoolsScheduler(types)
 
     def rounding(self, settings: Any) -> Resource:
         """Nothing is rounded."""
@@ -90,31 +89,25 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
 
     def resource_types(self, types: ResourceTypes) -> ResourceTypes:
         """The types, and both kinds of slots."""
-        from fairshare.settings.pools.reading import with_slots
-
-        return with_slots(types)
+        return pools_reading.with_slots(types)
 
     def node_resources(self, site: Site, problems: Problems) -> dict[str, int]:
         """The slots of a node are those of its task tracker."""
-        from fairshare.settings.pools.reading import read_node_slots
-
-        return read_node_slots(site, problems)
+        return pools_reading.read_node_slots(site, problems)
 
     def collect(self, texts: Texts, problems: Problems) -> PoolsSettings:
         """As `AllocationFileFamily.collect`."""
-        from fairshare.settings.pools.reading import collect_pools
-
         switches = texts.shell.sections.get(SECTION, PoolSwitches())
         assert isinstance(switches, PoolSwitches)
-        return collect_pools(texts.site, texts.document, texts.file, problems, switches)
+        return pools_reading.collect_pools(
+            texts.site, texts.document, texts.file, problems, switches
+        )
 
     def with_allocations(
         self, in_force: PoolsSettings, document: bytes, file: str
     ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
         """As `AllocationFileFamily.with_allocations`."""
-        from fairshare.settings.pools.file import read_pools_file
-
-        pools, found = read_pools_file(
+        pools, found = pools_file.read_pools_file(
             document, file, in_force.generation, hierarchical=in_force.hierarchical
         )
         return msgspec.structs.replace(in_force, allocations=pools), found
@@ -123,8 +116,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         self, settings: PoolsSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
         """As `AllocationFileFamily.apply_rules`."""
-        from fairshare.settings.lint_rules import apply_rules
-        from fairshare.settings.pools.lint.registry import RULES
-        from fairshare.settings.pools.lint.subject import PoolsSubject
-
-        apply_rules(RULES, PoolsSubject(settings, texts, cluster), problems)
+        lint_rules.apply_rules(
+            pools_registry.RULES, pools_subject.PoolsSubject(settings, texts, cluster), problems
+        )
