@@ -1,6 +1,6 @@
 """The calls of `/api/v1` that clients make: where each is, what is sent, what is answered.
 
-The server serves these routes (`web`), and the methods of the client are calls of them. Routes that
+The server serves these routes (`server/web`), and the methods of the client are calls of them. Routes that
 no client calls are where they are served.
 """
 

@@ -1,6 +1,6 @@
 """Owns the settings with which a server starts: the configuration, and its overrides.
 
-`config` reads the files, the command line its options; this module merges both.
+`settings` reads the files, the command line its options; this module merges both.
 """
 
 import contextlib
