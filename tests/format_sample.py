@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from fairshare.api.work import EndSignal
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import (
     AddTasks,
@@ -50,14 +51,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import ClusterState
-from fairshare.core.model.work import (
-    Command,
-    ContainerRequest,
-    EndSignal,
-    Payload,
-    TaskArray,
-    TaskGroup,
-)
+from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskArray, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.core.schedulers.fifo import FifoSettings
@@ -159,11 +153,11 @@ def work(sample: Sample) -> Iterator[tuple[Input, ...]]:
     queues = ("", "") if sample.scheduler == "fifo" else ("root.a", "root.b")
     run = Command(
         ("sh", "-c", "true"),
-        {"COLOUR": "blue"},
+        environment={"COLOUR": "blue"},
         limits={"nofile": 64},
         output="log.%j",
         grace_ms=2_000,
-        end_signal=EndSignal("USR1", 1_000),
+        end_signal=EndSignal(name="USR1", before_ms=1_000),
     )
     yield tuple(NodeJoined(f"n{n}", offer, rack=f"/r{n % 2}") for n in range(5))
     for number in range(6):

@@ -153,7 +153,7 @@ class Pair:
         count = random.choice((-2, 1, 3, 6))
         relax = bool(hosts) or random.random() < 0.9
         return ContainerRequest(
-            count, random.choice(SIZES), random.randrange(1, 3), hosts, (), relax
+            count, random.choice(SIZES), priority=random.randrange(1, 3), hosts=hosts, relax=relax
         )
 
 

@@ -1,10 +1,15 @@
-"""Owns the requests for work: submissions, groups of tasks, containers of a driver, commands.
+"""Requests for work: submissions, groups of tasks, containers of a driver, commands.
 
 Resources are mappings such as `{"memory-mb": 1024, "vcores": 1}`, times are milliseconds.
 Constraints between fields are checked where a server translates them (`server/web/submissions.py`).
+
+`CommandFields`, `PlaceFields` and `GroupFields` are what requests, the journal and the core
+(`core/model/work.py`) have in common: a field that is added to one of them is in all three, and
+`submissions.py` hands it on. What differs (a shell line, the name of an upload, amounts by name,
+the text of an array) is in the request, and in the core in the form that it works with.
 """
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
@@ -58,7 +63,26 @@ class EndSignal(Body, frozen=True, kw_only=True):
     first_process: bool = False
 
 
-class Command(Body, frozen=True, kw_only=True):
+class CommandFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a container runs what it runs, as `Command` explains it."""
+
+    environment: dict[str, str] = EMPTY
+    directory: str | None = None
+    directory_optional: bool = False
+    umask: Annotated[int, msgspec.Meta(ge=0, le=0o777)] | None = None
+    limits: dict[ProcessLimit, Annotated[int, msgspec.Meta(ge=UNLIMITED, le=2**53)]] = EMPTY
+    python: str | None = None
+    output: str | None = None
+    error: str | None = None
+    input: str | None = None
+    grace_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_GRACE_MS)] | None = None
+    end_signal: EndSignal | None = None
+    image: str | None = None
+    mounts: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_MOUNTS)] = ()
+    terminal: bool = False
+
+
+class Command(CommandFields, Body, frozen=True, kw_only=True):
     """What a container runs: exactly one of `arguments` (the vector for exec), `command` (a line
     for the shell), `callable` (what `fairshare.client.callables.pickled` makes) and `payload` (the
     SHA-256 of such a callable that was uploaded to `/payloads/DIGEST`).
@@ -88,20 +112,6 @@ class Command(Body, frozen=True, kw_only=True):
     command: str | None = None
     callable: bytes = b""  # in JSON base64 of a pickled (function, arguments, keyword arguments)
     payload: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")] | None = None
-    environment: dict[str, str] = EMPTY
-    directory: str | None = None
-    directory_optional: bool = False
-    umask: Annotated[int, msgspec.Meta(ge=0, le=0o777)] | None = None
-    limits: dict[ProcessLimit, Annotated[int, msgspec.Meta(ge=UNLIMITED, le=2**53)]] = EMPTY
-    python: str | None = None
-    output: str | None = None
-    error: str | None = None
-    input: str | None = None
-    grace_ms: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_GRACE_MS)] | None = None
-    end_signal: EndSignal | None = None
-    image: str | None = None
-    mounts: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_MOUNTS)] = ()
-    terminal: bool = False
 
 
 class TaskArray(Body, frozen=True, kw_only=True):
@@ -117,7 +127,48 @@ class TaskArray(Body, frozen=True, kw_only=True):
     lines: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_LINES)] = ()
 
 
-class TaskGroup(Command, frozen=True, kw_only=True):
+class PlaceFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Where containers are wanted, and how urgently: a lower `priority` is served first."""
+
+    priority: Priority = 1
+    hosts: tuple[Place, ...] = ()
+    racks: tuple[Place, ...] = ()
+    relax: bool = True
+
+
+class GroupFields(PlaceFields, frozen=True, kw_only=True):
+    """How the tasks of a group run beside each other and again, as `TaskGroup` explains it."""
+
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 4
+    time_limit_ms: Duration | None = None
+    after: tuple[str, ...] = ()
+    slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+    label: LabelName | None = None
+    gang: bool = False
+    gang_timeout_ms: Duration = GANG_TIMEOUT_MS
+    gang_restart: GangRestart = "all"
+    at_once: Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)] | None = None
+    keep_going: bool = False
+
+
+if TYPE_CHECKING:
+
+    class _GroupCommand(GroupFields, Command, frozen=True, kw_only=True):
+        pass
+
+else:
+    # A struct has only one base with fields, so that those of the other are added one by one.
+    _GroupCommand = msgspec.defstruct(
+        "_GroupCommand",
+        [(field.name, field.type, field.default) for field in msgspec.structs.fields(GroupFields)],
+        bases=(Command,),
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+class TaskGroup(_GroupCommand, frozen=True, kw_only=True):
     """`count` like tasks, which see their number in FAIRSHARE_TASK_INDEX (from 0, or as the
     `array` says).
 
@@ -136,21 +187,12 @@ class TaskGroup(Command, frozen=True, kw_only=True):
     name: Place = "tasks"
     count: Count = msgspec.field(default_factory=lambda: 1)  # 1 is sent, too
     resources: Resources = EMPTY
-    priority: Priority = 1
-    hosts: tuple[Place, ...] = ()
-    racks: tuple[Place, ...] = ()
-    relax: bool = True
-    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 4
-    time_limit_ms: Duration | None = None
-    after: tuple[str, ...] = ()
-    slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
-    label: LabelName | None = None
-    gang: bool = False
-    gang_timeout_ms: Duration = GANG_TIMEOUT_MS
-    gang_restart: GangRestart = "all"
-    at_once: Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)] | None = None
-    keep_going: bool = False
     array: TaskArray | None = None
+
+
+def common_fields(request: msgspec.Struct, fields: type[msgspec.Struct]) -> dict[str, Any]:
+    """The values that a request has in common with the struct of the core, by name."""
+    return {name: getattr(request, name) for name in fields.__struct_fields__}
 
 
 class DriverCommand(Command, frozen=True, kw_only=True):
@@ -211,15 +253,11 @@ class Submission(Body, frozen=True, kw_only=True):
     held: bool = False
 
 
-class ContainerRequest(Body, frozen=True, kw_only=True):
+class ContainerRequest(PlaceFields, Body, frozen=True, kw_only=True, omit_defaults=True):
     """A driver's request for `count` more containers of a size; a negative count withdraws."""
 
     count: Annotated[int, msgspec.Meta(ge=-MAX_TASKS, le=MAX_TASKS)]
     resources: Resources = EMPTY
-    priority: Priority = 1
-    hosts: tuple[Place, ...] = ()
-    racks: tuple[Place, ...] = ()
-    relax: bool = True
     request: Annotated[int, msgspec.Meta(ge=0, lt=GROUP_REQUESTS)] = 0
     label: LabelName | None = None
 

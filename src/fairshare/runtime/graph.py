@@ -288,11 +288,12 @@ class _Form:
             raise ValueError(f"{tag} has no {', '.join(missing)}")
         self.kind = kind
         self._names = names
-        self._same = tuple(names) == kind.fields
+        # Faster than by name; a structure may have fields that are given by name only.
+        self._by_position = tuple(names) == getattr(kind.cls, "__match_args__", None)
 
     def structure(self, values: list[Any]) -> Any:
         """A structure of its values."""
-        if self._same:
+        if self._by_position:
             return self.kind.cls(*values)
         return self.kind.cls(**dict(zip(self._names, values, strict=True)))
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
+from fairshare.api.work import EndSignal
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.applications import Application
 from fairshare.core.model.arrays import TaskArray
@@ -36,7 +37,7 @@ from fairshare.core.model.operations import Drain, Failing
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
-from fairshare.core.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
+from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
 from fairshare.core.placement.mapping.rule import (
     MappingAction,
     MappingFallback,

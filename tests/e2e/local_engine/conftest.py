@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from fairshare.api.work import EndSignal
 from fairshare.core.model.identifiers import application_name, container_id, container_name
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
-from fairshare.core.model.work import Command, EndSignal
+from fairshare.core.model.work import Command
 from fairshare.engines.local import compiled, processes
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import assigned_elsewhere

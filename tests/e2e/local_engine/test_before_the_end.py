@@ -4,8 +4,8 @@ import sys
 import textwrap
 import time
 
+from fairshare.api.work import EndSignal
 from fairshare.core.model.identifiers import container_id
-from fairshare.core.model.work import EndSignal
 
 from .conftest import python, shell, until
 
@@ -55,7 +55,7 @@ def test_without_a_grace_time_of_its_own_that_of_the_engine_counts(start, state)
 
 def test_a_stopped_container_gets_its_own_signal_instead_of_sigterm(start, state):
     local, reports = start()
-    signal = EndSignal("USR1")
+    signal = EndSignal(name="USR1")
     local.launch(python(1, SAVER.format(code=3), grace_ms=60_000, end_signal=signal))
     ready(state)
     local.stop(FIRST)
@@ -65,7 +65,7 @@ def test_a_stopped_container_gets_its_own_signal_instead_of_sigterm(start, state
 
 def test_a_signal_comes_before_the_time_limit_and_an_end_by_itself_is_a_success(start, state):
     local, reports = start()
-    signal = EndSignal("USR1", before_ms=57_000)
+    signal = EndSignal(name="USR1", before_ms=57_000)
     began_s = time.monotonic()
     local.launch(python(1, SAVER.format(code=0), time_limit_ms=60_000, end_signal=signal))
     assert reports.exited(FIRST).exit_code == 0
@@ -80,7 +80,7 @@ def log_of(state):
 def test_a_shell_around_a_program_does_not_get_the_signal(start, state):
     local, reports = start()
     line = f"trap 'echo outer' USR1; {sys.executable} -c \"$PROGRAM\"; echo goes on"
-    signal = EndSignal("USR1")
+    signal = EndSignal(name="USR1")
     variables = {"PROGRAM": textwrap.dedent(SAVER.format(code=0))}
     local.launch(shell(1, line, grace_ms=60_000, end_signal=signal, environment=variables))
     ready(state)
@@ -95,7 +95,7 @@ def test_a_signal_for_the_first_process_reaches_no_other(start, state):
     line = (
         "trap 'echo outer; exit 5' USR1; (trap 'echo inner' USR1; sleep 1000) & touch ready; wait"
     )
-    signal = EndSignal("USR1", first_process=True)
+    signal = EndSignal(name="USR1", first_process=True)
     local.launch(shell(1, line, grace_ms=60_000, end_signal=signal))
     ready(state)
     local.stop(FIRST)

@@ -27,7 +27,9 @@ def wrapped(tmp_path: Path, program: str, gpus=(), vendor=None, account=None, **
         user="ann",
         memory_mb=512,
         vcores=2,
-        command=Command(("python", "train.py"), {"MODE": "fast"}, image="python:3.12", **command),
+        command=Command(
+            ("python", "train.py"), environment={"MODE": "fast"}, image="python:3.12", **command
+        ),
         environment={"FAIRSHARE_TOKEN": "secret"},
         launched_ms=7,
     )

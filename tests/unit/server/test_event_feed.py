@@ -23,7 +23,7 @@ MEGABYTE = 1_000_000
 
 def group():
     """A group of tasks with a megabyte of its own."""
-    command = Command(("true",), {"V": "x" * MEGABYTE})
+    command = Command(("true",), environment={"V": "x" * MEGABYTE})
     return TaskGroup("t", 1, (64, 1), command)
 
 

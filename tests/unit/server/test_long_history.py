@@ -22,7 +22,7 @@ WIDE = Bounds(14, 2**30)
 
 
 def record(sequence, at_ms=None, name="job"):
-    group = TaskGroup("t", 1, (1024, 1), Command(("true",), {"SECRET": "x" * 100}))
+    group = TaskGroup("t", 1, (1024, 1), Command(("true",), environment={"SECRET": "x" * 100}))
     given = SubmitApplication("ann", name=name, tasks=(group,))
     events = (ApplicationSubmitted(sequence, given, "root.a", 0),)
     return Record(sequence, sequence * 1_000 if at_ms is None else at_ms, given, events)

@@ -35,7 +35,7 @@ def settings(settings):
     )
 
 
-LARGE = Command(("true",), {"V": "x" * 2_000_000})
+LARGE = Command(("true",), environment={"V": "x" * 2_000_000})
 
 
 async def run(server, engine, count, submission=ONE_TASK):

@@ -162,10 +162,10 @@ def request(number: int, progress: GroupProgress, count: int) -> ContainerReques
     return ContainerRequest(
         count,
         spec.resource,
-        spec.priority,
-        spec.hosts,
-        spec.racks,
-        spec.relax,
         GROUP_REQUESTS + number,
         label=spec.label,
+        priority=spec.priority,
+        hosts=spec.hosts,
+        racks=spec.racks,
+        relax=spec.relax,
     )

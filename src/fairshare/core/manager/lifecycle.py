@@ -51,7 +51,7 @@ class Lifecycle:
         if master is not None and application.attempt.comes_back:
             return  # its master is still alive, and will register again
         if master is not None:
-            requests = [ContainerRequest(1, master, MASTER_PRIORITY)]
+            requests = [ContainerRequest(1, master, priority=MASTER_PRIORITY)]
             try:
                 self._enter(step, application, requests, check=application.attempt.number > 1)
             except (
@@ -187,7 +187,7 @@ class Lifecycle:
         """Withdraw the requests of an application that `can_pause`."""
         master = application.submission.master
         if master is not None:
-            self._enter(step, application, [ContainerRequest(-1, master, MASTER_PRIORITY)])
+            self._enter(step, application, [ContainerRequest(-1, master, priority=MASTER_PRIORITY)])
             return
         groups_ = enumerate(application.tasks.groups)
         asked = [
@@ -201,7 +201,7 @@ class Lifecycle:
         """Request what `withdraw` withdrew, and what has become due since."""
         master = application.submission.master
         if master is not None:
-            self._enter(step, application, [ContainerRequest(1, master, MASTER_PRIORITY)])
+            self._enter(step, application, [ContainerRequest(1, master, priority=MASTER_PRIORITY)])
             return
         self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)

@@ -20,7 +20,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.model.work import Command, ContainerRequest, EndSignal, Payload, TaskGroup
+from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
 from fairshare.core.schedulers.protocol import Refusal
 from fairshare.documents.gpus import GPU, NO_GPUS
 from fairshare.documents.images import check_image, parse_mount
@@ -115,24 +115,9 @@ class Translation:
             self.problems.append(f"{place}.end_signal.before_ms: there is no time limit")
         command = Command(
             arguments,
-            body.environment,
-            directory,
             body.callable,
             self._payload(body, place),
-            directory_optional=body.directory_optional,
-            umask=body.umask,
-            limits=dict(body.limits.items()),
-            python=python,
-            output=body.output,
-            error=body.error,
-            input=body.input,
-            image=body.image,
-            mounts=body.mounts,
-            terminal=body.terminal,
-            grace_ms=body.grace_ms,
-            end_signal=None
-            if signal is None
-            else EndSignal(signal.name, signal.before_ms or 0, signal.first_process),
+            **work.common_fields(body, work.CommandFields),
         )
         large = too_large(command, self.limits)
         if large:
@@ -213,21 +198,8 @@ class Translation:
             count=body.count,
             resource=self.resources(body.resources, f"{place}.resources"),
             command=command,
-            priority=body.priority,
-            hosts=body.hosts,
-            racks=body.racks,
-            relax=body.relax,
-            max_attempts=body.max_attempts,
-            time_limit_ms=body.time_limit_ms,
-            after=body.after,
-            slow_start=body.slow_start,
-            label=body.label,
-            gang=body.gang,
-            gang_timeout_ms=body.gang_timeout_ms,
-            gang_restart=body.gang_restart,
-            at_once=body.at_once,
-            keep_going=body.keep_going,
             array=self._array(body, command, place),
+            **work.common_fields(body, work.GroupFields),
         )
 
     def _array(self, body: work.TaskGroup, command: Command, place: str) -> TaskArray | None:
@@ -256,7 +228,9 @@ class Translation:
         array = TaskArray(indexes, lines)
         longest = max(lines, key=len, default=str(indexes[-1][1]))
         filled_in = filled(command.arguments, longest)
-        large = too_large(Command(filled_in, {"FAIRSHARE_ARRAY_LINE": longest}), self.limits)
+        large = too_large(
+            Command(filled_in, environment={"FAIRSHARE_ARRAY_LINE": longest}), self.limits
+        )
         if large:
             self.problems.append(f"{place}.array: with the longest line {large}")
         return array
@@ -275,12 +249,9 @@ class Translation:
             ContainerRequest(
                 count=body.count,
                 resource=self.resources(body.resources, f"requests[{number}].resources"),
-                priority=body.priority,
-                hosts=body.hosts,
-                racks=body.racks,
-                relax=body.relax,
                 request=body.request,
                 label=body.label,
+                **work.common_fields(body, work.PlaceFields),
             )
             for number, body in enumerate(bodies)
         )

@@ -300,7 +300,7 @@ def _driver(gateway: Gateway, container: dict[str, Any]) -> Command:
     script = "\n".join(_expanded(text_of(line)) for line in lines)
     if "\0" in script or any("\0" in value for value in environment.values()):
         raise bad_request("a command or variable holds a NUL character")
-    return Command(("/bin/sh", "-c", script or ":"), environment)
+    return Command(("/bin/sh", "-c", script or ":"), environment=environment)
 
 
 def _expanded(text: str) -> str:

@@ -99,7 +99,7 @@ def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
                     ContainerRequest(
                         0,
                         ask.resource,
-                        priority,
+                        priority=priority,
                         relax=ask.relax,
                         request=number,
                         location=place,

@@ -176,8 +176,8 @@ def _call_command(command: Command) -> Command:
         environment = {"FAIRSHARE_PYTHON": command.python, **environment}
     return Command(
         arguments,
-        environment,
-        command.directory,
+        environment=environment,
+        directory=command.directory,
         directory_optional=command.directory_optional,
         umask=command.umask,
     )
