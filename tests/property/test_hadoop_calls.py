@@ -24,10 +24,10 @@ from tests.property.hadoop_messages import Messages
 from tests.unit.yarn.rpc.cluster import Cluster
 
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.administration import Administration
 from fairshare.yarn.rpc.clients import Clients
-from fairshare.yarn.rpc.hosts import HostLists
+from fairshare.yarn.rpc.configuration import HostLists
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler, RpcError
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_MASTER, METHODS, RESOURCE_TRACKER
 from fairshare.yarn.rpc.wire.messages import ContainerIdProto, NodeIdProto
@@ -108,8 +108,8 @@ class Target:
 
 def identifiers(epoch_ms: int) -> dict[str, st.SearchStrategy[Any]]:
     """Identifiers of a server that exist, or nearly."""
-    applications = [ids.application_id_message(epoch_ms, number) for number in (1, 1, 2, 3)]
-    attempts = [ids.attempt_id_message(epoch_ms, 1, number) for number in (1, 1, 2)]
+    applications = [records.application_id_message(epoch_ms, number) for number in (1, 1, 2, 3)]
+    attempts = [records.attempt_id_message(epoch_ms, 1, number) for number in (1, 1, 2)]
     return {
         "ApplicationIdProto": st.sampled_from(applications),
         "ApplicationAttemptIdProto": st.sampled_from(attempts),

@@ -85,14 +85,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("server/uploads.py", "ray/web/jobs.py", "ray/web/packages.py"),
-        *("yarn/rpc/engine/results.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/ports.py"),
+        *("yarn/rpc/engine/engine.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/node_manager.py"),
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
         "yarn/rest/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
         *("server/draft_trial.py", "server/file_watch.py"),
         *("server/notices/delivery.py", "server/users/groups.py", "server/web/unix_socket.py"),
-        "yarn/rpc/hosts.py",
+        "yarn/rpc/configuration.py",
     ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
@@ -114,7 +114,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "in the container, with the rights of its account": (
         *("engines/local/invocation.py", "yarn/rpc/engine/call_program.py"),
-        *("yarn/rpc/own/launcher.py", "yarn/rpc/own/resources.py", "ray/job.py", "ray/program.py"),
+        *("yarn/rpc/own/launcher.py", "ray/job.py", "ray/program.py"),
         *("ray/warnings.py", "ray/worker.py", "server/archives.py"),
     ),
     "in the container's first process after it has switched to the account, or with its rights": (
@@ -135,9 +135,9 @@ DESCEND = {
         "server/packages.py",
         "server/payloads.py",
         "server/web/pages/files.py",
-        "yarn/rpc/engine/results.py",
+        "yarn/rpc/engine/engine.py",
     ),
-    *("yarn/rpc/own/resources.py", "ray/program.py"),
+    *("yarn/rpc/own/launcher.py", "ray/program.py"),
 }
 """The modules that use them: in directories of the server alone, the last two in the container."""
 

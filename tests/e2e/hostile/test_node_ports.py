@@ -19,7 +19,7 @@ if not HADOOP:
 
 from tests.e2e.hostile.test_hadoop_ports import connected
 
-from fairshare.yarn.rpc.own.ports import FILE
+from fairshare.yarn.rpc.own.node_manager import FILE
 from fairshare.yarn.rpc.wire import descriptors
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.yarn.rpc.wire.messages import (

@@ -19,9 +19,9 @@ from fairshare.errors import ConfigurationError, InputError
 from fairshare.yarn.rest.access import is_administrator
 from fairshare.yarn.rest.callers import Caller
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rpc import ids
-from fairshare.yarn.rpc.hosts import HostLists
-from fairshare.yarn.rpc.resources import resource_of
+from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.configuration import HostLists
+from fairshare.yarn.rpc.records import resource_of
 from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, wrapped
 from fairshare.yarn.rpc.wire.calls import (
     INPUT_OUTPUT,
@@ -183,7 +183,7 @@ class Administration:
         state = self._gateway.scheduler.state
         leaving = [name for name in state.drains if name in state.nodes]
         return CheckForDecommissioningNodesResponseProto(
-            decommissioningNodes=[ids.node_id_message(name) for name in leaving]
+            decommissioningNodes=[records.node_id_message(name) for name in leaving]
         )
 
     async def resize(self, caller: Caller, request: Any) -> None:
@@ -191,7 +191,7 @@ class Administration:
         state = self._gateway.scheduler.state
         inputs: list[Input] = []
         for one in request.node_resource_map:
-            name = ids.node_name(one.node_id)
+            name = records.node_name(one.node_id)
             if name not in state.nodes:
                 raise RpcError(
                     YARN,
@@ -236,7 +236,7 @@ class Administration:
     def _nodes_of(self, node_id: Any) -> Iterable[str]:
         state = self._gateway.scheduler.state
         if node_id.port:
-            return [ids.node_name(node_id)]
+            return [records.node_name(node_id)]
         return [n.name for n in state.nodes.values() if n.host == node_id.host] or [node_id.host]
 
     async def _change_labels(self, given: Input) -> None:

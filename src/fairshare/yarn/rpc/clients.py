@@ -20,12 +20,18 @@ from fairshare.yarn.rest.filters import MOST_MS, Filter, select
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.nodes import all_nodes, node_states
 from fairshare.yarn.rest.submission import NO_RESERVATIONS, denial_of
-from fairshare.yarn.rpc import ids
-from fairshare.yarn.rpc.application_changes import ApplicationChanges
-from fairshare.yarn.rpc.cluster_reports import LabelReports, queue_acls, queue_info
-from fairshare.yarn.rpc.reports import AttemptReports, MasterToken, application_report, node_report
-from fairshare.yarn.rpc.resources import resource_message, type_messages
-from fairshare.yarn.rpc.submissions import submission_of
+from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.applications import ApplicationChanges, submission_of
+from fairshare.yarn.rpc.records import resource_message, type_messages
+from fairshare.yarn.rpc.reports import (
+    AttemptReports,
+    LabelReports,
+    MasterToken,
+    application_report,
+    node_report,
+    queue_acls,
+    queue_info,
+)
 from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, rpc_error
 from fairshare.yarn.rpc.wire.calls import (
     FEATURE_NOT_ENABLED,
@@ -175,7 +181,7 @@ class Clients:
         state = gateway.scheduler.state
         most = gateway.yarn.allocation_limits(state)[1]
         return GetNewApplicationResponseProto(
-            application_id=ids.application_id_message(state.epoch_ms, number),
+            application_id=records.application_id_message(state.epoch_ms, number),
             maximumCapability=resource_message(most, state.types),
         )
 
@@ -183,7 +189,7 @@ class Clients:
         """submitApplication: a repetition succeeds, and changes nothing."""
         context = request.application_submission_context
         gateway, server = self._gateway, self._gateway.server
-        name = ids.application_text(context.application_id)
+        name = records.application_text(context.application_id)
         epoch_ms = gateway.scheduler.state.epoch_ms
         if context.application_id.cluster_timestamp != epoch_ms or context.application_id.id < 1:
             raise RpcError(YARN, f"{name} is not an application of this cluster, {epoch_ms}")
@@ -220,7 +226,9 @@ class Clients:
 
     async def report(self, caller: Caller, request: Any) -> Any:
         """getApplicationReport."""
-        application = ids.find_application(request.application_id, self._gateway.scheduler.state)
+        application = records.find_application(
+            request.application_id, self._gateway.scheduler.state
+        )
         report = application_report(self._gateway, application, caller, self._token_of)
         return GetApplicationReportResponseProto(application_report=report)
 

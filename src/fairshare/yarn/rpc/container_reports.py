@@ -22,7 +22,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.reconciliation import MISSING
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.log_aggregation import LogAggregation
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.yarn.rpc.wire.messages import ContainerStateProto, LogAggregationStatusProto
 
@@ -62,7 +62,7 @@ class ContainerReports:
         inputs: list[Input] = []
         seen: set[ContainerId] = set()
         for message, data in zip(statuses, raw, strict=True):
-            container = ids.container_of(message.container_id, state.epoch_ms)
+            container = records.container_of(message.container_id, state.epoch_ms)
             if container is not None:
                 seen.add(container)
             if data in before:
@@ -89,7 +89,7 @@ class ContainerReports:
         """
         reported: dict[ContainerId, ContainerExited | None] = {}
         for message in statuses:
-            container = ids.container_of(message.container_id, state.epoch_ms)
+            container = records.container_of(message.container_id, state.epoch_ms)
             if container is None:
                 continue
             if message.container_state == _COMPLETE:
@@ -125,7 +125,7 @@ class ContainerReports:
         """No master waits for this end (any more): its node may forget the container."""
         node = self._finished.pop(container, None)
         if node is not None:
-            self._forget(node, ids.container_id_message(epoch_ms, container))
+            self._forget(node, records.container_id_message(epoch_ms, container))
 
     def observe(self, event: Event, epoch_ms: int, now_ms: int) -> None:
         """Follow an event: an end that no master waits for, an application that is over."""
@@ -139,7 +139,7 @@ class ContainerReports:
 
     def release(self, application: ApplicationId, epoch_ms: int) -> None:
         """The nodes may delete the files and the logs of an application that is over."""
-        message = ids.application_id_message(epoch_ms, application)
+        message = records.application_id_message(epoch_ms, application)
         for name in self._nodes_of.pop(application, ()):
             node = self._nodes.get(name)
             if node is not None:
@@ -150,7 +150,7 @@ class ContainerReports:
         if message.state == _COMPLETE:
             self._forget(node, message.container_id)
         else:
-            self._log_unknown(node, ids.container_text(message.container_id))
+            self._log_unknown(node, records.container_text(message.container_id))
             node.foreign.append(message.container_id)
             node.busy = True
 
@@ -215,7 +215,7 @@ class ContainerReports:
         if application is not None and not application.over:
             self._note(application.id, node)
             return
-        message = ids.application_id_message(state.epoch_ms, application_of(container))
+        message = records.application_id_message(state.epoch_ms, application_of(container))
         if message not in node.finished:
             node.finished.append(message)
             node.busy = True

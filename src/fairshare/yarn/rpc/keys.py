@@ -24,13 +24,13 @@ from fairshare.errors import FairshareError
 from fairshare.server.json_files import read_json_file
 from fairshare.server.state_directory import write_file
 from fairshare.yarn.rpc.configuration import KeySettings
-from fairshare.yarn.rpc.ids import (
+from fairshare.yarn.rpc.records import (
     attempt_id_message,
     container_id_message,
     node_id_message,
     node_name,
+    resource_message,
 )
-from fairshare.yarn.rpc.resources import resource_message
 from fairshare.yarn.rpc.wire import tokens
 from fairshare.yarn.rpc.wire.messages import (
     AMRMTokenIdentifierProto,

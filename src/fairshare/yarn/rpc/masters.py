@@ -28,13 +28,13 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
 from fairshare.server.server import LiveServer
 from fairshare.settings.registry import family_of
-from fairshare.yarn.rpc import asks, ids
+from fairshare.yarn.rpc import allocation, records
+from fairshare.yarn.rpc.allocation import Grants
 from fairshare.yarn.rpc.attempt_deliveries import AttemptDeliveries, Deliveries
 from fairshare.yarn.rpc.configuration import MasterSettings
 from fairshare.yarn.rpc.container_reports import shortened
-from fairshare.yarn.rpc.grants import Grants
 from fairshare.yarn.rpc.keys import Kind, MasterKeys, TokenSigner
-from fairshare.yarn.rpc.resources import resource_message, type_messages
+from fairshare.yarn.rpc.records import resource_message, type_messages
 from fairshare.yarn.rpc.tracker import Tracker
 from fairshare.yarn.rpc.wire.calls import (
     ATTEMPT_NOT_FOUND,
@@ -151,8 +151,8 @@ class Masters:
                 raise RpcError(
                     INVALID_MASTER_REQUEST,
                     "Application Master is already registered : "
-                    + ids.application_text(
-                        ids.application_id_message(self._state.epoch_ms, application.id)
+                    + records.application_text(
+                        records.application_id_message(self._state.epoch_ms, application.id)
                     ),
                 )
             again = application.attempt.registered
@@ -169,7 +169,9 @@ class Masters:
             deliveries.registered = True
             deliveries.heard_ms = self._ticks_ms()
             self.deliveries.skip_node_changes(deliveries)
-            attempt = ids.attempt_text(context.token.content.appAttemptId) if context.token else ""
+            attempt = (
+                records.attempt_text(context.token.content.appAttemptId) if context.token else ""
+            )
             _log.info("master of %s registered%s", attempt, " again" if again else "")
             return self._registration(application, deliveries)
 
@@ -183,7 +185,7 @@ class Masters:
         repeated = self._repeated(deliveries, application, request.response_id)
         if repeated is not None:
             return repeated
-        inputs = asks.inputs_of(request, application, self._state)
+        inputs = allocation.inputs_of(request, application, self._state)
         self._report_progress(application, request.progress)
         if inputs:
             return self._allocate_in_turn(context, request)
@@ -199,8 +201,8 @@ class Masters:
         application = self._attempt(context)
         deliveries = self.deliveries.get(application.id)
         if deliveries is None or not deliveries.registered:
-            name = ids.application_text(
-                ids.application_id_message(self._state.epoch_ms, application.id)
+            name = records.application_text(
+                records.application_id_message(self._state.epoch_ms, application.id)
             )
             raise RpcError(
                 MASTER_NOT_REGISTERED,
@@ -269,7 +271,9 @@ class Masters:
         return self.deliveries.recover_end(ended)
 
     def _expire(self, application: ApplicationId, attempt: int, master: ContainerId) -> None:
-        name = ids.attempt_text(ids.attempt_id_message(self._state.epoch_ms, application, attempt))
+        name = records.attempt_text(
+            records.attempt_id_message(self._state.epoch_ms, application, attempt)
+        )
         reason = f"ApplicationMaster for attempt {name} timed out"
         _log.warning("%s", reason)
         self._service.observe([ContainerExited(master, NO_EXIT, reason)])
@@ -289,7 +293,7 @@ class Masters:
         ):
             raise RpcError(
                 ATTEMPT_NOT_FOUND,
-                f"Application attempt {ids.attempt_text(named)} doesn't exist in"
+                f"Application attempt {records.attempt_text(named)} doesn't exist in"
                 " ApplicationMasterService cache.",
             )
         return application
@@ -297,14 +301,14 @@ class Masters:
     def _registered(self, application: Application) -> Deliveries:
         deliveries = self.deliveries.get(application.id)
         if deliveries is None or not deliveries.registered:
-            attempt = ids.attempt_id_message(
+            attempt = records.attempt_id_message(
                 self._state.epoch_ms, application.id, application.attempt.number
             )
             raise RpcError(
                 MASTER_NOT_REGISTERED,
                 "AM is not registered for known application attempt: "
-                f"{ids.attempt_text(attempt)} or RM had restarted after AM registered. AM should"
-                " re-register.",
+                f"{records.attempt_text(attempt)} or RM had restarted after AM registered. AM"
+                " should re-register.",
             )
         return deliveries
 
@@ -317,14 +321,14 @@ class Masters:
             return None
         if response_id + 1 == deliveries.answers:
             return deliveries.answer
-        attempt = ids.attempt_id_message(
+        attempt = records.attempt_id_message(
             self._state.epoch_ms, application.id, application.attempt.number
         )
         raise RpcError(
             INVALID_MASTER_REQUEST,
             "Invalid responseId in AllocateRequest from application attempt:"
-            f" {ids.attempt_text(attempt)}, expect responseId to be {deliveries.answers}, but get"
-            f" {response_id}",
+            f" {records.attempt_text(attempt)}, expect responseId to be {deliveries.answers}, but"
+            f" get {response_id}",
         )
 
     async def _allocate_in_turn(self, context: CallContext, request: Any) -> Any:
@@ -336,7 +340,7 @@ class Masters:
             if repeated is not None:
                 return repeated
             self.deliveries.received(deliveries)
-            inputs = asks.inputs_of(request, application, self._state)
+            inputs = allocation.inputs_of(request, application, self._state)
             self._raise_refusals(await self._ask(inputs))
             application = self._attempt(context)  # it may be over by now
             return self._answer(application, deliveries, context, request)
@@ -344,7 +348,7 @@ class Masters:
     async def _start_over(self, application: Application, deliveries: Deliveries) -> None:
         """A master that knew the server before: its requests come again, so the old ones are
         withdrawn, with what they brought since."""
-        withdrawn = asks.withdrawals(application)
+        withdrawn = allocation.withdrawals(application)
         inputs: list[Input] = []
         if withdrawn:
             inputs.append(RequestContainers(application.id, withdrawn))
@@ -445,7 +449,7 @@ class Masters:
             answer.am_rm_token.CopyFrom(token.message())
         if request.update_requests:
             largest = self._yarn.allocation_limits(state)[1]
-            refused = asks.update_errors(request.update_requests, application, state, largest)
+            refused = allocation.update_errors(request.update_requests, application, state, largest)
             answer.update_errors.extend(refused)
         deliveries.answer = answer
         return answer

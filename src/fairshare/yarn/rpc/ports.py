@@ -23,12 +23,11 @@ from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rpc.administration import Administration
 from fairshare.yarn.rpc.clients import Clients
 from fairshare.yarn.rpc.configuration import LOOPBACK, LOOPBACK_HOSTS, HadoopSettings, read_hadoop
-from fairshare.yarn.rpc.engine.engine import NodeManagersEngine
-from fairshare.yarn.rpc.engine.results import Place, Results
+from fairshare.yarn.rpc.engine.engine import NodeManagersEngine, Place, Results
 from fairshare.yarn.rpc.keys import Kind, MasterKeys, TokenSigner, watch
 from fairshare.yarn.rpc.masters import Masters
 from fairshare.yarn.rpc.own.engine import ContextEngine
-from fairshare.yarn.rpc.own.ports import NodePorts
+from fairshare.yarn.rpc.own.node_manager import NodePorts
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.tracker import Tracker
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACKER

@@ -1,27 +1,28 @@
-"""Reports of applications, nodes, attempts and containers for Hadoop's clients, filled from the
-documents of the REST interface.
+"""Reports of applications, nodes, attempts, containers, queues and labels for Hadoop's clients.
 
-There is one source for both: what a field means is decided in `yarn/rest`. Source: Hadoop 3.4.1,
-ClientRMService, RMAppAttemptImpl and RMContainerImpl.
+They are filled from the documents of the REST interface: what a field means is decided in
+`yarn/rest`. Source: Hadoop 3.4.1, ClientRMService, RMAppAttemptImpl and RMContainerImpl.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
-from fairshare.core.model.resources import Resource, ResourceTypes, add
+from fairshare.core.model.resources import Resource, ResourceTypes, add, total
 from fairshare.runtime.projections.attempt_history import Attempt
 from fairshare.yarn.rest.access import may_view
 from fairshare.yarn.rest.application_documents import application_info, proxied_page
 from fairshare.yarn.rest.attempts import AttemptDetail, attempt_detail, container_info
 from fairshare.yarn.rest.callers import Caller
 from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.labels import assigned_labels, labels_of
 from fairshare.yarn.rest.nodes import NodeInfo
-from fairshare.yarn.rpc import ids
-from fairshare.yarn.rpc.resources import resource_message
+from fairshare.yarn.rest.states import public_state
+from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.records import resource_message
 from fairshare.yarn.rpc.wire.calls import ATTEMPT_NOT_FOUND, YARN, RpcError
 from fairshare.yarn.rpc.wire.messages import (
     ApplicationAttemptReportProto,
@@ -33,14 +34,22 @@ from fairshare.yarn.rpc.wire.messages import (
     FinalApplicationStatusProto,
     GetApplicationAttemptReportResponseProto,
     GetApplicationAttemptsResponseProto,
+    GetClusterNodeLabelsResponseProto,
     GetContainerReportResponseProto,
     GetContainersResponseProto,
+    GetLabelsToNodesResponseProto,
+    GetNodesToLabelsResponseProto,
     LogAggregationStatusProto,
     NodeReportProto,
     NodeStateProto,
+    QueueACLProto,
+    QueueInfoProto,
+    QueueStateProto,
+    QueueUserACLInfoProto,
     YarnApplicationAttemptStateProto,
     YarnApplicationStateProto,
 )
+from fairshare.yarn.views.queues import PartitionReport, QueueReport
 
 NOT_AVAILABLE = "N/A"
 NO_LABEL = "<Not set>"
@@ -90,7 +99,7 @@ def _public_part(gateway: Gateway, application: Application, info: Any) -> Any:
     """A report with what every caller sees."""
     epoch_ms = gateway.scheduler.state.epoch_ms
     report = ApplicationReportProto(
-        applicationId=ids.application_id_message(epoch_ms, application.id),
+        applicationId=records.application_id_message(epoch_ms, application.id),
         user=info.user,
         queue=info.queue,
         name=info.name,
@@ -115,14 +124,14 @@ def _public_part(gateway: Gateway, application: Application, info: Any) -> Any:
         report.amNodeLabelExpression = _label(info.amNodeLabelExpression, DEFAULT_LABEL)
     report.priority.priority = info.priority
     report.currentApplicationAttemptId.CopyFrom(
-        ids.attempt_id_message(epoch_ms, application.id, _NO_ATTEMPT)
+        records.attempt_id_message(epoch_ms, application.id, _NO_ATTEMPT)
     )
     if info.timeouts is not UNSET:
-        for one in info.timeouts.timeout:
+        for timeout in info.timeouts.timeout:
             entry = report.appTimeouts.add(application_timeout_type=_LIFETIME)
             entry.application_timeout.application_timeout_type = _LIFETIME
-            entry.application_timeout.expire_time = one.expiryTime
-            entry.application_timeout.remaining_time = one.remainingTimeInSeconds
+            entry.application_timeout.expire_time = timeout.expiryTime
+            entry.application_timeout.remaining_time = timeout.remainingTimeInSeconds
     return report
 
 
@@ -157,8 +166,8 @@ def _add_usage(
         amounts = dict.fromkeys(_AMOUNTS, _unknown(types))
     else:
         reserved = gateway.scheduler.state.none
-        for one in application.attempt.reservations.values():
-            reserved = add(reserved, one.resource)
+        for reservation in application.attempt.reservations.values():
+            reserved = add(reserved, reservation.resource)
         needed = add(application.used, reserved)
         amounts = {"used": application.used, "reserved": reserved, "needed": needed}
     _add_amounts(usage, amounts, types)
@@ -198,7 +207,7 @@ def node_report(info: NodeInfo, types: ResourceTypes) -> Any:
         health_report=info.healthReport,
         last_health_report_time=info.lastHealthUpdate,
     )
-    report.nodeId.CopyFrom(ids.node_id_message(info.id))
+    report.nodeId.CopyFrom(records.node_id_message(info.id))
     report.used.CopyFrom(_named(info.usedResource, types))
     report.capability.CopyFrom(_named(info.totalResource, types))
     if info.nodeLabels is not UNSET:
@@ -236,17 +245,17 @@ class AttemptReports:
 
     async def attempt(self, caller: Caller, request: Any) -> Any:
         """getApplicationAttemptReport."""
-        wanted = request.application_attempt_id
-        what = f"attempt {ids.attempt_text(wanted)}"
-        application = self._seen(caller, wanted.application_id, what)
-        report = _attempt_report(self._gateway, application, self._find(application, wanted))
+        attempt_id = request.application_attempt_id
+        what = f"attempt {records.attempt_text(attempt_id)}"
+        application = self._seen(caller, attempt_id.application_id, what)
+        report = _attempt_report(self._gateway, application, self._find(application, attempt_id))
         return GetApplicationAttemptReportResponseProto(application_attempt_report=report)
 
     async def attempts(self, caller: Caller, request: Any) -> Any:
         """getApplicationAttempts: all of an application, the first one first."""
-        wanted = request.application_id
-        what = f"application {ids.application_text(wanted)}"
-        application = self._seen(caller, wanted, what)
+        application_id = request.application_id
+        what = f"application {records.application_text(application_id)}"
+        application = self._seen(caller, application_id, what)
         attempts = self._gateway.attempt_history.of(application.id).attempts
         return GetApplicationAttemptsResponseProto(
             application_attempts=[
@@ -256,24 +265,24 @@ class AttemptReports:
 
     async def container(self, caller: Caller, request: Any) -> Any:
         """getContainerReport: of a live container."""
-        wanted = request.container_id
-        attempt = wanted.app_attempt_id
-        what = f"application {ids.application_text(attempt.application_id)}"
+        container_id = request.container_id
+        attempt = container_id.app_attempt_id
+        what = f"application {records.application_text(attempt.application_id)}"
         application = self._seen(caller, attempt.application_id, what)
         self._find(application, attempt)
-        container = ids.container_of(wanted, self._gateway.scheduler.state.epoch_ms)
+        container = records.container_of(container_id, self._gateway.scheduler.state.epoch_ms)
         grant = None if container is None else application.containers.get(container)
         if grant is None:
-            raise ids.container_not_found(wanted)
+            raise records.container_not_found(container_id)
         report = _container_report(self._gateway, application, grant)
         return GetContainerReportResponseProto(container_report=report)
 
     async def containers(self, caller: Caller, request: Any) -> Any:
         """getContainers: the live ones of the application, whichever of its attempts is named."""
-        wanted = request.application_attempt_id
-        what = f"application {ids.application_text(wanted.application_id)}"
-        application = self._seen(caller, wanted.application_id, what)
-        self._find(application, wanted)
+        attempt_id = request.application_attempt_id
+        what = f"application {records.application_text(attempt_id.application_id)}"
+        application = self._seen(caller, attempt_id.application_id, what)
+        self._find(application, attempt_id)
         return GetContainersResponseProto(
             containers=[
                 _container_report(self._gateway, application, grant)
@@ -281,20 +290,20 @@ class AttemptReports:
             ]
         )
 
-    def _seen(self, caller: Caller, wanted: Any, what: str) -> Application:
+    def _seen(self, caller: Caller, application_id: Any, what: str) -> Application:
         """The application, which the caller must be allowed to view; raises RpcError."""
-        application = ids.find_application(wanted, self._gateway.scheduler.state)
+        application = records.find_application(application_id, self._gateway.scheduler.state)
         if not may_view(self._gateway, caller, application):
             raise RpcError(YARN, f"User {caller.user} does not have privilege to see this {what}")
         return application
 
-    def _find(self, application: Application, wanted: Any) -> Attempt:
+    def _find(self, application: Application, attempt_id: Any) -> Attempt:
         for attempt in self._gateway.attempt_history.of(application.id).attempts:
-            if attempt.number == wanted.attemptId:
+            if attempt.number == attempt_id.attemptId:
                 return attempt
         raise RpcError(
             ATTEMPT_NOT_FOUND,
-            f"ApplicationAttempt with id '{ids.attempt_text(wanted)}' doesn't exist in RM.",
+            f"ApplicationAttempt with id '{records.attempt_text(attempt_id)}' doesn't exist in RM.",
         )
 
 
@@ -302,7 +311,7 @@ def _attempt_report(gateway: Gateway, application: Application, attempt: Attempt
     epoch_ms = gateway.scheduler.state.epoch_ms
     info = attempt_detail(gateway, application, attempt)
     report = ApplicationAttemptReportProto(
-        application_attempt_id=ids.attempt_id_message(epoch_ms, application.id, attempt.number),
+        application_attempt_id=records.attempt_id_message(epoch_ms, application.id, attempt.number),
         host=info.host,
         rpc_port=info.rpcPort,
         tracking_url=tracking_url(application, info),
@@ -315,7 +324,7 @@ def _attempt_report(gateway: Gateway, application: Application, attempt: Attempt
         finishTime=info.finishedTime,
     )
     if attempt.master is not None and info.amContainerId is not UNSET:
-        report.am_container_id.CopyFrom(ids.container_id_message(epoch_ms, attempt.master))
+        report.am_container_id.CopyFrom(records.container_id_message(epoch_ms, attempt.master))
     return report
 
 
@@ -323,9 +332,9 @@ def _container_report(gateway: Gateway, application: Application, grant: Contain
     state = gateway.scheduler.state
     info = container_info(gateway, application, grant)
     report = ContainerReportProto(
-        container_id=ids.container_id_message(state.epoch_ms, grant.container),
+        container_id=records.container_id_message(state.epoch_ms, grant.container),
         resource=resource_message(grant.resource, state.types),
-        node_id=ids.node_id_message(info.nodeId),
+        node_id=records.node_id_message(info.nodeId),
         creation_time=info.startedTime,
         finish_time=info.finishedTime,
         log_url=info.logUrl,
@@ -338,3 +347,188 @@ def _container_report(gateway: Gateway, application: Application, grant: Contain
         report.exposed_ports = info.exposedPorts
     report.priority.priority = info.priority
     return report
+
+
+_SUBMIT = QueueACLProto.Value("QACL_SUBMIT_APPLICATIONS")
+_ADMINISTER = QueueACLProto.Value("QACL_ADMINISTER_QUEUE")
+
+
+def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) -> Any | None:
+    """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its children;
+    `recursive`: and with theirs.
+    """
+    return _Queues(gateway).info(name, children=children, recursive=recursive)
+
+
+class _Queues:
+    """The queues of one moment, with the applications of each and of those below it."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._reports = gateway.yarn.queue_reports(gateway)
+        self._applications: dict[str, list[Application]] = {}
+        for application in gateway.scheduler.state.applications.values():
+            queue = application.queue
+            while queue:
+                self._applications.setdefault(queue, []).append(application)
+                queue = queue.rpartition(".")[0]
+
+    def info(self, name: str, *, children: bool, recursive: bool) -> Any | None:
+        """The QueueInfoProto of a queue."""
+        report = self._reports(name)
+        if report is None:
+            return None
+        types = self._gateway.scheduler.state.types
+        info = QueueInfoProto(
+            queueName=report.name,
+            queuePath=report.path,
+            capacity=report.capacity,
+            maximumCapacity=report.maximum_capacity,
+            currentCapacity=report.current_capacity,
+            state=QueueStateProto.Value(f"Q_{report.state}"),
+            accessibleNodeLabels=report.labels,
+        )
+        _add_settings(info, report)
+        for partition in report.partitions:
+            _add_partition(info, partition, types)
+        applications = self._applications.get(report.path, ())
+        _add_statistics(info.queueStatistics, self._gateway, report, applications)
+        for child in report.children if children else ():
+            below = self.info(child, children=recursive, recursive=recursive)
+            if below is not None:
+                info.childQueues.append(below)
+        return info
+
+
+def _add_settings(info: Any, report: QueueReport) -> None:
+    settings = {
+        "defaultNodeLabelExpression": report.default_label,
+        "preemptionDisabled": report.preemption_disabled,
+        "intraQueuePreemptionDisabled": report.intra_queue_preemption_disabled,
+        "weight": report.weight,
+        "maxParallelApps": report.max_parallel,
+        "maxRunningApp": report.max_running,
+        "schedulerType": report.scheduler_type or None,
+    }
+    for field, value in settings.items():
+        if value is not None:
+            setattr(info, field, value)
+    amounts = {
+        "minResource": report.minimum,
+        "maxResource": report.maximum,
+        "reservedResource": report.reserved,
+        "steadyFairShare": report.steady_share,
+    }
+    for field, resource in amounts.items():
+        if resource is not None:
+            setattr(info, f"{field}Memory", resource[0])
+            setattr(info, f"{field}VCore", min(resource[1], 2**31 - 1))
+
+
+def _add_partition(info: Any, partition: PartitionReport, types: ResourceTypes) -> None:
+    entry = info.queueConfigurationsMap.add(partitionName=partition.label)
+    settings = entry.queueConfigurations
+    settings.capacity = partition.capacity
+    settings.absoluteCapacity = partition.absolute_capacity
+    settings.maxCapacity = partition.maximum_capacity
+    settings.absoluteMaxCapacity = partition.absolute_maximum
+    settings.maxAMPercentage = partition.masters
+    settings.effectiveMinCapacity.CopyFrom(resource_message(partition.effective_minimum, types))
+    settings.effectiveMaxCapacity.CopyFrom(resource_message(partition.effective_maximum, types))
+    optional_resource(settings.configuredMinCapacity, partition.configured_minimum, types)
+    optional_resource(settings.configuredMaxCapacity, partition.configured_maximum, types)
+
+
+def _add_statistics(
+    statistics: Any, gateway: Gateway, report: QueueReport, applications: Sequence[Application]
+) -> None:
+    """What the applications that the server remembers come to; Hadoop counts since its start."""
+    none = gateway.scheduler.state.none
+    live = [application for application in applications if application.attempt.active]
+    attempts = [application.attempt for application in live]
+    ends = [
+        public_state(application, gateway.attempt_history.of(application.id))
+        for application in applications
+        if application.over
+    ]
+    waiting = sum(
+        application.managed and application.attempt.master is None for application in live
+    )
+    statistics.numAppsSubmitted = len(applications)
+    statistics.numAppsRunning = len(live) - waiting
+    statistics.numAppsPending = waiting
+    statistics.numAppsCompleted = ends.count("FINISHED")
+    statistics.numAppsKilled = ends.count("KILLED")
+    statistics.numAppsFailed = ends.count("FAILED")
+    wanting = [
+        (application, key) for application in live for key in application.attempt.asks.wanting
+    ]
+    statistics.numActiveUsers = len({application.user for application, _ in wanting})
+    reserved = [place for attempt in attempts for place in attempt.reservations.values()]
+    size = len(none)
+    sums: dict[str, Resource] = {
+        "available": report.available or none,
+        "allocated": total((application.used for application in live), size),
+        "pending": total((attempt.asks.pending for attempt in attempts), size),
+        "reserved": total((place.resource for place in reserved), size),
+    }
+    for name, amounts in sums.items():
+        setattr(statistics, f"{name}MemoryMB", amounts[0])
+        setattr(statistics, f"{name}VCores", amounts[1])
+    statistics.allocatedContainers = sum(len(application.containers) for application in live)
+    statistics.pendingContainers = sum(key.anywhere.count for _, key in wanting if key.anywhere)
+    statistics.reservedContainers = len(reserved)
+
+
+def queue_acls(gateway: Gateway, caller: Caller) -> list[Any]:
+    """What a user may do in each queue, root first."""
+    acls = []
+    scheduler = gateway.scheduler
+    for name in scheduler.state.queues:
+        info = QueueUserACLInfoProto(queueName=name)
+        open_to_all = not gateway.controls_access
+        if open_to_all or scheduler.may_submit(name, caller.user, caller.groups):
+            info.userAcls.append(_SUBMIT)
+        if open_to_all or scheduler.may_administer(name, caller.user, caller.groups):
+            info.userAcls.append(_ADMINISTER)
+        acls.append(info)
+    return acls
+
+
+class LabelReports:
+    """The handlers for node labels; a cluster without any answers empty lists."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def labels(self, caller: Caller, request: Any) -> Any:
+        """getClusterNodeLabels."""
+        answer = GetClusterNodeLabelsResponseProto()
+        labels = labels_of(self._gateway)
+        for name, exclusive in {} if labels is None else labels.labels().items():
+            answer.nodeLabels.add(name=name, isExclusive=exclusive)
+            answer.deprecatedNodeLabels.append(name)
+        return answer
+
+    async def nodes_to_labels(self, caller: Caller, request: Any) -> Any:
+        """getNodeToLabels: of the nodes that have one."""
+        answer = GetNodesToLabelsResponseProto()
+        for node, label in self._assigned().items():
+            answer.nodeToLabels.add(nodeId=records.node_id_message(node), nodeLabels=[label])
+        return answer
+
+    async def labels_to_nodes(self, caller: Caller, request: Any) -> Any:
+        """getLabelsToNodes: of the labels that are named, or of all."""
+        named = frozenset(request.nodeLabels)
+        nodes: dict[str, list[Any]] = {}
+        for node, label in self._assigned().items():
+            if not named or label in named:
+                nodes.setdefault(label, []).append(records.node_id_message(node))
+        answer = GetLabelsToNodesResponseProto()
+        for label, labelled in sorted(nodes.items()):
+            answer.labelsToNodes.add(nodeLabels=label, nodeId=labelled)
+        return answer
+
+    def _assigned(self) -> dict[str, str]:
+        labels = labels_of(self._gateway)
+        return {} if labels is None else assigned_labels(self._gateway, labels)

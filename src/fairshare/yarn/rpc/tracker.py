@@ -1,17 +1,20 @@
 """ResourceTracker, the protocol of NodeManagers: they register, send heartbeats, and leave.
 
 Reports become inputs where something changed: an idle heartbeat is answered at once, without an
-input, a task or a wake of the writer. Source: Hadoop 3.4.1, ResourceTrackerService, RMNodeImpl.
+input, a task or a wake of the writer. Nodes are asked to send heartbeats less often while the
+server is busy (`Pace`), and are lost when they are silent for too long (`Liveness`). Source: Hadoop
+3.4.1, ResourceTrackerService, RMNodeImpl.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fairshare.core.model.events import ApplicationsForgotten, NodeRemoved, NodeTotalChanged
 from fairshare.core.model.inputs import Input, NodeJoined, NodeLost, NodeResized
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.projections.node_history import Utilization
@@ -19,18 +22,25 @@ from fairshare.runtime.reconciliation import reconcile_node
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.server import LiveServer
 from fairshare.settings.registry import family_of
-from fairshare.yarn.rpc import ids, node_answers
-from fairshare.yarn.rpc.configuration import NodeSettings
+from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.configuration import VERSION, NodeSettings
 from fairshare.yarn.rpc.container_reports import ContainerReports
-from fairshare.yarn.rpc.heartbeats import Liveness, Pace
 from fairshare.yarn.rpc.keys import Kind, MasterKeys
-from fairshare.yarn.rpc.node_answers import RESYNC, SHUTDOWN
-from fairshare.yarn.rpc.node_checks import LONGEST_HOST, known_resources, reason_to_shut_down
-from fairshare.yarn.rpc.registered_nodes import RegisteredNode, RegisteredNodes
-from fairshare.yarn.rpc.resources import resource_of
+from fairshare.yarn.rpc.records import resource_message, resource_of
+from fairshare.yarn.rpc.registered_nodes import (
+    LONGEST_HOST,
+    RegisteredNode,
+    RegisteredNodes,
+    known_resources,
+    reason_to_shut_down,
+)
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler
 from fairshare.yarn.rpc.wire.messages import (
     ContainerStatusProto,
+    NodeActionProto,
+    NodeHeartbeatRequestProto,
+    NodeHeartbeatResponseProto,
+    RegisterNodeManagerResponseProto,
     UnRegisterNodeManagerResponseProto,
 )
 from fairshare.yarn.views.interface import YarnInterface
@@ -107,7 +117,7 @@ class Tracker:
     def register(self, context: CallContext, request: Any) -> Any:
         """registerNodeManager: a node offers its resources, with all its containers."""
         state = self._state
-        name = ids.node_name(request.node_id)[:_LONGEST_NAME]
+        name = records.node_name(request.node_id)[:_LONGEST_NAME]
         total = resource_of(known_resources(request.resource, state.types), state.types)
         least = self._yarn.allocation_limits(state)[0]
         drain = state.drains.get(name)
@@ -120,7 +130,7 @@ class Tracker:
             self.nodes.remove(name)
             if name in state.nodes:
                 self._service.observe([NodeLost(name, "DECOMMISSIONED", reason)])
-            return node_answers.sent_away(reason, self._server.started_ms)
+            return sent_away(reason, self._server.started_ms)
         again = self._liveness.returned(name)
         node = RegisteredNode(
             request.node_id.host, request.node_id.port, request.http_port, request.nm_version, total
@@ -140,16 +150,14 @@ class Tracker:
             self._service.observe(inputs)
         self.on_registered(name)
         _log.info("node %s registered with %s", name, state.types.mapping(total))
-        return node_answers.registered(
-            node, self._keys, self._server.started_ms, labels_accepted=labelled
-        )
+        return registered(node, self._keys, self._server.started_ms, labels_accepted=labelled)
 
     def heartbeat(self, context: CallContext, request: Any) -> Any:
         """nodeHeartbeat: what changed becomes inputs; the answer has what waits for the node."""
         status = request.node_status
-        node = self.nodes.get(ids.node_name(status.node_id))
+        node = self.nodes.get(records.node_name(status.node_id))
         if node is None:
-            return self._answer_unknown_node(ids.node_name(status.node_id)[:_LONGEST_NAME])
+            return self._answer_unknown_node(records.node_name(status.node_id)[:_LONGEST_NAME])
         self.nodes.heard(node, self._ticks_ms())
         if status.response_id != node.response_id:
             if status.response_id + 1 == node.response_id:
@@ -167,11 +175,11 @@ class Tracker:
         if not node.unhealthy:
             self._utilization[node.name] = _utilization(status)
         node.response_id += 1
-        answer = node_answers.heartbeat(node, self.pace.interval_ms)
+        answer = heartbeat(node, self.pace.interval_ms)
         if node.busy:
-            node_answers.add_news(answer, node, self._state.epoch_ms, self._state.types)
+            add_news(answer, node, self._state.epoch_ms, self._state.types)
         if self._keys.next(Kind.CONTAINER) is not None or self._keys.next(Kind.NODE) is not None:
-            node_answers.add_next_keys(answer, request, self._keys)
+            add_next_keys(answer, request, self._keys)
         if request.HasField("nodeLabels"):
             answer.areNodeLabelsAcceptedByRM = self._change_label(node, request)
         node.answer = answer
@@ -179,7 +187,7 @@ class Tracker:
 
     def unregister(self, context: CallContext, request: Any) -> Any:
         """unRegisterNodeManager: a node leaves by itself; its containers are lost."""
-        name = ids.node_name(request.node_id)
+        name = records.node_name(request.node_id)
         if self.nodes.remove(name) is not None:
             _log.info("node %s unregistered", name)
         self._liveness.left(name)
@@ -248,15 +256,13 @@ class Tracker:
         if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(
             host
         ):
-            return node_answers.command(
-                SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}"
-            )
-        return node_answers.command(RESYNC, f"Node not found resyncing {name}")
+            return command(SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}")
+        return command(RESYNC, f"Node not found resyncing {name}")
 
     def _answer_late(self, node: RegisteredNode, response_id: int) -> Any:
         """A node that is further behind, or ahead, registers again with all its containers."""
         self._drop(node.name)
-        return node_answers.command(
+        return command(
             RESYNC,
             f"Too far behind rm response id:{node.response_id} nm response id:{response_id}",
         )
@@ -375,3 +381,172 @@ def _utilization(status: Any) -> Utilization:
     return Utilization(
         whole.pmem, whole.vmem, whole.cpu, (containers.pmem, containers.vmem, containers.cpu)
     )
+
+
+NORMAL = NodeActionProto.Value("NORMAL")
+RESYNC = NodeActionProto.Value("RESYNC")
+SHUTDOWN = NodeActionProto.Value("SHUTDOWN")
+
+
+def registered(
+    node: RegisteredNode, keys: MasterKeys, rm_identifier: int, *, labels_accepted: bool
+) -> Any:
+    """The answer to a registration: the node gets the keys that sign now."""
+    total = node.total
+    return RegisterNodeManagerResponseProto(
+        container_token_master_key=keys.current(Kind.CONTAINER).message(),
+        nm_token_master_key=keys.current(Kind.NODE).message(),
+        nodeAction=NORMAL,
+        rm_identifier=rm_identifier,
+        diagnostics_message=(
+            f"NodeManager from node {node.host}(cmPort: {node.port} httpPort: {node.web_port})"
+            f" registered with capability: <memory:{total[0]}, vCores:{total[1]}>,"
+            f" assigned nodeId {node.name}"
+        ),
+        rm_version=VERSION,
+        areNodeLabelsAcceptedByRM=labels_accepted,
+    )
+
+
+def sent_away(reason: str, rm_identifier: int) -> Any:
+    """The answer to a registration that is refused: the node shuts down."""
+    return RegisterNodeManagerResponseProto(
+        nodeAction=SHUTDOWN,
+        diagnostics_message=reason,
+        rm_identifier=rm_identifier,
+        rm_version=VERSION,
+    )
+
+
+def command(action: int, reason: str) -> Any:
+    """The answer to a heartbeat that has the node register again, or shut down."""
+    return NodeHeartbeatResponseProto(nodeAction=action, diagnostics_message=reason)
+
+
+def heartbeat(node: RegisteredNode, interval_ms: int) -> Any:
+    """The answer to an idle heartbeat."""
+    return NodeHeartbeatResponseProto(
+        response_id=node.response_id, nodeAction=NORMAL, nextHeartBeatInterval=interval_ms
+    )
+
+
+def add_news(answer: Any, node: RegisteredNode, epoch_ms: int, types: ResourceTypes) -> None:
+    """Put into an answer what waits for the node; all of it is said once, except the containers to
+    stop, which are named until the node reports their end."""
+    for container in node.clean_up:
+        answer.containers_to_cleanup.append(records.container_id_message(epoch_ms, container))
+    answer.containers_to_cleanup.extend(node.foreign)
+    answer.containers_to_be_removed_from_nm.extend(node.removable)
+    answer.applications_to_cleanup.extend(node.finished)
+    answer.containers_to_signal.extend(node.signals)
+    if node.resource is not None:
+        answer.resource.CopyFrom(resource_message(node.resource, types))
+    for said in (node.foreign, node.removable, node.finished, node.signals):
+        said.clear()
+    node.resource = None
+    node.busy = bool(node.clean_up)
+
+
+def add_next_keys(answer: Any, request: NodeHeartbeatRequestProto, keys: MasterKeys) -> None:
+    """Put the next keys into an answer to a node that does not have them yet."""
+    container, node = keys.next(Kind.CONTAINER), keys.next(Kind.NODE)
+    known = request.last_known_container_token_master_key.key_id
+    if container is not None and known != container.number:
+        answer.container_token_master_key.CopyFrom(container.message())
+    if node is not None and request.last_known_nm_token_master_key.key_id != node.number:
+        answer.nm_token_master_key.CopyFrom(node.message())
+
+
+BUSY = 0.85
+IDLE = 0.6
+"""Shares of a core that the server uses: above the first nodes slow down, below the second they
+speed up."""
+
+_SLOWER = 1.25
+_FASTER = 0.8
+
+
+class Pace:
+    """The interval of heartbeats, between the configured one and the longest.
+
+    Hadoop scales it by the load of each node (`heartbeat-interval-scaling-enable`), which spares
+    its scheduler decisions; here an idle heartbeat decides nothing, and what it spares is the
+    server's time to read it.
+    """
+
+    def __init__(self, interval_ms: int, longest_ms: int) -> None:
+        self._shortest_ms = interval_ms
+        self._longest_ms = max(interval_ms, longest_ms)
+        self._wanted_ms = float(interval_ms)
+        self.interval_ms = interval_ms
+
+    def measured(self, used_s: float, passed_s: float) -> None:
+        """The server has used so much processor time while so much time has passed."""
+        if passed_s <= 0:
+            return
+        share = used_s / passed_s
+        if share > BUSY:
+            self._wanted_ms = min(self._wanted_ms * _SLOWER, self._longest_ms)
+        elif share < IDLE:
+            self._wanted_ms = max(self._wanted_ms * _FASTER, self._shortest_ms)
+        self.interval_ms = int(self._wanted_ms)
+
+
+MISSED_BEATS = 3
+"""A node that missed so many heartbeats gets no containers until it is heard again; Hadoop's
+asynchronous scheduling skips nodes likewise (`skip.node.multiplier`)."""
+
+PAUSE_MS = 10_000
+"""A longer time between two checks was a pause of this server itself: nodes could not be heard."""
+
+
+class Liveness:
+    """`absent` are the nodes of the state that have not registered, by the instant from which their
+    time runs: at the start all."""
+
+    def __init__(
+        self, nodes: RegisteredNodes, absent: Iterable[str], expiry_ms: int, now_ms: int
+    ) -> None:
+        self._nodes = nodes
+        self._expiry_ms = expiry_ms
+        self._absent = dict.fromkeys(absent, now_ms)
+        self._known: set[str] = set()
+        self._checked_ms = now_ms
+        self._resumed_ms = now_ms
+
+    def returned(self, name: str) -> bool:
+        """A node registers; returns whether it did before since the start."""
+        self._absent.pop(name, None)
+        again = name in self._known
+        self._known.add(name)
+        return again
+
+    def left(self, name: str, *, comes_back: bool = False) -> None:
+        """A node is not registered any more; if it `comes_back`, its time runs from now."""
+        if comes_back:
+            self._absent[name] = self._checked_ms
+        else:
+            self._absent.pop(name, None)
+            self._known.discard(name)
+
+    def check(self, now_ms: int, interval_ms: int) -> tuple[list[RegisteredNode], list[str]]:
+        """The nodes that have fallen silent since the last check, and the names of those whose
+        time is over."""
+        if now_ms - self._checked_ms > PAUSE_MS:
+            self._resumed_ms = now_ms
+        self._checked_ms = now_ms
+        if now_ms - self._resumed_ms <= MISSED_BEATS * interval_ms:
+            return [], []
+        silent = [
+            node
+            for node in self._nodes.silent_since(now_ms - MISSED_BEATS * interval_ms)
+            if not node.silent
+        ]
+        if now_ms - self._resumed_ms <= self._expiry_ms:
+            return silent, []
+        before_ms = now_ms - self._expiry_ms
+        expired = [node.name for node in self._nodes.silent_since(before_ms)]
+        expired += [name for name, since_ms in self._absent.items() if since_ms < before_ms]
+        for name in expired:
+            self.left(name)
+        return [node for node in silent if node.name not in expired], expired

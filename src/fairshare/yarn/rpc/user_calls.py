@@ -20,7 +20,7 @@ from fairshare.server.server import LiveServer
 from fairshare.yarn.rest.callers import Caller, is_proxy, is_proxy_host
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.submission import LATER
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.wire.calls import (
     ACCESS_CONTROL,
     AUTHORIZATION,
@@ -137,7 +137,7 @@ def _write(
         status=status,
         user=redacted(user),
         address=context.address,
-        application="" if application is None else ids.application_text(application),
+        application="" if application is None else records.application_text(application),
         queue="" if known is None else redacted(known.queue),
         code=code,
     )

@@ -16,9 +16,9 @@ from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.yarn.rpc.configuration import KeySettings, MasterSettings, NodeSettings
-from fairshare.yarn.rpc.ids import container_id_message
 from fairshare.yarn.rpc.keys import Kind, MasterKeys, TokenSigner
 from fairshare.yarn.rpc.masters import Masters
+from fairshare.yarn.rpc.records import container_id_message
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.tracker import Tracker
 from fairshare.yarn.rpc.wire.calls import CallContext, TokenIdentity

@@ -8,9 +8,9 @@ from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rpc import administration, ids
+from fairshare.yarn.rpc import administration, records
 from fairshare.yarn.rpc.administration import NOT_SUPPORTED, Administration
-from fairshare.yarn.rpc.hosts import HostLists
+from fairshare.yarn.rpc.configuration import HostLists
 from fairshare.yarn.rpc.wire.calls import CallContext, RpcError
 from fairshare.yarn.rpc.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 
@@ -96,7 +96,7 @@ async def test_a_graceful_decommissioning_waits_for_the_containers(cluster):
     assert list(cluster.state.nodes) == ["h1:1"]
     assert node.beat().nodeAction != SHUTDOWN
     leaving = (await administrator.call("checkForDecommissioningNodes")).decommissioningNodes
-    assert [ids.node_name(one) for one in leaving] == ["h1:1"]
+    assert [records.node_name(one) for one in leaving] == ["h1:1"]
     await master.finish()
     node.statuses = dict.fromkeys(node.statuses, 0)
     node.beat()

@@ -4,7 +4,7 @@ ends until they may forget them."""
 import pytest
 from tests.unit.yarn.rpc.cluster import ask
 
-from fairshare.yarn.rpc.ids import container_of
+from fairshare.yarn.rpc.records import container_of
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from fairshare.core.model.inputs import AddLabels, LabelNodes, SubmissionDetails
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rpc import administration, ids
+from fairshare.yarn.rpc import administration, records
 from fairshare.yarn.rpc.clients import NO_ATTRIBUTES, NOT_SUPPORTED, Clients
 from fairshare.yarn.rpc.wire.calls import CallContext, RpcError
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
@@ -40,13 +40,13 @@ class Client:
         return refusal.value.class_name.rpartition(".")[2], refusal.value.message
 
     def name(self, application: int) -> Any:
-        return ids.application_id_message(self.cluster.state.epoch_ms, application)
+        return records.application_id_message(self.cluster.state.epoch_ms, application)
 
     def attempt(self, application: int, attempt: int = 1) -> Any:
-        return ids.attempt_id_message(self.cluster.state.epoch_ms, application, attempt)
+        return records.attempt_id_message(self.cluster.state.epoch_ms, application, attempt)
 
     def text(self, application: int) -> str:
-        return ids.application_text(self.name(application))
+        return records.application_text(self.name(application))
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ async def test_what_does_not_exist_is_refused_with_the_class_that_steers_clients
         "getContainers", application_attempt_id=client.attempt(number, 2)
     )
     assert kind == "ApplicationAttemptNotFoundException"
-    absent = ids.container_id_message(cluster.state.epoch_ms, 0)
+    absent = records.container_id_message(cluster.state.epoch_ms, 0)
     absent = type(absent)(app_attempt_id=client.attempt(number), id=77)
     kind, message = await client.refused("getContainerReport", container_id=absent)
     assert kind == "ContainerNotFoundException"
@@ -384,7 +384,7 @@ async def test_a_failed_attempt_is_followed_by_the_next_one(cluster, running):
 
 async def test_a_signal_goes_to_the_engine_of_the_container(cluster, running):
     master = cluster.state.applications[running.application].attempt.master
-    name = ids.container_id_message(cluster.state.epoch_ms, master)
+    name = records.container_id_message(cluster.state.epoch_ms, master)
     await Client(cluster).call("signalToContainer", container_id=name, command=3)
     assert cluster.engine.signals == [(master, "FORCEFUL_SHUTDOWN")]
 

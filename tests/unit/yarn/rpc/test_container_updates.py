@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.yarn.rpc.cluster import ask
 
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.wire.messages import UpdateContainerRequestProto
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +69,7 @@ async def test_updates_of_containers_that_do_not_run_name_no_version(cluster, no
     ended = UpdateContainerRequestProto(container_version=0, update_type=INCREASE)
     ended.container_id.CopyFrom(found.id)
     refusals = [*(await other.allocate(updates=(ended,))).update_errors]
-    await master.allocate(release=(ids.container_of(found.id, cluster.state.epoch_ms),))
+    await master.allocate(release=(records.container_of(found.id, cluster.state.epoch_ms),))
     refusals += (await master.allocate(updates=(ended,))).update_errors
     reasons = [(one.reason, one.current_container_version) for one in refusals]
     assert reasons == [("INVALID_CONTAINER_ID", -1)] * 2

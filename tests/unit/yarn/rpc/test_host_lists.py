@@ -4,7 +4,7 @@ import pytest
 
 from fairshare.documents.problems import Problems
 from fairshare.settings.site import Site
-from fairshare.yarn.rpc.hosts import MAPPING, SCRIPT, TABLE, HostLists, Racks
+from fairshare.yarn.rpc.configuration import MAPPING, SCRIPT, TABLE, HostLists, Racks
 
 TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
 

@@ -8,8 +8,8 @@ from tests.unit.yarn.rpc.cluster import Cluster, Master, ask
 
 from fairshare.core.model.events import ApplicationState, ContainerMarked, ContainerSpared
 from fairshare.core.model.inputs import ContainerExited, KillApplication, NodeLost
-from fairshare.yarn.rpc.ids import container_of
 from fairshare.yarn.rpc.keys import Kind
+from fairshare.yarn.rpc.records import container_of
 from fairshare.yarn.rpc.wire import calls, tokens
 from fairshare.yarn.rpc.wire.calls import RpcError
 from fairshare.yarn.rpc.wire.messages import (

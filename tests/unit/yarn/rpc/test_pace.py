@@ -1,6 +1,6 @@
 """Nodes slow down while the server is busy, and speed up again."""
 
-from fairshare.yarn.rpc.heartbeats import Pace
+from fairshare.yarn.rpc.tracker import Pace
 
 
 def test_the_interval_grows_while_the_server_is_busy_up_to_the_longest():

@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 from tests.unit.yarn.rpc.cluster import Cluster, Master, ask
 
 from fairshare.core.model.inputs import KillApplication
-from fairshare.yarn.rpc.ids import container_of
+from fairshare.yarn.rpc.records import container_of
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from tests.unit.yarn.rpc.cluster import Cluster, Master, ask
 
 from fairshare.core.model.identifiers import container_id
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.clients import Clients
 from fairshare.yarn.rpc.wire.calls import CallContext
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
@@ -108,7 +108,7 @@ class Recorder:
 
     async def look(self, number: int) -> None:
         """Ask for all reports."""
-        name = ids.application_id_message(self.cluster.state.epoch_ms, number)
+        name = records.application_id_message(self.cluster.state.epoch_ms, number)
         await self.call("getApplicationReport", application_id=name)
         await self.call("getApplications")
         await self.call("getClusterNodes")
@@ -153,7 +153,7 @@ async def live(cluster: Cluster) -> dict[str, set[str]]:
     await cluster.until(lambda: cluster.state.applications[second].attempt.master)
     node.statuses = {}
     await cluster.run_granted(node)
-    name = ids.application_id_message(cluster.state.epoch_ms, second)
+    name = records.application_id_message(cluster.state.epoch_ms, second)
     await recorder.call("forceKillApplication", application_id=name)
     await cluster.settled()
     node.beat()

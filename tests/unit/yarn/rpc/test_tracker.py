@@ -16,8 +16,8 @@ from fairshare.core.model.inputs import (
     UndrainNode,
 )
 from fairshare.core.model.work import Command, TaskGroup
-from fairshare.yarn.rpc.ids import container_id_message
 from fairshare.yarn.rpc.keys import Kind
+from fairshare.yarn.rpc.records import container_id_message
 from fairshare.yarn.rpc.wire.messages import SignalContainerRequestProto
 
 pytestmark = pytest.mark.anyio

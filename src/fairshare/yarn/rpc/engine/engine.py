@@ -3,27 +3,37 @@
 What a node reports of its containers reaches the resource manager through the resource tracker.
 This engine reports only what never came to run. `registered_nodes` keeps what it needs to know of
 nodes.
+
+What Python calls returned is fetched from their nodes as soon as a call has ended well. Nodes
+delete it with the logs: those that aggregate logs do so when the application is over, so they learn
+of its end only afterwards. What cannot be fetched stays on the node.
 """
 
 import asyncio
+import base64
 import logging
+import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairshare.core.model.events import ContainerAllocated, ExitCode
-from fairshare.core.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.core.model.events import ContainerAllocated, ContainerCompleted, ExitCode
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
+from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
-from fairshare.errors import EngineError
+from fairshare.errors import EngineError, InputError
+from fairshare.server.fetched_results import fetched_result, folder_of
+from fairshare.server.web.remote_logs import log_client, log_url, read_remote_part
 from fairshare.wording import cause
+from fairshare.yarn.rpc.engine.call_program import RESULT
 from fairshare.yarn.rpc.engine.launch import own_context, submitted_context, unsupported
-from fairshare.yarn.rpc.engine.results import Results
-from fairshare.yarn.rpc.ids import container_id_message
 from fairshare.yarn.rpc.keys import TokenSigner
+from fairshare.yarn.rpc.records import container_id_message
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.wire import calls
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
@@ -54,6 +64,84 @@ INVALID_EXIT = -1000
 _NOT_READY = "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException"
 _AGAIN = "Attempt to relaunch the same container"
 """What a node says that has carried out a call whose answer was lost."""
+
+
+Place = tuple[tuple[str, str], str]
+"""The names of a container's application and of itself, and the web address of its node."""
+
+
+class Results:
+    """The results of one state directory. `most_bytes`: larger ones are not fetched; `place_of` is
+    the place of a container that runs a Python call, None if it runs something else."""
+
+    def __init__(
+        self,
+        state_directory: Path,
+        most_bytes: int,
+        place_of: Callable[[ContainerId], Place | None],
+    ) -> None:
+        self.on_fetched: Callable[[ApplicationId], None] = lambda application: None
+        self._directory = state_directory
+        self._most_bytes = most_bytes
+        self._place_of = place_of
+        self._turn = asyncio.Semaphore(MOST_AT_ONCE)
+        self._fetching: Counter[ApplicationId] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def waits(self, application: ApplicationId) -> bool:
+        """Whether results of an application are being fetched; `on_fetched` follows."""
+        return self._fetching[application] > 0
+
+    def observe(self, record: Record) -> None:
+        """Follow a record after its commit: a call has ended."""
+        for event in record.events:
+            if type(event) is ContainerCompleted and event.exit_code == 0:
+                place = self._place_of(event.container)
+                if place is not None:
+                    self._begin(application_of(event.container), *place)
+
+    def prune(self, application_name: str) -> None:
+        """Delete the results of an application that is forgotten."""
+        shutil.rmtree(folder_of(self._directory, application_name), ignore_errors=True)
+
+    async def close(self) -> None:
+        """Fetch nothing more."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, application: ApplicationId, names: tuple[str, str], web_address: str) -> None:
+        self._fetching[application] += 1
+        fetch = self._fetch(application, names, web_address)
+        task = asyncio.get_running_loop().create_task(fetch)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fetch(
+        self, application: ApplicationId, names: tuple[str, str], web_address: str
+    ) -> None:
+        try:
+            async with self._turn, log_client() as client:
+                most = (self._most_bytes + 2) // 3 * 4  # in base64
+                url = log_url(web_address, names[1], RESULT)
+                part = await read_remote_part(client, url, 0, most)
+                if 0 < part.size <= most:
+                    await asyncio.to_thread(self._keep, names, part.content)
+        except (InputError, OSError, ValueError) as error:
+            _log.warning("the result of %s stays on its node: %s", names[1], cause(error))
+        finally:
+            self._fetching[application] -= 1
+            if not self._fetching[application]:
+                del self._fetching[application]
+                self.on_fetched(application)
+
+    def _keep(self, names: tuple[str, str], content: bytes) -> None:
+        value = base64.b64decode(content, validate=True)
+        target = fetched_result(self._directory, *names)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = target.with_name(target.name + ".new")
+        draft.write_bytes(value)
+        draft.replace(target)
 
 
 class NodeManagersEngine:
@@ -324,3 +412,7 @@ class NodeManagersEngine:
 def _first_line(message: str) -> str:
     """Without the stack trace of Java."""
     return message.partition("\n")[0]
+
+
+MOST_AT_ONCE = 4
+"""Of all results: each is in memory while it is fetched."""

@@ -14,18 +14,17 @@ from msgspec import Struct
 
 from fairshare.errors import FairshareError
 from fairshare.wording import cause
-
-from . import framing, sasl
-from .descriptors import METHODS
-from .framing import Malformed
-from .messages import (
+from fairshare.yarn.rpc.wire import framing, sasl
+from fairshare.yarn.rpc.wire.descriptors import METHODS
+from fairshare.yarn.rpc.wire.framing import Malformed
+from fairshare.yarn.rpc.wire.messages import (
     IpcConnectionContextProto,
     RequestHeaderProto,
     RpcRequestHeaderProto,
     RpcResponseHeaderProto,
     RpcSaslProto,
 )
-from .tokens import Token
+from fairshare.yarn.rpc.wire.tokens import Token
 
 IDLE_S = 8.0
 """Hadoop's own clients close after 10 s, its servers later."""

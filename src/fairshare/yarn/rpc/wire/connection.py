@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf.message import DecodeError
 
-from . import calls, framing, sasl
-from .calls import CallContext, RpcError, TokenIdentity
-from .framing import Malformed
-from .messages import (
+from fairshare.yarn.rpc.wire import calls, framing, sasl
+from fairshare.yarn.rpc.wire.calls import CallContext, RpcError, TokenIdentity
+from fairshare.yarn.rpc.wire.framing import Malformed
+from fairshare.yarn.rpc.wire.messages import (
     IpcConnectionContextProto,
     RequestHeaderProto,
     RpcRequestHeaderProto,
@@ -24,7 +24,7 @@ from .messages import (
 )
 
 if TYPE_CHECKING:
-    from .server import Route, RpcServer
+    from fairshare.yarn.rpc.wire.server import Route, RpcServer
 
 _log = logging.getLogger("fairshare.yarn.rpc")
 

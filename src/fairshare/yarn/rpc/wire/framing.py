@@ -9,9 +9,8 @@ from struct import Struct as Layout
 from typing import Any
 
 from fairshare.errors import FairshareError
-
-from . import calls
-from .messages import RpcResponseHeaderProto
+from fairshare.yarn.rpc.wire import calls
+from fairshare.yarn.rpc.wire.messages import RpcResponseHeaderProto
 
 VERSION = 9
 PREAMBLE_BYTES = 7

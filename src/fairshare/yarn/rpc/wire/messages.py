@@ -9,7 +9,7 @@ DECOMMISSION_GRACEFUL and DECOMMISSION_FORCEFUL (names do not travel). To mypy e
 
 from typing import Any
 
-from .descriptors import message_or_enum
+from fairshare.yarn.rpc.wire.descriptors import message_or_enum
 
 
 def __getattr__(name: str) -> Any:

@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairshare.errors import FairshareError
-
-from .messages import (
+from fairshare.yarn.rpc.wire.messages import (
     AMRMTokenIdentifierProto,
     ContainerTokenIdentifierProto,
     NMTokenIdentifierProto,

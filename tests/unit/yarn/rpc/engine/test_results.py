@@ -11,8 +11,8 @@ from fairshare.core.model.identifiers import container_id
 from fairshare.errors import InputError
 from fairshare.server.fetched_results import fetched_result
 from fairshare.server.web.remote_logs import RemotePart
-from fairshare.yarn.rpc.engine import results as fetching
-from fairshare.yarn.rpc.engine.results import Results
+from fairshare.yarn.rpc.engine import engine
+from fairshare.yarn.rpc.engine.engine import Results
 
 pytestmark = pytest.mark.anyio
 CALL = container_id(1, 1, 1)
@@ -39,7 +39,7 @@ class Node:
 @pytest.fixture
 async def node(monkeypatch):
     made = Node(b"value" * 10)
-    monkeypatch.setattr(fetching, "read_remote_part", made.read)
+    monkeypatch.setattr(engine, "read_remote_part", made.read)
     return made
 
 

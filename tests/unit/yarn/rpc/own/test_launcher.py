@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fairshare.yarn.rpc.own import launcher
-from fairshare.yarn.rpc.own.script import ordered, references, replaced, script
+from fairshare.yarn.rpc.own.launcher import ordered, references, replaced, script
 
 JAVA = "JAVA_HOME"
 

@@ -25,8 +25,7 @@ from fairshare.server.settings import LiveSettings
 from fairshare.yarn.rpc.configuration import KeySettings
 from fairshare.yarn.rpc.keys import MasterKeys, TokenSigner
 from fairshare.yarn.rpc.own.engine import ContextEngine
-from fairshare.yarn.rpc.own.node_manager import NOT_SUPPORTED, NodeManager
-from fairshare.yarn.rpc.own.ports import NodePorts
+from fairshare.yarn.rpc.own.node_manager import NOT_SUPPORTED, NodeManager, NodePorts
 from fairshare.yarn.rpc.wire import calls, tokens
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient
 from fairshare.yarn.rpc.wire.descriptors import CONTAINER_MANAGEMENT, METHODS

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from fairshare.yarn.rpc.wire import descriptors, framing, tokens
 from fairshare.yarn.rpc.wire.calls import CallContext
 from fairshare.yarn.rpc.wire.connection import Connection, State
-from fairshare.yarn.rpc.wire.limits import RpcLimits
 from fairshare.yarn.rpc.wire.messages import (
     IpcConnectionContextProto,
     NodeHeartbeatRequestProto,
@@ -20,7 +19,7 @@ from fairshare.yarn.rpc.wire.messages import (
     RpcSaslProto,
 )
 from fairshare.yarn.rpc.wire.sasl import ClientLogin
-from fairshare.yarn.rpc.wire.server import RpcServer, TokenLogins, methods_of
+from fairshare.yarn.rpc.wire.server import RpcLimits, RpcServer, TokenLogins, methods_of
 
 TRACKER = descriptors.RESOURCE_TRACKER
 LIMITS = RpcLimits(frame_bytes=2_000, login_frame_bytes=1_000, calls=3)

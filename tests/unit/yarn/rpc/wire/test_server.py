@@ -12,7 +12,6 @@ import pytest
 from fairshare.yarn.rpc.wire import calls, descriptors, framing, tokens
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler, RpcError
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
-from fairshare.yarn.rpc.wire.limits import RpcLimits
 from fairshare.yarn.rpc.wire.messages import (
     AllocateRequestProto,
     AllocateResponseProto,
@@ -25,7 +24,7 @@ from fairshare.yarn.rpc.wire.messages import (
     RpcRequestHeaderProto,
     RpcResponseHeaderProto,
 )
-from fairshare.yarn.rpc.wire.server import RpcServer, TokenLogins, methods_of
+from fairshare.yarn.rpc.wire.server import RpcLimits, RpcServer, TokenLogins, methods_of
 
 TRACKER = descriptors.RESOURCE_TRACKER
 MASTERS = descriptors.APPLICATION_MASTER

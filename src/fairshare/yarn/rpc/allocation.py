@@ -1,27 +1,40 @@
-"""What a master asks for, as inputs: its requests, releases and blacklist, checked as Hadoop does
-before its scheduler sees them (RMServerUtils, SchedulerUtils); and the answers to requests to
-change containers that run.
+"""What a master asks for, as inputs, and what the answers to it are made of.
 
-Requests are absolute: each replaces the outstanding number of its priority, request id and place.
-Each request for a change gets an error with its reason, by Hadoop's own names where Hadoop refuses
-it too: all containers are GUARANTEED, of the resources with which they were granted, and of version
-0 (RMServerUtils.validateAndSplitUpdateResourceRequests).
+Requests, releases and the blacklist are checked as Hadoop does before its scheduler sees them
+(RMServerUtils, SchedulerUtils). Requests are absolute: each replaces the outstanding number of its
+priority, request id and place. Each request for a change of a running container gets an error with
+its reason, by Hadoop's own names where Hadoop refuses it too: all containers are GUARANTEED, of the
+resources with which they were granted, and of version 0
+(RMServerUtils.validateAndSplitUpdateResourceRequests).
+
+Answers have containers with their tokens, ends, preemption and nodes (DefaultAMSProcessor,
+ApplicationMasterServiceUtils).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import ceil
 from typing import Any
 
 from fairshare.core.manager.requests import MOST_OUTSTANDING
 from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
+    ContainerAllocated,
+    ContainerCompleted,
+    NodeAdded,
+    NodeDrained,
+    NodeRemoved,
+)
 from fairshare.core.model.identifiers import ContainerId, application_of, attempt_of
 from fairshare.core.model.inputs import ChangeBlacklist, Input, ReleaseContainers, RequestContainers
-from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.model.resources import Resource, ResourceTypes, add
 from fairshare.core.model.work import ANYWHERE, ContainerRequest
 from fairshare.core.schedulers.protocol import State
 from fairshare.documents.bounds import GROUP_REQUESTS
-from fairshare.yarn.rpc import ids
-from fairshare.yarn.rpc.node_checks import known_resources
-from fairshare.yarn.rpc.resources import resource_of
+from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.attempt_deliveries import Deliveries
+from fairshare.yarn.rpc.keys import TokenSigner
+from fairshare.yarn.rpc.records import resource_message, resource_of
+from fairshare.yarn.rpc.registered_nodes import known_resources
 from fairshare.yarn.rpc.wire.calls import (
     INVALID_BLACKLIST_REQUEST,
     INVALID_CONTAINER_RELEASE,
@@ -30,8 +43,18 @@ from fairshare.yarn.rpc.wire.calls import (
     RpcError,
 )
 from fairshare.yarn.rpc.wire.messages import (
+    ContainerProto,
+    ContainerStateProto,
+    ContainerStatusProto,
+    ContainerSubStateProto,
     ContainerUpdateTypeProto,
     ExecutionTypeProto,
+    NMTokenProto,
+    NodeReportProto,
+    NodeStateProto,
+    NodeUpdateTypeProto,
+    PreemptionMessageProto,
+    PriorityProto,
     UpdateContainerErrorProto,
 )
 
@@ -114,7 +137,7 @@ def _released(messages: Iterable[Any], application: Application, state: State) -
     keeps = application.submission.details.keep_containers
     found: dict[ContainerId, None] = {}
     for message in messages:
-        container = ids.container_of(message, state.epoch_ms)
+        container = records.container_of(message, state.epoch_ms)
         if container is None or application_of(container) != application.id:
             own = False
         else:
@@ -122,10 +145,10 @@ def _released(messages: Iterable[Any], application: Application, state: State) -
         if not own:
             raise RpcError(
                 INVALID_CONTAINER_RELEASE,
-                f"Cannot release container : {ids.container_text(message)} not belonging to this"
-                " application attempt : "
-                + ids.attempt_text(
-                    ids.attempt_id_message(
+                f"Cannot release container : {records.container_text(message)} not belonging to"
+                " this application attempt : "
+                + records.attempt_text(
+                    records.attempt_id_message(
                         state.epoch_ms, application.id, application.attempt.number
                     )
                 ),
@@ -153,11 +176,13 @@ def _names_places(message: Any) -> bool:
 
 def _check_scheduling_requests(request: Any, application: Application, state: State) -> None:
     if request.scheduling_requests:
-        attempt = ids.attempt_id_message(state.epoch_ms, application.id, application.attempt.number)
+        attempt = records.attempt_id_message(
+            state.epoch_ms, application.id, application.attempt.number
+        )
         raise RpcError(
             YARN,
             "Found non empty SchedulingRequest of AllocateRequest for application="
-            f"{ids.attempt_text(attempt)}, but placement constraints are not supported by this"
+            f"{records.attempt_text(attempt)}, but placement constraints are not supported by this"
             " ResourceManager; ask by ResourceRequest",
         )
 
@@ -198,7 +223,7 @@ def update_errors(
 
 def _is_own(message: Any, application: Application, state: State) -> bool:
     """Whether a container runs for this application."""
-    container = ids.container_of(message, state.epoch_ms)
+    container = records.container_of(message, state.epoch_ms)
     if container is None or application_of(container) != application.id:
         return False
     return container in application.containers
@@ -219,3 +244,132 @@ def _refusal(request: Any, largest: Resource) -> str | None:
         f"{NOT_SUPPORTED}: containers keep the resources with which they were granted; ask for one"
         " of the new size, then release this one"
     )
+
+
+_COMPLETE = ContainerStateProto.Value("C_COMPLETE")
+_DONE = ContainerSubStateProto.Value("CSS_DONE")
+_GUARANTEED = ExecutionTypeProto.Value("GUARANTEED")
+_USABLE = NodeUpdateTypeProto.Value("NODE_USABLE")
+_UNUSABLE = NodeUpdateTypeProto.Value("NODE_UNUSABLE")
+_DECOMMISSIONING = NodeUpdateTypeProto.Value("NODE_DECOMMISSIONING")
+_CHANGES = {
+    NodeAdded: (NodeStateProto.Value("NS_RUNNING"), _USABLE),
+    NodeRemoved: (NodeStateProto.Value("NS_LOST"), _UNUSABLE),
+    NodeDrained: (NodeStateProto.Value("NS_DECOMMISSIONING"), _DECOMMISSIONING),
+}
+_UNDEFINED_PRIORITY = -1
+
+
+class Grants:
+    """Makes the parts of answers. `web_address_of` gives `host:port` of a node's web server."""
+
+    def __init__(
+        self, state: State, signer: TokenSigner, web_address_of: Callable[[str], str]
+    ) -> None:
+        self._state = state
+        self._signer = signer
+        self._web_address_of = web_address_of
+
+    def container(self, granted: ContainerAllocated, user: str) -> Any:
+        """A ContainerProto with the token by which it is started."""
+        state = self._state
+        return ContainerProto(
+            id=records.container_id_message(state.epoch_ms, granted.container),
+            nodeId=self._signer.node_id(granted.node),
+            node_http_address=self._web_address_of(granted.node),
+            resource=resource_message(granted.resource, state.types),
+            priority=PriorityProto(priority=granted.priority),
+            container_token=self._signer.container(granted, user).message(),
+            execution_type=_GUARANTEED,
+            allocation_request_id=granted.request,
+        )
+
+    def node_tokens(
+        self, application: Application, deliveries: Deliveries, nodes: Iterable[str]
+    ) -> list[Any]:
+        """An NMTokenProto for each of these nodes for which the attempt has none yet."""
+        found = []
+        for node in dict.fromkeys(nodes):
+            if node in deliveries.node_tokens:
+                continue
+            deliveries.node_tokens.add(node)
+            token = self._signer.node(application.id, deliveries.attempt, node, application.user)
+            found.append(NMTokenProto(nodeId=self._signer.node_id(node), token=token.message()))
+        return found
+
+    def status(self, ended: ContainerCompleted, resource: Resource | None) -> Any:
+        """A ContainerStatusProto of a container that has ended."""
+        message = ContainerStatusProto(
+            container_id=records.container_id_message(self._state.epoch_ms, ended.container),
+            state=_COMPLETE,
+            diagnostics=ended.diagnostics,
+            exit_status=ended.exit_code,
+            executionType=_GUARANTEED,
+            container_sub_state=_DONE,
+        )
+        if resource is not None:
+            message.capability.CopyFrom(resource_message(resource, self._state.types))
+        return message
+
+    def preemption(
+        self,
+        application: Application,
+        deliveries: Deliveries,
+        least: Resource,
+        *,
+        negotiable: bool,
+    ) -> Any | None:
+        """The PreemptionMessageProto of containers that are to be preempted; None if none are.
+
+        A strict contract names them in each answer until they have ended (FairScheduler.allocate).
+        A negotiable one names each once, with the amount in containers of the least size: the
+        master may give back others instead (FiCaSchedulerApp.getAllocation).
+        """
+        marked = deliveries.marked
+        if negotiable:
+            named = [one for one in marked if one not in deliveries.warned]
+        else:
+            named = list(marked)
+        named = [one for one in named if one in application.containers]
+        if not named:
+            return None
+        deliveries.warned.update(dict.fromkeys(named))
+        message = PreemptionMessageProto()
+        contract = message.contract if negotiable else message.strictContract
+        for container in named:
+            contract.container.add().id.CopyFrom(self._id(container))
+        if negotiable:
+            total = self._state.none
+            for container in named:
+                total = add(total, application.containers[container].resource)
+            resource = message.contract.resource.add().resource
+            resource.priority.priority = _UNDEFINED_PRIORITY
+            resource.resource_name = ANYWHERE
+            resource.capability.CopyFrom(resource_message(least, self._state.types))
+            resource.num_containers = _containers(total, least)
+        return message
+
+    def node_change(self, change: NodeAdded | NodeRemoved | NodeDrained) -> Any:
+        """A NodeReportProto of a node that joined, left, or is being drained."""
+        kind, update = _CHANGES[type(change)]
+        report = NodeReportProto(
+            nodeId=self._signer.node_id(change.node),
+            httpAddress=self._web_address_of(change.node),
+            node_state=kind,
+            node_update_type=update,
+        )
+        node = self._state.nodes.get(change.node)
+        if node is not None:
+            report.rackName = node.rack
+            report.numContainers = len(node.containers)
+            report.used.CopyFrom(resource_message(node.used, self._state.types))
+            report.capability.CopyFrom(resource_message(node.total, self._state.types))
+        return report
+
+    def _id(self, container: ContainerId) -> Any:
+        return records.container_id_message(self._state.epoch_ms, container)
+
+
+def _containers(total: Resource, least: Resource) -> int:
+    """How many containers of the least size have this amount, in the type that needs most."""
+    return max((ceil(t / one) for t, one in zip(total, least, strict=True) if one > 0), default=0)

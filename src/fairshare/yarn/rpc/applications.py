@@ -1,7 +1,9 @@
-"""What Hadoop's clients change of an application: kill, move, priority, lifetime, signals.
+"""What Hadoop's clients submit, and what they change: kill, move, priority, lifetime, signals.
 
-The changes are those of the REST interface (`yarn/rest/application_changes.py`); here are Hadoop's
-messages and its exceptions. Source: Hadoop 3.4.1, ClientRMService.
+The fields of an ApplicationSubmissionContextProto are checked where those of the REST interface are
+(`yarn/rest/submission.py`), and the changes are those of the REST interface, too; here are Hadoop's
+messages and its exceptions. The launch context of the master, which has tokens, becomes a payload
+file that the journal only names. Source: Hadoop 3.4.1, ClientRMService.
 """
 
 from collections.abc import Iterator
@@ -9,19 +11,40 @@ from contextlib import contextmanager
 from typing import Any
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.inputs import ContainerExited
+from fairshare.core.model.inputs import ContainerExited, SubmissionDetails, SubmitApplication
 from fairshare.core.model.queues import LONGEST_NAME
+from fairshare.core.model.resources import Resource
+from fairshare.core.model.work import Command
 from fairshare.errors import EngineError, InputError
 from fairshare.yarn.rest import application_changes as changes
 from fairshare.yarn.rest.callers import Caller
 from fairshare.yarn.rest.diagnostics import NO_EXIT
 from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.submission import (
+    DEFAULT_QUEUE,
+    LONGEST_TYPE,
+    NO_RESERVATIONS,
+    NotAcceptable,
+    WrongTag,
+    check_access_lists,
+    check_names,
+    checked_tags,
+)
 from fairshare.yarn.rest.timeouts import instant_text, read_instant
-from fairshare.yarn.rpc import ids
+from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.container_reports import shortened
-from fairshare.yarn.rpc.user_calls import Denied, rpc_error
-from fairshare.yarn.rpc.wire.calls import APPLICATION_NOT_FOUND, YARN, RpcError
+from fairshare.yarn.rpc.records import resource_of, too_large
+from fairshare.yarn.rpc.user_calls import Denied, rpc_error, wrapped
+from fairshare.yarn.rpc.wire.calls import (
+    APPLICATION_NOT_FOUND,
+    ILLEGAL_ARGUMENT,
+    INVALID_RESOURCE_REQUEST,
+    YARN,
+    RpcError,
+)
 from fairshare.yarn.rpc.wire.messages import (
+    ApplicationAccessTypeProto,
+    ApplicationTimeoutTypeProto,
     FailApplicationAttemptResponseProto,
     KillApplicationResponseProto,
     MoveApplicationAcrossQueuesResponseProto,
@@ -30,6 +53,123 @@ from fairshare.yarn.rpc.wire.messages import (
     UpdateApplicationPriorityResponseProto,
     UpdateApplicationTimeoutsResponseProto,
 )
+
+_ANYWHERE = "*"
+_NAMES = ("queue", "application_name", "applicationType", "node_label_expression")
+_VIEW = ApplicationAccessTypeProto.Value("APPACCESS_VIEW_APP")
+_MODIFY = ApplicationAccessTypeProto.Value("APPACCESS_MODIFY_APP")
+_LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
+
+
+def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitApplication:
+    """The submission of a client. Raises RpcError for what is refused before it is recorded."""
+    _check_supported(context)
+    unmanaged = context.unmanaged_am
+    launch = context.am_container_spec
+    acls = {one.accessType: one.acl for one in launch.application_ACLs}
+    names = {field: getattr(context, field) for field in _NAMES}
+    try:
+        check_names({**names, "master's label": _master_label(context) or "", "user": caller.user})
+        check_access_lists(acls.values())
+        tags = checked_tags(context.applicationTags)
+    except WrongTag as error:
+        raise wrapped(ILLEGAL_ARGUMENT, str(error)) from None
+    except NotAcceptable as error:
+        raise RpcError(YARN, str(error)) from None
+    return SubmitApplication(
+        user=caller.user,
+        queue=context.queue or DEFAULT_QUEUE,
+        name=context.application_name,
+        groups=caller.groups,
+        priority=context.priority.priority if context.HasField("priority") else None,
+        tags=tags,
+        master=None if unmanaged else _master(context, gateway),
+        driver=None if unmanaged else _command(launch),
+        number=context.application_id.id,
+        details=SubmissionDetails(
+            type=context.applicationType[:LONGEST_TYPE],
+            max_attempts=context.maxAppAttempts,
+            view_acl=acls.get(_VIEW),
+            modify_acl=acls.get(_MODIFY),
+            application_label=_label(context, "node_label_expression"),
+            master_label=_master_label(context),
+            keep_containers=context.keep_containers_across_application_attempts,
+            must_unregister=True,
+        ),
+        prepared=not unmanaged,
+        lifetime_s=_lifetime_s(context),
+    )
+
+
+def _check_supported(context: Any) -> None:
+    """Raise RpcError for what would be ignored, and must not be."""
+    if context.HasField("reservation_id"):
+        raise RpcError(YARN, NO_RESERVATIONS)
+    if context.attempt_failures_validity_interval > 0:
+        raise RpcError(
+            YARN,
+            "attempt_failures_validity_interval is not supported: all failed attempts count; leave"
+            " it out (Spark: spark.yarn.am.attemptFailuresValidityInterval)",
+        )
+    for request in context.am_container_resource_request:
+        if request.resource_name not in ("", _ANYWHERE):
+            raise RpcError(
+                YARN,
+                f"the master's container is asked for on {request.resource_name!r}: it can be"
+                " placed by its node label only",
+            )
+
+
+def _master(context: Any, gateway: Gateway) -> Resource:
+    """The size of the master's container: newer clients send a request, older ones a size."""
+    state = gateway.scheduler.state
+    message = context.resource
+    requests = context.am_container_resource_request
+    if len(requests) > 1:
+        raise RpcError(
+            INVALID_RESOURCE_REQUEST,
+            "Invalid resource request, only one resource request with * is allowed",
+        )
+    if requests:
+        message = requests[0].capability
+    elif not context.HasField("resource"):
+        raise RpcError(INVALID_RESOURCE_REQUEST, "Invalid resource request, no resources requested")
+    wanted = resource_of(message, state.types)
+    refusal = too_large(wanted, gateway.yarn.configured_maximum(state), state.types)
+    if refusal is not None:
+        raise refusal
+    return wanted
+
+
+def _command(launch: Any) -> Command:
+    shown = "\n".join(launch.command)
+    return Command(
+        ("/bin/sh", "-c", shown), callable=launch.SerializeToString(), is_launch_context=True
+    )
+
+
+def _label(context: Any, field: str) -> str | None:
+    return getattr(context, field) if context.HasField(field) else None
+
+
+def _master_label(context: Any) -> str | None:
+    for request in context.am_container_resource_request:
+        if request.HasField("node_label_expression"):
+            return str(request.node_label_expression)
+    return None
+
+
+def _lifetime_s(context: Any) -> int:
+    found = 0
+    for one in context.application_timeouts:
+        if one.application_timeout_type == _LIFETIME:
+            found = int(one.timeout)
+            if found <= 0:
+                raise RpcError(
+                    YARN, f"Invalid application timeout, value={found} for type=LIFETIME"
+                )
+    return found
+
 
 FAILED_BY_USER = "Attempt failed by user."
 
@@ -48,7 +188,7 @@ class ApplicationChanges:
         try:
             application = self._application(request.application_id)
         except RpcError:
-            name = ids.application_text(request.application_id)
+            name = records.application_text(request.application_id)
             raise RpcError(
                 APPLICATION_NOT_FOUND, f"Trying to kill an absent application {name}"
             ) from None
@@ -70,7 +210,7 @@ class ApplicationChanges:
             raise Denied(
                 f"User {caller.user} cannot submit applications to target queue or the target queue"
                 f" doesn't exist: {queue} while moving"
-                f" {ids.application_text(request.application_id)}",
+                f" {records.application_text(request.application_id)}",
                 of_application=True,
             ) from None
         return MoveApplicationAcrossQueuesResponseProto()
@@ -121,9 +261,9 @@ class ApplicationChanges:
         """signalToContainer: to a live container."""
         wanted = request.container_id
         absent = RpcError(
-            YARN, f"Trying to signal an absent container {ids.container_text(wanted)}"
+            YARN, f"Trying to signal an absent container {records.container_text(wanted)}"
         )
-        container = ids.container_of(wanted, self._gateway.scheduler.state.epoch_ms)
+        container = records.container_of(wanted, self._gateway.scheduler.state.epoch_ms)
         if container is None:
             raise absent
         command = SignalContainerCommandProto.Name(request.command)
@@ -142,13 +282,13 @@ class ApplicationChanges:
         application = self._application(wanted.application_id)
         with _refusing(caller, wanted.application_id):
             changes.check_modify(gateway, caller, application)
-        ids.find_attempt(wanted, gateway.scheduler.state)
+        records.find_attempt(wanted, gateway.scheduler.state)
         answer = FailApplicationAttemptResponseProto()
         if application.over or wanted.attemptId != application.attempt.number:
             return answer
         if application.attempt.master is None:
             raise RpcError(
-                YARN, f"{ids.attempt_text(wanted)} has no container of a master that could end"
+                YARN, f"{records.attempt_text(wanted)} has no container of a master that could end"
             )
         master = application.attempt.master
         await self._ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))
@@ -156,7 +296,7 @@ class ApplicationChanges:
         return answer
 
     def _application(self, wanted: Any) -> Application:
-        return ids.find_application(wanted, self._gateway.scheduler.state)
+        return records.find_application(wanted, self._gateway.scheduler.state)
 
     async def _ask(self, given: Any) -> None:
         try:
@@ -173,7 +313,7 @@ def _refusing(caller: Caller, application: Any) -> Iterator[None]:
     except changes.NoAccessToTarget:
         raise
     except changes.NotPermitted:
-        name = ids.application_text(application)
+        name = records.application_text(application)
         raise Denied(
             f"User {caller.user} cannot perform operation MODIFY_APP on {name}", of_application=True
         ) from None
