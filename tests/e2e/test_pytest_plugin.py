@@ -118,7 +118,7 @@ import sys
 
 def test_nothing():
     loaded = {name for name in sys.modules if name.startswith("fairshare.")}
-    assert loaded <= {"fairshare.lab.testing", "fairshare.lab.testing.plugin"}
+    assert loaded <= {"fairshare.lab", "fairshare.lab.testing", "fairshare.lab.testing.plugin"}
     assert not {"msgspec", "yaml", "httpx", "click"} & set(sys.modules)
 """
     )

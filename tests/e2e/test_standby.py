@@ -23,7 +23,7 @@ def started(conf, tmp_path):
         (port,) = free_ports(1)
         process = Forked(
             *("serve", "--conf", str(conf), "--state", str(tmp_path / "state")),
-            *("--stop-containers", "--port", str(port), *SMALL_MACHINE, *options),
+            *("--stop-containers", "--no-hadoop", "--port", str(port), *SMALL_MACHINE, *options),
             stderr=subprocess.STDOUT,
         )
         processes.append(process)
