@@ -6,8 +6,8 @@ from fairshare.core.model.inputs import NodeBeat, NodeJoined, RequestContainers,
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.capacity.admission import lifetime_s
 from fairshare.core.schedulers.capacity.calculators import calculator
-from fairshare.core.schedulers.capacity.lifetimes import lifetime_s
 from fairshare.core.schedulers.capacity.limits import master_limit, user_master_limit
 from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings

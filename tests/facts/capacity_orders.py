@@ -8,11 +8,11 @@ from fairshare.core.model.events import ContainerAllocated, Locality
 from fairshare.core.model.inputs import NodeBeat, NodeJoined, SubmitApplication
 from fairshare.core.model.work import ANYWHERE, ContainerRequest
 from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.capacity.admission import resolve_priority
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import calculator, larger, smaller
 from fairshare.core.schedulers.capacity.orders import application_key, child_key, refresh_use
 from fairshare.core.schedulers.capacity.preemption.selection import victims
-from fairshare.core.schedulers.capacity.priorities import resolve
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
 
@@ -99,7 +99,7 @@ def application_order(fact: Fact) -> None:
 
 def priority(fact: Fact) -> None:
     """Which priority an application gets."""
-    found = resolve(
+    found = resolve_priority(
         fact.get("requested"), None, fact.get("queue_default", 0), fact.get("cluster_maximum", 0)
     )
     expect(found, fact["expect"])

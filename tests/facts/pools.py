@@ -8,14 +8,19 @@ from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.resources import NO_LIMIT
 from fairshare.core.schedulers.pools.deficits import grown, split
 from fairshare.core.schedulers.pools.heartbeats import tasks_per_heartbeat
-from fairshare.core.schedulers.pools.jobs import Slots, maps_suffice
+from fairshare.core.schedulers.pools.jobs import (
+    Slots,
+    allowed_level,
+    delays_ms,
+    heartbeat_interval_ms,
+    maps_suffice,
+)
 from fairshare.core.schedulers.pools.load import even_cap, proportional_cap
-from fairshare.core.schedulers.pools.locality import allowed_level, delays_ms, heartbeat_interval_ms
 from fairshare.core.schedulers.pools.naming import pool_name
+from fairshare.core.schedulers.pools.preemption import below_half_share, below_min_share, lacking
 from fairshare.core.schedulers.pools.service_orders import fair_rank
 from fairshare.core.schedulers.pools.settings import FACTORS, NEVER_MS, PRIORITIES, PoolsSettings
 from fairshare.core.schedulers.pools.sharing import Claim, fill
-from fairshare.core.schedulers.pools.starvation import below_half_share, below_min_share, lacking
 from fairshare.core.schedulers.pools.weights import boosted, size_weight
 from fairshare.errors import ConfigurationError
 from fairshare.settings.pools.file import read_pools_file

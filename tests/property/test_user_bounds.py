@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from tests.effort import examples
 
 from fairshare.core.schedulers.capacity.calculators import calculator
-from fairshare.core.schedulers.capacity.limits import user_limit
-from fairshare.core.schedulers.capacity.user_bounds import NONE, bounds_of, sure_use, surely_below
+from fairshare.core.schedulers.capacity.limits import (
+    NONE,
+    bounds_of,
+    sure_use,
+    surely_below,
+    user_limit,
+)
 from fairshare.core.schedulers.capacity.users import Users
 
 amounts = st.tuples(st.integers(0, 40_000), st.integers(0, 60), st.integers(0, 5))

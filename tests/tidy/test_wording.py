@@ -38,7 +38,7 @@ NUMBERS = re.compile(rf"(?:.*_)?(?:{NOUNS}|count|held|number|preempted|total|wan
 """How numbers are called."""
 
 HADOOP_SAYS = (
-    "core/schedulers/capacity/submission.py",
+    "core/schedulers/capacity/admission.py",
     "schedulers/capacity/wording.py",
     "yarn/views/fair.py",
     "yarn/views/capacity.py",

@@ -13,10 +13,9 @@ from typing import Final
 
 from fairshare.api.work import EndSignal
 from fairshare.core.manager.resource_manager import ResourceManager
-from fairshare.core.model.applications import Application
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.arrays import TaskArray
 from fairshare.core.model.asks import Ask, AskKey, AskTable
-from fairshare.core.model.attempts import Attempt
 from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
@@ -25,26 +24,21 @@ from fairshare.core.model.events import (
     MasterUnregistered,
     NodeAdded,
 )
-from fairshare.core.model.gangs import Gang
 from fairshare.core.model.inputs import (
     Condition,
     StartConditions,
     SubmissionDetails,
     SubmitApplication,
 )
+from fairshare.core.model.machines import Drain, Failing
 from fairshare.core.model.nodes import Node, Reservation
-from fairshare.core.model.operations import Drain, Failing
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.state import Gang
 from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
 from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
-from fairshare.core.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
-from fairshare.core.placement.rule import RuleSettings
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
+from fairshare.core.placement.rules import RuleSettings
 from fairshare.core.schedulers.ordering import Order
 from fairshare.runtime.kinds import Kinds
 from fairshare.settings.family import AnyFamily

@@ -4,8 +4,8 @@ The applications of the only queue, root.default, take turns; in each turn an ap
 many containers as the property PER_TURN says. One of more than LONG_TURN is a mistake for lint.
 """
 
+from fairshare.core.model.applications import Attempt
 from fairshare.core.model.asks import AskKey
-from fairshare.core.model.attempts import Attempt
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource, ResourceTypes

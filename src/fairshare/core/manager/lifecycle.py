@@ -5,9 +5,8 @@
 
 import msgspec
 
-from fairshare.core.manager import gangs, groups
-from fairshare.core.manager.partitions import label_of
-from fairshare.core.manager.requests import entries
+from fairshare.core.manager import groups
+from fairshare.core.manager.requests import entries, label_of
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationEnded,
@@ -121,22 +120,22 @@ class Lifecycle:
             return
         if gang.paused and self._is_held(application):
             if gang.due_ms <= step.now_ms:
-                gangs.pause(step, self.state, application, number)
+                groups.pause_gang(step, self.state, application, number)
             return
         progress = application.tasks.groups[number]
         due = gang.due_ms <= step.now_ms
         if not gang.paused:
             if due:
-                gangs.give_up(step, self.state, application, number)
+                groups.give_up_gang(step, self.state, application, number)
                 withdrawn = groups.request(number, progress, -progress.spec.count)
                 self._enter(step, application, [withdrawn])
             return
         request = groups.request(number, progress, len(progress.waiting))
         place = application, progress, *self._size_and_label(step, application, request)
-        if due or gangs.has_room(self.state, *place):
-            count = gangs.most(self.state, *place)
+        if due or groups.gang_has_room(self.state, *place):
+            count = groups.most_of_gang(self.state, *place)
             if count < len(progress.waiting):
-                gangs.pause(step, self.state, application, number, count)
+                groups.pause_gang(step, self.state, application, number, count)
             else:
                 step.emit(GangResumed(application.id, number))
                 self._enter(step, application, [request])
@@ -161,14 +160,14 @@ class Lifecycle:
         progress = application.tasks.groups[number]
         if not progress.starts_together:
             return True
-        if gangs.is_paused(self.state, application, number):
+        if groups.is_gang_paused(self.state, application, number):
             return False
-        if gangs.held(self.state, application, number):
+        if groups.held_by_gang(self.state, application, number):
             return True
         place = application, progress, *self._size_and_label(step, application, request)
-        count = gangs.most(self.state, *place)
+        count = groups.most_of_gang(self.state, *place)
         if count < len(progress.waiting):
-            gangs.pause(step, self.state, application, number, count)
+            groups.pause_gang(step, self.state, application, number, count)
             return False
         return True
 
@@ -255,7 +254,7 @@ class Lifecycle:
             number = event.request - GROUP_REQUESTS
             progress = application.tasks.groups[number]
             if progress.starts_together:
-                gangs.hold(step, self.state, event, number)
+                groups.hold_for_gang(step, self.state, event, number)
             elif progress.due:
                 step.emit(
                     ContainerLaunched(
@@ -360,7 +359,7 @@ class Lifecycle:
         if self._end_if_over(step, application) or not board.waits:
             return  # then nothing is to be started again, or asked for
         if board.depends_on_running:
-            gangs.restart_broken(step, application)
+            groups.restart_broken_gangs(step, application)
         # A task that succeeded does not wait again, and the others of its group were asked for.
         if event.exit_code != 0 or board.depends_on_running:
             self._enter_tasks(step, application, self._missing(application))
@@ -392,7 +391,7 @@ class Lifecycle:
                 continue
             count = progress.due - self._asked(application, number)
             if progress.spec.gang:
-                count -= gangs.held(self.state, application, number)
+                count -= groups.held_by_gang(self.state, application, number)
             if count > 0:
                 missing.append(groups.request(number, progress, count))
         return missing

@@ -7,13 +7,14 @@ resources that can be allocated.
 
 from typing import Protocol
 
-from fairshare.core.manager import overcommit
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.model.events import (
+    ContainerAllocated,
     ContainerCompleted,
     ExitCode,
     NodeAdded,
     NodeDrained,
+    NodeOvercommitted,
     NodeRemoved,
     NodeTotalChanged,
     NodeUndrained,
@@ -32,8 +33,58 @@ from fairshare.core.model.inputs import (
     UndrainNode,
 )
 from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import add
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
 from fairshare.wording import no_node
+
+TAKEN = "Container preempted by scheduler: node {} became smaller than what runs there"
+
+
+# A node whose total was reduced below what its containers use (YARN-999). Without a timeout the
+# containers continue, and no new one fits. With a timeout the manager preempts containers when it
+# expires until the rest fits: masters last, otherwise the newest first (`SchedulerNode`'s
+# `getContainersToKill`), regardless of applications and queues.
+
+
+def limit_overcommit(step: Step, scheduler: Scheduler, name: str, timeout_ms: int) -> None:
+    """After a resize, let the containers run for `timeout_ms` more; negative: without limit."""
+    state = scheduler.state
+    node = state.nodes[name]
+    if timeout_ms < 0 or name in state.drains or not state.is_overcommitted(node):
+        forget_overcommit(step, scheduler, name)
+    elif timeout_ms == 0:
+        enforce_overcommit(step, scheduler, name)
+    elif state.overcommits.get(name) != step.now_ms + timeout_ms:
+        step.emit(NodeOvercommitted(name, step.now_ms + timeout_ms))
+
+
+def enforce_overcommit(step: Step, scheduler: Scheduler, name: str) -> None:
+    """The timeout has expired: preempt containers until the rest fits."""
+    forget_overcommit(step, scheduler, name)
+    node = scheduler.state.nodes.get(name)
+    if node is None:
+        return
+    room = node.available
+    for container in _order_of_preemption(node):
+        if not scheduler.state.lacks(room):
+            break
+        room = add(room, container.resource)  # freed now, or when the node reports its end
+        if container.container in node.containers:
+            reason = TAKEN.format(name)
+            step.emit(ContainerCompleted(container.container, ExitCode.PREEMPTED, reason))
+
+
+def forget_overcommit(step: Step, scheduler: Scheduler, name: str) -> None:
+    """Cancel the timeout of a node: it was removed, drained, or no longer has a time limit."""
+    if name in scheduler.state.overcommits:
+        step.emit(NodeOvercommitted(name, None))
+
+
+def _order_of_preemption(node: Node) -> list[ContainerAllocated]:
+    def rank(one: ContainerAllocated) -> tuple[bool, int, int]:
+        return one.master, -one.allocated_ms, -one.container
+
+    return sorted((*node.containers.values(), *node.ending.values()), key=rank)
 
 
 def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
@@ -65,7 +116,7 @@ def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) ->
         step.emit(
             ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
         )
-    overcommit.forget(step, scheduler, given.node)
+    forget_overcommit(step, scheduler, given.node)
     step.emit(NodeRemoved(given.node))
     scheduler.node_changed(step)
 
@@ -78,7 +129,7 @@ def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
         raise _unknown(given.node)
     if not _resize(step, scheduler, node, given.total):
         scheduler.node_changed(step)
-    overcommit.limit(step, scheduler, given.node, given.overcommit_timeout_ms)
+    limit_overcommit(step, scheduler, given.node, given.overcommit_timeout_ms)
 
 
 def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]) -> bool:
@@ -110,7 +161,7 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
         if before.deadline_ms != deadline_ms:
             step.emit(NodeDrained(given.node, before.total, deadline_ms))
         return
-    overcommit.forget(step, scheduler, given.node)
+    forget_overcommit(step, scheduler, given.node)
     step.emit(NodeDrained(given.node, node.total, deadline_ms))
     if node.reservation is not None:
         step.emit(ReservationDropped(given.node))

@@ -10,12 +10,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from fairshare.core.manager import groups, lifetimes, nodes, overcommit, reports
-from fairshare.core.manager.actors import check_actor
+from fairshare.core.manager import groups, lifetimes, nodes, reports
 from fairshare.core.manager.lifecycle import Lifecycle
-from fairshare.core.manager.lifetimes import Lifetimes
-from fairshare.core.manager.partitions import change_labels, check_tasks
-from fairshare.core.manager.starts import Starts
+from fairshare.core.manager.lifetimes import Lifetimes, Starts
+from fairshare.core.manager.requests import change_labels, check_tasks
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationEnded,
@@ -93,6 +91,39 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
 from fairshare.errors import InvariantViolation, UndecidedError
 from fairshare.wording import no_application
+
+Change = (
+    KillApplication
+    | KillTask
+    | MoveApplication
+    | SetPriority
+    | ChangeLifetime
+    | HoldApplication
+    | ReleaseApplication
+    | RequeueApplication
+)
+
+
+def check_actor(
+    scheduler: Scheduler,
+    application: Application,
+    given: Change,
+) -> None:
+    """Raise Refusal unless the user owns the application or administers its queue.
+
+    An empty user name means the system itself, which is always permitted.
+    """
+    user = given.user
+    if not user or user == application.user:
+        return
+    if not scheduler.may_administer(application.queue, user, given.groups):
+        raise Refusal(
+            "access-denied",
+            f"User {user} does not have permission to change application {given.application}:"
+            f" only its owner {application.user} may, and who administers queue"
+            f" {application.queue}",
+        )
+
 
 UNPLACEABLE = "invalid-queue-name"
 """The code of a refusal after which the application exists without an attempt until it is
@@ -250,7 +281,7 @@ class ResourceManager:
         nodes.resize(step, self.scheduler, given)
 
     def _overcommit_over(self, step: Step, given: OvercommitOver) -> None:
-        overcommit.enforce(step, self.scheduler, given.node)
+        nodes.enforce_overcommit(step, self.scheduler, given.node)
 
     def _drain(self, step: Step, given: DrainNode | DecommissionNode) -> None:
         nodes.drain(step, self.scheduler, given)

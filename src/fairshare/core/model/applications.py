@@ -1,12 +1,140 @@
-"""Owns an application as data: its submission, its current attempt, and what outlives attempts
-(Hadoop: RMApp)."""
+"""An application and its attempts as data (Hadoop: RMApp, SchedulerApplicationAttempt).
 
-from fairshare.core.model.attempts import Attempt
-from fairshare.core.model.events import ApplicationState, ContainerAllocated
+An attempt is one run of an application's master, with what it asks for and has; the application has
+its submission, its current attempt, and what outlives attempts. Each scheduler derives its own
+class of attempts, whose objects its queues hold and its orders compare.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import repeat
+from operator import attrgetter
+
+from fairshare.core.model.asks import AskTable
+from fairshare.core.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.nodes import Reservation
 from fairshare.core.model.resources import Resource
-from fairshare.core.model.tasks import TaskBoard
+from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
+from fairshare.core.model.work import ResourceRequest
+
+NO_PLACES: dict[str, None] = {}
+"""The empty blacklist: one object for all attempts, replaced and never mutated, since lookups in a
+separate dictionary per attempt would dominate the cost of placing a container."""
+
+
+class Attempt:
+    """One attempt of an application; `number` 0 is that of an application that has not started.
+
+    `id`, `user` and `submission` are those of its application. `active`: it is in a queue;
+    `runnable`: no limit holds it back. `containers` may include those of earlier attempts if the
+    submission keeps them; their identifiers contain that attempt's number. `launched` has the
+    instant of each launch in ms, `to_preempt` the containers that are to be preempted, `used` the
+    sum of all. `reservations` are its reservations by node.
+    """
+
+    __slots__ = (
+        "active",
+        "application",
+        "asks",
+        "blacklist",
+        "containers",
+        "id",
+        "launched",
+        "master",
+        "next_container",
+        "number",
+        "registered",
+        "reservations",
+        "runnable",
+        "started_ms",
+        "submission",
+        "to_preempt",
+        "unregistered",
+        "used",
+        "user",
+    )
+
+    def __init__(self, application: "Application", number: int, types: int) -> None:
+        self.application = application
+        self.id = application.id
+        self.submission = application.submission
+        self.user = application.user
+        self.number = number
+        self.active = False
+        self.runnable = False
+        self.registered = False
+        self.unregistered: MasterUnregistered | None = None
+        self.started_ms = 0
+        self.asks = AskTable(types)
+        self.next_container = 1
+        self.containers: dict[ContainerId, ContainerAllocated] = {}
+        self.launched: dict[ContainerId, int] = {}
+        self.to_preempt: dict[ContainerId, None] = {}
+        self.used: Resource = (0,) * types
+        self.reservations: dict[str, Reservation] = {}  # by node
+        self.blacklist = NO_PLACES
+        self.master: ContainerId | None = None
+
+    def take_over(self, previous: "Attempt") -> None:
+        """Take over the containers that outlive the previous attempt
+        (Hadoop: SchedulerApplicationAttempt.transferStateFromPreviousAttempt)."""
+        self.containers = previous.containers
+        self.launched = previous.launched
+        self.to_preempt = previous.to_preempt
+        self.used = previous.used
+
+    def continue_numbers(self, first: int) -> None:
+        """Number the next containers from `first` on. A reservation has its number already, for
+        schedulers that give it one."""
+        self.next_container = max(self.next_container, first)
+
+    def outside(self) -> "Attempt":
+        """What its application keeps of it once it has left its queue: all of it, unless a
+        scheduler drops what matters only there."""
+        return self
+
+    def plain(self) -> "Attempt":
+        """The attempt without what a scheduler adds."""
+        copied = object.__new__(Attempt)
+        # A loop without a step in Python, since each application that ends comes by.
+        deque(map(setattr, repeat(copied), Attempt.__slots__, _VALUES_OF(self)), maxlen=0)
+        return copied
+
+    def ask(self, requests: Sequence[ResourceRequest]) -> None:
+        """Replace entries of the table of asks."""
+        for request in requests:
+            self.asks.replace(request)
+            if request.request >= GROUP_REQUESTS:
+                groups = self.application.tasks.groups
+                groups[request.request - GROUP_REQUESTS].started = True
+
+    def change_blacklist(self, add: Sequence[str], remove: Sequence[str]) -> None:
+        """Add hosts and racks to the blacklist, and remove others from it."""
+        blacklist = dict.fromkeys((*self.blacklist, *add))
+        for place in remove:
+            blacklist.pop(place, None)
+        self.blacklist = blacklist or NO_PLACES
+
+    @property
+    def managed(self) -> bool:
+        """Whether its master runs in a container of the cluster."""
+        return self.submission.master is not None
+
+    @property
+    def waits_for_master(self) -> bool:
+        """Whether its next container is for its master."""
+        return self.master is None and self.submission.master is not None and not self.comes_back
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether the first attempt's master started before a restart of the cluster: it is
+        running, and this state has no container for it."""
+        return self.submission.recovering and self.number <= 1
+
+
+_VALUES_OF = attrgetter(*Attempt.__slots__)
 
 
 class Application:

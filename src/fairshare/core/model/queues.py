@@ -5,7 +5,7 @@ Each scheduler derives its own queue from `Queue`.
 
 from typing import Final, Generic, TypeVar
 
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Attempt
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource
 from fairshare.documents.bounds import LONGEST_QUEUE_NAME

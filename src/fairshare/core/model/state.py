@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from typing import Generic
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.deferred import Deferred
 from fairshare.core.model.events import (
     ApplicationAdmitted,
+    ApplicationDeferred,
     ApplicationEnded,
     ApplicationMoved,
     ApplicationNumberTaken,
@@ -25,12 +25,15 @@ from fairshare.core.model.events import (
     ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
+    ContainerHeld,
     ContainerLaunched,
     ContainerReserved,
     ContainerRunning,
     Event,
     ExitCode,
+    GangPaused,
     GangRestarted,
+    GangResumed,
     LifetimeSet,
     MasterStarted,
     MasterUnregistered,
@@ -52,10 +55,12 @@ from fairshare.core.model.identifiers import (
     APPLICATION_SHIFT,
     NUMBER_MASK,
     ApplicationId,
+    ContainerId,
     application_of,
 )
+from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
+from fairshare.core.model.machines import Handlers, Machines
 from fairshare.core.model.nodes import Node, Reservation
-from fairshare.core.model.operations import Handlers
 from fairshare.core.model.queues import ROOT, AttemptType, QueueType
 from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
@@ -63,10 +68,33 @@ from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
 _PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
 
 
-class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
+GangId = tuple[ApplicationId, int]
+"""An application, and the number of one of its groups."""
+
+
+class Gang:
+    """A gang that is not complete. `due_ms` is when it gives its containers back, or, while it is
+    `paused`, when it asks again; None: it holds none yet. `pauses` counts how often it gave up;
+    `most` is how many of its containers the empty cluster has room for, if these are too few."""
+
+    __slots__ = ("due_ms", "held", "most", "paused", "pauses")
+
+    def __init__(self) -> None:
+        self.held: list[ContainerId] = []
+        self.due_ms: int | None = None
+        self.paused = False
+        self.pauses = 0
+        self.most: int | None = None
+
+
+class ClusterState(Machines, ABC, Generic[QueueType, AttemptType]):
     """Nodes, queues, applications and containers. Only `apply` changes them.
 
-    `attempts` are those that are in a queue, by application.
+    `attempts` are those that are in a queue, by application. `gangs` are the incomplete ones, the
+    oldest application's first if they are sorted by key: each from its first held container, or its
+    first pause, until all of its containers are launched or its attempt ends. `deferred` has the
+    conditions that are left of applications that start later, or are held; `dependents` the
+    deferred applications by the application whose end they wait for.
     """
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -78,6 +106,9 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
         self.next_application = 1
         self.set_back_application = 0  # the last one of which a part of the journal was lost
         self.first_container = 1  # of these applications; see `NumbersContinued`
+        self.gangs: dict[GangId, Gang] = {}
+        self.deferred: dict[ApplicationId, StartConditions] = {}
+        self.dependents: dict[ApplicationId, dict[ApplicationId, None]] = {}
 
     def event_handlers(self) -> Handlers:
         """The handler of each type of event; a scheduler adds its own."""
@@ -114,6 +145,10 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
             TasksResumed: self._tasks_resumed,
             ContainerRunning: self._container_running,
             LifetimeSet: self._lifetime_set,
+            ContainerHeld: self._container_held,
+            GangPaused: self._gang_paused,
+            GangResumed: self._gang_resumed,
+            ApplicationDeferred: self._application_deferred,
             RequestRefused: self._nothing_changes,
             **super().event_handlers(),
         }
@@ -454,3 +489,60 @@ class ClusterState(Deferred, ABC, Generic[QueueType, AttemptType]):
 
     def _tasks_added(self, now_ms: int, event: TasksAdded) -> None:
         self.applications[event.application].tasks.add(event.tasks)
+
+    # Gangs that are not complete.
+
+    def _container_held(self, now_ms: int, event: ContainerHeld) -> None:
+        gang = self.gangs.setdefault((application_of(event.container), event.group), Gang())
+        gang.held.append(event.container)
+        gang.due_ms = event.due_ms
+
+    def _gang_paused(self, now_ms: int, event: GangPaused) -> None:
+        gang = self.gangs.setdefault((event.application, event.group), Gang())
+        gang.paused, gang.due_ms, gang.most = True, event.until_ms, event.most
+        gang.pauses += 1
+
+    def _gang_resumed(self, now_ms: int, event: GangResumed) -> None:
+        gang = self.gangs[event.application, event.group]
+        gang.paused, gang.due_ms, gang.most = False, None, None
+
+    def _held_ended(self, container: ContainerId, group: int) -> None:
+        """A container has ended; it may be one that was held."""
+        gang = self.gangs.get((application_of(container), group))
+        if gang is not None and container in gang.held:
+            gang.held.remove(container)
+            if not gang.held and not gang.paused:
+                gang.due_ms = None
+
+    def _held_launched(self, container: ContainerId, group: int) -> None:
+        """A container was launched; the last one ends the wait of its gang."""
+        key = application_of(container), group
+        gang = self.gangs.get(key)
+        if gang is not None:
+            gang.held.remove(container)
+            if not gang.held:
+                del self.gangs[key]
+
+    def _forget_gangs(self, application: ApplicationId) -> None:
+        """The attempt of an application has ended."""
+        for key in [key for key in self.gangs if key[0] == application]:
+            del self.gangs[key]
+
+    # Applications that start later, or start nothing more.
+
+    def _application_deferred(self, now_ms: int, event: ApplicationDeferred) -> None:
+        self._defer_no_more(event.application)
+        if event.start == NO_CONDITIONS:
+            return
+        self.deferred[event.application] = event.start
+        for condition in event.start.after:
+            self.dependents.setdefault(condition.application, {})[event.application] = None
+
+    def _defer_no_more(self, application: ApplicationId) -> None:
+        """Forget the conditions of an application."""
+        left = self.deferred.pop(application, NO_CONDITIONS)
+        for condition in left.after:
+            waiting = self.dependents.get(condition.application, {})
+            waiting.pop(application, None)
+            if not waiting:
+                self.dependents.pop(condition.application, None)

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
-from fairshare.core.model.applications import Application
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.asks import AskKey
-from fairshare.core.model.attempts import Attempt
 from fairshare.core.model.events import (
     AttemptEnded,
     AttemptStarted,

@@ -5,9 +5,8 @@ their submission; a node is filled with the first one's containers before the se
 considered.
 """
 
-from fairshare.core.model.applications import Application
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.asks import AskKey
-from fairshare.core.model.attempts import Attempt
 from fairshare.core.model.events import (
     AsksChanged,
     AttemptEnded,

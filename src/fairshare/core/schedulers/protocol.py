@@ -8,8 +8,7 @@ The manager handles life cycles (submissions, attempts, tasks); the scheduler ha
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from fairshare.core.model.applications import Application
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.events import ApplicationMoved, Event
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import SubmitApplication

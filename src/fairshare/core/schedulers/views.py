@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from fairshare.api.applications import ApplicationFields, JobFigures
 from fairshare.api.queues import CapacityFields, PartitionFields, QueueFields, UserFields
-from fairshare.core.model.applications import Application
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource

@@ -10,7 +10,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted, RequestRefused
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.invariants import check
-from fairshare.core.placement.tags import tagged_user
+from fairshare.core.placement.rules import tagged_user
 from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.lab.scenarios import steps
 from fairshare.lab.scenarios.cluster import Applications, Cluster

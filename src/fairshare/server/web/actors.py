@@ -15,7 +15,7 @@ from fairshare.api.values import ActorBody
 from fairshare.core.model.applications import Application
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command
-from fairshare.core.placement.tags import placed_as
+from fairshare.core.placement.rules import placed_as
 from fairshare.errors import InputError
 from fairshare.server.access.authentication import may_change, may_look
 from fairshare.server.access.tokens import Identity

@@ -8,12 +8,7 @@ it is given a function that reads one.
 import json
 from typing import Any, Final
 
-from fairshare.core.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.documents import literals
 from fairshare.documents.problems import Place, Problems
 from fairshare.settings.capacity.names import PREFIX

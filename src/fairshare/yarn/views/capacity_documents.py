@@ -25,11 +25,11 @@ from fairshare.core.model.identifiers import container_name
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.capacity import limits
-from fairshare.core.schedulers.capacity.counts import Counts, counts_with
 from fairshare.core.schedulers.capacity.queues import WEIGHT, CapacityQueue
 from fairshare.core.schedulers.capacity.settings import Unit, Vector
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.capacity.users import User
+from fairshare.core.schedulers.capacity.views import Counts, counts_with
 from fairshare.core.schedulers.protocol import Steps
 from fairshare.settings.capacity.names import PREFIX
 from fairshare.yarn.views.capacity_queue_documents import (

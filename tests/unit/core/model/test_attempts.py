@@ -1,7 +1,6 @@
 """An attempt has what belongs to one run of a master; its application has what outlives it."""
 
-from fairshare.core.model.applications import Application
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.events import ApplicationState, ContainerAllocated, Locality
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import SubmitApplication

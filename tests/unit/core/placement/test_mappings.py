@@ -2,15 +2,16 @@
 
 import pytest
 
-from fairshare.core.placement.mapping.checking import faults
-from fairshare.core.placement.mapping.placing import MappingRequest, place
-from fairshare.core.placement.mapping.rule import (
+from fairshare.core.placement.mapping import (
     MappingAction,
     MappingFallback,
+    MappingRequest,
     MappingRule,
     Matcher,
+    faults,
+    place,
 )
-from fairshare.core.placement.rule import Misplaced
+from fairshare.core.placement.rules import Misplaced
 
 ANN = MappingRequest("ann", ("staff", "devs"))
 

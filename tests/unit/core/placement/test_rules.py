@@ -2,8 +2,14 @@
 
 import pytest
 
-from fairshare.core.placement.policy import derived_rules, place
-from fairshare.core.placement.rule import Misplaced, Request, RuleSettings, clean
+from fairshare.core.placement.rules import (
+    Misplaced,
+    Request,
+    RuleSettings,
+    clean,
+    derived_rules,
+    place,
+)
 
 
 class Queues:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.core.placement.tags import placed_as, tagged_user
+from fairshare.core.placement.rules import placed_as, tagged_user
 
 
 @pytest.mark.parametrize(

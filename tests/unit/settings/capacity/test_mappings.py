@@ -4,12 +4,7 @@ import json
 
 import pytest
 
-from fairshare.core.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.documents.problems import Problems
 from fairshare.settings.capacity.mappings import (
     APPLICATION_MAPPINGS,

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 from tests.unit.yarn.rpc.test_clients import Client
 
-from fairshare.core.placement.mapping.rule import MappingRule, Matcher
+from fairshare.core.placement.mapping import MappingRule, Matcher
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.server import LiveServer
 from fairshare.settings.web import WebSettings

@@ -1,8 +1,12 @@
-"""Owns how one application uses a node: which ask, at which locality, container or reservation.
+"""How one application uses a node: which ask, at which locality, container or reservation. Called
+by `heartbeat.py`, which knows the queues (Hadoop: RegularContainerAllocator).
 
-Called by `heartbeat.py`, which knows the queues (Hadoop: RegularContainerAllocator).
+Locality is relaxed by counting: an ask that names places takes a node that it names at once,
+another node of its racks after some missed opportunities, any node after some more (Hadoop:
+RegularContainerAllocator.canAssign).
 """
 
+import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairshare.core.model.asks import Ask, AskKey
@@ -19,13 +23,94 @@ from fairshare.core.model.nodes import Reservation
 from fairshare.core.model.resources import Resource, add, subtract
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import containers, limits
-from fairshare.core.schedulers.capacity.answers import Answer, ResourceLimits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import larger
-from fairshare.core.schedulers.capacity.locality import may_be_anywhere, may_be_rack_local
+from fairshare.core.schedulers.capacity.state import CapacityState
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.capacity.heartbeat import Heartbeat
+
+
+class Answer(enum.IntEnum):
+    """The result of offering a node to a queue or an application."""
+
+    NOTHING = 0
+    SKIPPED = 1  # by the application: try the next one
+    QUEUE_LIMIT = 2  # the queue has too little left for the next container
+    OFF_SWITCH = 3  # granted, on any node
+    NEAR = 4  # granted, on a host or rack that was asked for
+    RESERVED = 5
+
+
+class ResourceLimits:
+    """The room that a queue may use in one attempt, and the results.
+
+    `limit` is passed down; `headroom` is what the queue has left below it; `blocked` is kept free
+    for children that wait for more room than there is; `need` is the amount of reservations that an
+    application must release before it may take more.
+    """
+
+    __slots__ = ("blocked", "headroom", "limit", "may_kill", "need")
+
+    def __init__(self, limit: Resource, none: Resource) -> None:
+        self.limit = limit
+        self.headroom = none
+        self.blocked = none
+        self.need = none
+        self.may_kill = False
+
+
+def rack_local_after(nodes: int, node_delay: int) -> int:
+    """The missed opportunities after which a node of the rack is accepted: at most the number of
+    nodes.
+
+    >>> rack_local_after(5, 40)
+    5
+    """
+    return min(nodes, node_delay)
+
+
+def anywhere_after(
+    nodes: int, node_delay: int, rack_delay: int, outstanding: int, places: int
+) -> float:
+    """The missed opportunities after which any node is accepted. `places` counts hosts, racks and
+    anywhere.
+
+    With a delay for racks: that many more than the node delay. Else the number of containers
+    wanted, reduced if the ask names fewer places than there are nodes.
+
+    >>> anywhere_after(5, 40, -1, outstanding=4, places=3), anywhere_after(6, 1, 2, 2, 3)
+    (1.600000023841858, 3)
+    """
+    if rack_delay > -1:
+        return min(nodes, node_delay + rack_delay)
+    factor = min(single(max(places - 1, 0) / nodes), 1.0)
+    return min(float(nodes), single(outstanding * factor))
+
+
+def may_be_rack_local(state: CapacityState, misses: int) -> bool:
+    """Whether an ask with this many missed opportunities takes a node of its racks."""
+    return rack_local_after(len(state.nodes), state.settings.node_locality_delay) < misses
+
+
+def may_be_anywhere(state: CapacityState, key: AskKey, misses: int) -> bool:
+    """Whether it takes any node; an ask without places always does.
+
+    As in Hadoop places of withdrawn asks still count.
+    """
+    if not key.places and not key.withdrawn:
+        return True
+    settings = state.settings
+    assert key.anywhere is not None
+    after = anywhere_after(
+        len(state.nodes),
+        settings.node_locality_delay,
+        settings.rack_locality_additional_delay,
+        key.anywhere.count,
+        len(key.places) + len(key.withdrawn) + 1,
+    )
+    return after < misses
+
 
 _NO_ASK = Ask(0, (), True)
 

@@ -3,8 +3,7 @@
 import enum
 from typing import TYPE_CHECKING, Any
 
-from fairshare.core.model.applications import Application
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.resources import Resource, subtract
 
 if TYPE_CHECKING:

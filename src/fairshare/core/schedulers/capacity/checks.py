@@ -11,20 +11,21 @@ from typing import NamedTuple
 
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.model.resources import Resource, fits, total
-from fairshare.core.placement.mapping.checking import faults as mapping_faults
+from fairshare.core.placement.mapping import faults as mapping_faults
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import partitions
 from fairshare.core.schedulers.capacity.configuration import absolute_amount, configure, mode_of
-from fairshare.core.schedulers.capacity.index import QueueIndex
-from fairshare.core.schedulers.capacity.kinds import (
+from fairshare.core.schedulers.capacity.management import makes_leaves
+from fairshare.core.schedulers.capacity.naming import QueueIndex
+from fairshare.core.schedulers.capacity.plan import (
     configured_percentage,
     kind_of,
     kinds_among,
     kinds_of,
+    named_queues,
     percentages_text,
+    planned_tree,
 )
-from fairshare.core.schedulers.capacity.management import makes_leaves
-from fairshare.core.schedulers.capacity.plan import named_queues, planned_tree
 from fairshare.core.schedulers.capacity.queues import (
     ABSOLUTE,
     PERCENTAGE,

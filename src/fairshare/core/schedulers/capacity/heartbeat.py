@@ -16,7 +16,7 @@ from fairshare.core.model.events import Locality, OffersCounted, ReservationDrop
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, subtract
 from fairshare.core.schedulers.capacity import assignment, fast_path, limits, orders
-from fairshare.core.schedulers.capacity.answers import Answer, ResourceLimits
+from fairshare.core.schedulers.capacity.assignment import Answer, ResourceLimits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry
 from fairshare.core.schedulers.capacity.calculators import MOST_CONTAINERS, larger, smaller
 from fairshare.core.schedulers.capacity.capacities import child_limit, leaf_limit

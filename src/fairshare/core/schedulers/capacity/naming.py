@@ -1,5 +1,5 @@
-"""Owns the lookup of a queue by its path, or by its short name if that is unique
-(Hadoop: CSQueueStore)."""
+"""The lookup of a queue by its path, or by its short name if that is unique (Hadoop: CSQueueStore),
+and the queues as queue mappings see them (`core/placement/mapping.py`)."""
 
 from fairshare.core.model.queues import ROOT
 from fairshare.core.schedulers.capacity import management
@@ -42,3 +42,32 @@ def in_full(state: CapacityState, name: str) -> str:
 def ambiguous(state: CapacityState, name: str) -> bool:
     """Whether several queues have this short name."""
     return name not in state.queues and "." not in name and len(carriers(state, name)) > 1
+
+
+class QueueIndex:
+    """Lookups in the queues of a state."""
+
+    def __init__(self, state: CapacityState) -> None:
+        self._state = state
+
+    def find(self, name: str) -> str | None:
+        """The path of the queue with this path or unique short name."""
+        queue = find(self._state, name)
+        return None if queue is None else queue.name
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Whether several queues have this short name."""
+        return ambiguous(self._state, name)
+
+    def is_leaf(self, path: str) -> bool:
+        """Whether the queue of this path is a leaf."""
+        return self._state.queues[path].leaf
+
+    def makes_leaves(self, path: str) -> bool:
+        """Whether leaves may be created directly below a queue."""
+        queue = self._state.queues[path]
+        return queue.dynamic_eligible or bool(queue.settings.legacy_dynamic_leaves)
+
+    def makes_parents(self, path: str) -> bool:
+        """Whether a parent with a leaf may be created below a queue."""
+        return self._state.queues[path].dynamic_eligible

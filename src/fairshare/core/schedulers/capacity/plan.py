@@ -1,8 +1,12 @@
-"""Owns the queues that settings name, and the tree that these settings alone would create.
+"""The queues that settings name, the tree that these settings alone would create, and the kinds of
+siblings' capacities: percentages, weights, amounts (Hadoop:
+ParentQueue.getCapacityConfigurationTypeForQueues).
 
 The tree is a state of its own without nodes and applications, so that new settings can be checked
-as a whole before anything changes. Pure.
+as a whole before anything changes.
 """
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -15,8 +19,16 @@ from fairshare.core.model.events import (
     QueuesConfigured,
 )
 from fairshare.core.model.queues import ROOT
-from fairshare.core.schedulers.capacity.settings import CapacitySettings, QueueSettings
+from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.capacity.queues import ABSOLUTE, PERCENTAGE, WEIGHT, CapacityQueue
+from fairshare.core.schedulers.capacity.settings import (
+    CapacitySettings,
+    LabelCapacity,
+    Percentage,
+    QueueSettings,
+)
 from fairshare.core.schedulers.capacity.state import CapacityState
+from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
 
 
 def is_parent(own: QueueSettings) -> bool:
@@ -56,3 +68,88 @@ def planned_tree(settings: CapacitySettings, live: CapacityState | None = None) 
             state.apply(0, QueueCreated(name, leaf, False))
     state.apply(0, QueuesConfigured(()))
     return state
+
+
+_ALL = 100.0
+
+
+def kinds_of(parent: CapacityQueue, labels: Sequence[str], live: CapacityState | None) -> set[str]:
+    """The kinds of capacity that a queue's children have on any of these partitions; more than one
+    is a mixture.
+
+    As in Hadoop an amount hides percentages that were seen before it, so that the order matters: of
+    a percentage followed by an amount only the amount is seen.
+    """
+    return max((kinds_among(order, labels) for order in _orders(parent, live)), key=len)
+
+
+def kind_of(queue: CapacityQueue, labels: Sequence[str]) -> str:
+    """The kind of a queue itself: a weight on any partition takes precedence over an amount."""
+    kinds = kinds_among([queue], labels)
+    return next((kind for kind in (WEIGHT, ABSOLUTE) if kind in kinds), PERCENTAGE)
+
+
+def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[CapacityQueue]]:
+    """The orders in which Hadoop iterates over siblings: that of the file, and at a reload also
+    that of a hash map."""
+    children = parent.children
+    orders = [list(children.values())]
+    found = live.queues.get(parent.name) if live is not None else None
+    if found is not None and found.ranked:
+        size = table_size(len(children), concurrent=False)
+        orders.append([children[name] for name in in_hash_order(children, text_code, size)])
+    return orders
+
+
+def kinds_among(children: Sequence[CapacityQueue], labels: Sequence[str]) -> set[str]:
+    """The kinds of capacity of these queues in this order."""
+    kinds: set[str] = set()
+    for child in children:
+        for label in labels:
+            kind = _kind(child, label)
+            if kind == ABSOLUTE:
+                kinds.discard(PERCENTAGE)
+            kinds.add(kind)
+    return kinds - {""}
+
+
+def _kind(child: CapacityQueue, label: str) -> str:
+    share = child.shares[label]
+    if share.configured_minimum is not None:
+        return ABSOLUTE
+    if share.weight >= 0:
+        return WEIGHT
+    return PERCENTAGE if configured_percentage(child, label) > 0 else ""
+
+
+def configured_percentage(child: CapacityQueue, label: str) -> float:
+    """A queue's own percentage on a partition as a fraction: 0.25 for 25; 0 for any other kind."""
+    own = child.settings
+    part = own.label_capacities.get(label, LabelCapacity())
+    capacity = part.capacity if label else own.capacity
+    return single(capacity.percent / 100) if isinstance(capacity, Percentage) else 0.0
+
+
+def percentages_text(parent: CapacityQueue, label: str, own: float) -> str:
+    """The percentages of a queue's children, and what must change; `own` is the queue's own
+    fraction.
+
+    Of children with 40 and 30 it is `They have: root.a 40, root.b 30, together 70 percent: 30 are
+    missing.`
+    """
+    children = parent.children
+    parts = {
+        children[name].name: 100 * configured_percentage(children[name], label)
+        for name in sorted(children)
+    }
+    together = sum(parts.values())
+    has = ", ".join(f"{name} {percent:.4g}" for name, percent in parts.items())
+    summary = f"They have: {has}, together {together:.4g} percent"
+    if own == 0 and f"{together:.4g}" == "100":
+        return f"{summary} of {parent.name}, which has 0: give it a capacity, or all of them 0."
+    if together > _ALL:
+        return f"{summary}: {together - _ALL:.4g} are too many."
+    why = (
+        "" if together else f", because {parent.name} itself has a capacity: 0 is not allowed here"
+    )
+    return f"{summary}: {_ALL - together:.4g} are missing{why}."

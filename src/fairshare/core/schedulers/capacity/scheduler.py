@@ -22,28 +22,25 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.core.model.work import ResourceRequest
-from fairshare.core.placement.mapping.placing import MappingRequest, place
-from fairshare.core.placement.rule import Misplaced
-from fairshare.core.placement.tags import placed_as
+from fairshare.core.placement.mapping import MappingRequest, place
+from fairshare.core.placement.rules import Misplaced, placed_as
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.capacity import (
     activation,
+    admission,
     containers,
-    labels,
-    lifetimes,
     limits,
     management,
     naming,
-    priorities,
+    partitions,
     tree,
     views,
 )
-from fairshare.core.schedulers.capacity import submission as checks
-from fairshare.core.schedulers.capacity.access import may_administer, may_submit
+from fairshare.core.schedulers.capacity.admission import may_administer, may_submit
 from fairshare.core.schedulers.capacity.attempts import Stage
 from fairshare.core.schedulers.capacity.events import LimitsComputed
 from fairshare.core.schedulers.capacity.heartbeat import Heartbeat
-from fairshare.core.schedulers.capacity.index import QueueIndex
+from fairshare.core.schedulers.capacity.naming import QueueIndex
 from fairshare.core.schedulers.capacity.preemption.monitor import Monitor
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.reasons import CapacityLimits
@@ -63,7 +60,7 @@ from fairshare.core.schedulers.reasons import Limits, NotInQueue
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
-class CapacityScheduler(labels.PartitionMethods, Scheduler):
+class CapacityScheduler(partitions.PartitionMethods, Scheduler):
     """YARN's Capacity Scheduler (Hadoop: CapacityScheduler)."""
 
     name = "capacity"
@@ -148,17 +145,17 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
         if master is not None:
             self._check_sizes((master,), state.largest_container(step.now_ms, found), name)
         priority = self._check_rights(found, name, given)
-        checks.check_system(state)
+        admission.check_system(state)
         if not mapped:
             tree.check_mapped(state, name, given)
         leaf = self._leaf(step, name, given)
-        labels.check_submission(state, leaf, given, created=found is None)
+        partitions.check_submission(state, leaf, given, created=found is None)
         if found is None:
-            priority = priorities.priority_of(
+            priority = admission.priority_of(
                 state.settings, leaf, given.user, given.groups, given.priority
             )
-        checks.check_leaf(step, leaf, given.user)
-        return leaf.name, priorities.of_workflow(state, leaf, given, priority)
+        admission.check_leaf(step, leaf, given.user)
+        return leaf.name, admission.workflow_priority(state, leaf, given, priority)
 
     def _in_full(self, name: str, given: SubmitApplication, *, mapped: bool) -> str:
         """The path of a queue that does not exist by this name. As in Hadoop the attempt of an
@@ -166,7 +163,7 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
         (Hadoop: RMAppAttemptImpl.ScheduleTransition)."""
         state = self._state
         path = naming.in_full(state, name)
-        if path != name and not mapped and labels.needs_default(state, given):
+        if path != name and not mapped and partitions.needs_default(state, given):
             message = f"Could not find queue for application : {name}. Name all of it: {path}"
             raise Refusal("unknown-queue", message)
         return path
@@ -201,7 +198,7 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
             tree.check_access(self._state, name, given)
         if found is None or not found.leaf:
             return 0
-        priority = priorities.priority_of(settings, found, given.user, given.groups, given.priority)
+        priority = admission.priority_of(settings, found, given.user, given.groups, given.priority)
         if settings.acl_enabled and not may_submit(found, given.user, given.groups):
             raise Refusal(
                 "access-denied",
@@ -282,12 +279,12 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
                 "not-a-leaf-queue", f"The specified Queue: {target.name} is not a Leaf Queue"
             )
         if mover is None:
-            checks.check_leaf(step, target, application.user)
+            admission.check_leaf(step, target, application.user)
             move_deferred(step, self._state, application, target.name)
             return
         source = mover.leaf
-        checks.check_leaf(step, target, mover.user)
-        labels.check_move(mover, target)
+        admission.check_leaf(step, target, mover.user)
+        partitions.check_move(mover, target)
         may_run = mover.id not in source.held  # max-parallel-apps is not checked again
         step.emit(ApplicationMoved(mover.id, target.name, may_run))
         activation.activate(state, step, source)
@@ -308,7 +305,7 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
         settings = state.settings
         wanted = min(priority, settings.maximum_application_priority)
         leaf = state.queue_of(application.queue)
-        priorities.check(settings, leaf, application.user, application.groups, wanted)
+        admission.check_priority(settings, leaf, application.user, application.groups, wanted)
         if wanted == application.first_priority:  # as in Hadoop it cannot be set back
             return
         moves = attempt is not None and (
@@ -336,7 +333,7 @@ class CapacityScheduler(labels.PartitionMethods, Scheduler):
     def lifetime_s(self, queue: str, requested_s: int) -> int:
         """The lifetime that a leaf grants for a requested one; 0 or less: no limit
         (Hadoop: CapacityScheduler.checkAndGetApplicationLifetime)."""
-        return lifetimes.lifetime_s(self._state.queue_of(queue), requested_s)
+        return admission.lifetime_s(self._state.queue_of(queue), requested_s)
 
     def maximum_lifetime_s(self, queue: str) -> int:
         """The longest lifetime that a leaf grants; 0 or less: no limit."""

@@ -11,12 +11,7 @@ import enum
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, Resource, ResourceTypes
-from fairshare.core.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 
 __all__ = [
     "ALL_LABELS",

@@ -39,8 +39,8 @@ from fairshare.core.model.events import (
     SharesUpdated,
 )
 from fairshare.core.model.identifiers import application_of
+from fairshare.core.model.machines import Handlers
 from fairshare.core.model.nodes import Node
-from fairshare.core.model.operations import Handlers
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.model.resources import add, subtract
 from fairshare.core.model.state import ClusterState
@@ -50,7 +50,6 @@ from fairshare.core.schedulers.capacity import (
     capacities,
     configuration,
     containers,
-    labels,
     limits,
     management,
     orders,
@@ -477,7 +476,7 @@ class CapacityState(CapacityCluster):
         attempt.application.priority = attempt.application.first_priority
         attempt.runnable = False
         if attempt.managed:
-            label = labels.resolve(self, leaf, attempt.submission, master=True)
+            label = partitions.resolve(self, leaf, attempt.submission, master=True)
             attempt.label = label if label in self.labels else ""  # a created leaf's default
         self.starts += 1
         attempt.start_order = self.starts

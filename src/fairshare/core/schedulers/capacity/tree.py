@@ -16,7 +16,7 @@ from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.capacity import management, naming
-from fairshare.core.schedulers.capacity.access import may_submit
+from fairshare.core.schedulers.capacity.admission import may_submit
 from fairshare.core.schedulers.capacity.checks import faults_of_created, refusals, sizes, still_held
 from fairshare.core.schedulers.capacity.configuration import settings_of
 from fairshare.core.schedulers.capacity.events import QueueExpiring

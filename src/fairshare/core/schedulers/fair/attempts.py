@@ -3,8 +3,7 @@
 
 from typing import TYPE_CHECKING
 
-from fairshare.core.model.applications import Application
-from fairshare.core.model.attempts import Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add
 from fairshare.core.schedulers.ordering import Entry

@@ -20,9 +20,16 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes, add, fits, smallest
 from fairshare.core.model.work import ResourceRequest
-from fairshare.core.placement.policy import derived_rules, place, use_names
-from fairshare.core.placement.rule import Misplaced, Request, RuleSettings, clean
-from fairshare.core.placement.tags import placed_as
+from fairshare.core.placement.rules import (
+    Misplaced,
+    Request,
+    RuleSettings,
+    clean,
+    derived_rules,
+    place,
+    placed_as,
+    use_names,
+)
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.fair import (

@@ -7,7 +7,7 @@ file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
-from fairshare.core.placement.rule import RuleSettings
+from fairshare.core.placement.rules import RuleSettings
 
 __all__ = ["AllocationSettings", "Amount", "FairSettings", "QueueSettings", "RuleSettings"]
 

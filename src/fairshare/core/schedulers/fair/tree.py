@@ -1,7 +1,6 @@
 """The tree of the Fair Scheduler's queues: how settings become a queue's own (defaults,
 inheritance, what a reload rereads), and how queues are created, converted and removed: on demand,
-by a reload, and when empty (Hadoop: QueueManager).
-"""
+by a reload, and when empty (Hadoop: QueueManager)."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +9,7 @@ import msgspec
 from fairshare.core.model.events import Event, QueueCreated, QueueDynamicChanged, QueueRemoved
 from fairshare.core.model.queues import ROOT, full_name
 from fairshare.core.model.resources import UNBOUNDED, Resource, largest
-from fairshare.core.placement.rule import BLANKS
+from fairshare.core.placement.rules import BLANKS
 from fairshare.core.schedulers.fair.policies import POLICIES, Policy
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.settings import (

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from fairshare.core.schedulers.pools import limits
+from fairshare.core.schedulers.pools import tree
 from fairshare.core.schedulers.pools.jobs import Slots, to_start
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE
-from fairshare.core.schedulers.pools.tree import PoolsCluster
 from fairshare.core.schedulers.pools.weights import raw_weight
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers.pools.state import PoolsState
     from fairshare.core.schedulers.pools.tree import Pool
 
 
-def update(state: PoolsCluster, now_ms: int) -> None:
+def update(state: "PoolsState", now_ms: int) -> None:
     """One update: first the deficits for the time since the last one, by the shares of that
     time."""
     elapsed_ms = now_ms - state.updated_ms
     for job in state.jobs.values():
         for slots in job.slots:
             slots.deficit = grown(slots.deficit, slots.fair_share, slots.running, elapsed_ms)
-    limits.admit(state)
+    tree.admit(state)
     _count(state)
     for kind in (MAP, REDUCE):
         _weigh(state, kind, now_ms)
@@ -49,7 +49,7 @@ def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int
     return int(deficit + (fair_share - running) * elapsed_ms)
 
 
-def _count(state: PoolsCluster) -> None:
+def _count(state: "PoolsState") -> None:
     for job in state.jobs.values():
         waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
         for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
@@ -57,7 +57,7 @@ def _count(state: PoolsCluster) -> None:
             slots.needed = count
 
 
-def _weigh(state: PoolsCluster, kind: int, now_ms: int) -> None:
+def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:
     """Set the jobs' weights: in 0.19 a job's own weight; in 0.20 its part of its pool's
     (Hadoop: FairScheduler.updateWeights)."""
     settings = state.settings
@@ -71,7 +71,7 @@ def _weigh(state: PoolsCluster, kind: int, now_ms: int) -> None:
             _spread(state, pool, kind, settings.allocation(pool.pool).weight)
 
 
-def _spread(state: PoolsCluster, pool: "Pool", kind: int, weight: float) -> None:
+def _spread(state: "PoolsState", pool: "Pool", kind: int, weight: float) -> None:
     """Divide a pool's weight between its active jobs, and the active pools inside."""
     jobs = [job.slots[kind] for job in pool.jobs.values() if job.runnable]
     active = [slots for slots in jobs if slots.wanted > 0]
@@ -87,7 +87,7 @@ def _spread(state: PoolsCluster, pool: "Pool", kind: int, weight: float) -> None
         _spread(state, part, kind, own * weight / whole if whole > 0.0 else 0.0)
 
 
-def _guarantee(pool: "Pool", state: PoolsCluster, kind: int) -> None:
+def _guarantee(pool: "Pool", state: "PoolsState", kind: int) -> None:
     """Divide the minimum of a pool between its jobs; the pools inside come first.
 
     The rest of the minimum of the pool around them goes to any job in it.

@@ -12,16 +12,14 @@ from fairshare.core.model.identifiers import ApplicationId, container_id
 from fairshare.core.model.nodes import Node
 from fairshare.core.schedulers.ordering import Entry
 from fairshare.core.schedulers.pools import load
-from fairshare.core.schedulers.pools.jobs import Job
-from fairshare.core.schedulers.pools.limits import pool_limit
+from fairshare.core.schedulers.pools.jobs import Job, allowed_level, nearest
 from fairshare.core.schedulers.pools.load import may_launch
-from fairshare.core.schedulers.pools.locality import allowed_level, nearest
 from fairshare.core.schedulers.pools.naming import properties_of
+from fairshare.core.schedulers.pools.preemption import impatient
 from fairshare.core.schedulers.pools.service_orders import Entrant, Line, OwedOrders, ShareOrders
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE, SLOTS
-from fairshare.core.schedulers.pools.starvation import impatient
 from fairshare.core.schedulers.pools.state import PoolsState
-from fairshare.core.schedulers.pools.tree import Pool
+from fairshare.core.schedulers.pools.tree import Pool, pool_limit
 from fairshare.core.schedulers.protocol import Step
 
 

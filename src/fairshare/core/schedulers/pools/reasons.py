@@ -12,12 +12,12 @@ from fairshare.core.schedulers.entitlement import (
     Preemption,
     largest_excesses,
 )
-from fairshare.core.schedulers.pools import starvation
+from fairshare.core.schedulers.pools import preemption
 from fairshare.core.schedulers.pools.jobs import Job
-from fairshare.core.schedulers.pools.limits import first_come, pool_limit
 from fairshare.core.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.core.schedulers.pools.sharing import min_share
 from fairshare.core.schedulers.pools.state import PoolsState
+from fairshare.core.schedulers.pools.tree import first_come, pool_limit
 from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason
 
 
@@ -107,7 +107,7 @@ class PoolsLimits:
 
         above = {
             one.name: slots_of(one.used[place] - int(one.slots[kind].fair_share))
-            for one in starvation.pools_of(state)
+            for one in preemption.pools_of(state)
             if not one.parts and one.used[place] > one.slots[kind].fair_share
         }
         obstacle, due_ms = self._obstacle(kind, running, least, bool(above))
@@ -136,9 +136,9 @@ class PoolsLimits:
             settings.min_share_timeout_ms(pool.pool),
             settings.allocations.fair_share_timeout_ms,
         )
-        if timeouts_ms[0] < NEVER_MS and starvation.below_min_share(running, least, slots.demand):
+        if timeouts_ms[0] < NEVER_MS and preemption.below_min_share(running, least, slots.demand):
             due.append(slots.at_min_share_ms + timeouts_ms[0])
-        below_half = starvation.below_half_share(running, slots.fair_share, slots.demand)
+        below_half = preemption.below_half_share(running, slots.fair_share, slots.demand)
         if timeouts_ms[1] < NEVER_MS and below_half:
             due.append(slots.at_half_share_ms + timeouts_ms[1])
         if not due:

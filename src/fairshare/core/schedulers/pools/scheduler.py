@@ -24,7 +24,7 @@ from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
-from fairshare.core.schedulers.pools import heartbeats, preemption, starvation, views
+from fairshare.core.schedulers.pools import heartbeats, preemption, views
 from fairshare.core.schedulers.pools.heartbeats import ShareHeartbeat
 from fairshare.core.schedulers.pools.naming import pool_name, priority_of
 from fairshare.core.schedulers.pools.reasons import PoolsLimits
@@ -241,7 +241,7 @@ class PoolsScheduler(Scheduler):
         """Compute deficits, demands and shares, unless they cannot have changed."""
         state = self._state
         passed = step.now_ms > state.updated_ms
-        if state.changed or (passed and (self._moving() or starvation.clocks_matter(state))):
+        if state.changed or (passed and (self._moving() or preemption.clocks_matter(state))):
             step.emit(SharesUpdated())
 
     def _moving(self) -> bool:
@@ -259,14 +259,14 @@ class PoolsScheduler(Scheduler):
     def update_interval_ms(self) -> int | None:
         """How old the last update may become; None: any age, since nothing would change."""
         state = self._state
-        waiting = starvation.patience_over_ms(state) is not None
+        waiting = preemption.patience_over_ms(state) is not None
         if state.changed or self._moving() or waiting:
             return state.settings.update_interval_ms
         return None
 
     def clock_interval_ms(self) -> int | None:
         """The maximum age of the last starvation check before a change; None: not checked."""
-        if starvation.clocks_matter(self._state):
+        if preemption.clocks_matter(self._state):
             return self._state.settings.update_interval_ms
         return None
 

@@ -7,15 +7,18 @@ and the pools around it, which costs O(log n) of the jobs and pools. Decides not
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.schedulers.ordering import Entry, Order
 from fairshare.core.schedulers.pools.jobs import Job
-from fairshare.core.schedulers.pools.limits import first_come
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE
 from fairshare.core.schedulers.pools.sharing import job_weight, min_share
-from fairshare.core.schedulers.pools.tree import Pool, PoolsCluster
+from fairshare.core.schedulers.pools.tree import Pool, first_come
 from fairshare.core.schedulers.pools.weights import steady_until_ms
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.pools.state import PoolsState
 
 Rank = tuple[int, float, int, str, int]
 
@@ -68,7 +71,7 @@ class OwedOrders:
     task does not change it.
     """
 
-    def __init__(self, state: PoolsCluster) -> None:
+    def __init__(self, state: "PoolsState") -> None:
         self._entrants: dict[ApplicationId, tuple[Entrant, Entrant]] = {}
         jobs = list(state.jobs.values())
         maps, reduces = (sum(job.slots[kind].wanted for job in jobs) for kind in (MAP, REDUCE))
@@ -81,7 +84,7 @@ class OwedOrders:
             self.reconsider(job)
 
     @staticmethod
-    def _line(state: PoolsCluster, kind: int) -> Line:
+    def _line(state: "PoolsState", kind: int) -> Line:
         key = first_come if state.settings.fifo else most_owed(state.places[kind], kind)
 
         def entry(entrant: Entrant) -> Entry:
@@ -108,7 +111,7 @@ class ShareOrders:
     the orders are valid before `until_ms` (None: without limit).
     """
 
-    def __init__(self, state: PoolsCluster, now_ms: int) -> None:
+    def __init__(self, state: "PoolsState", now_ms: int) -> None:
         self._state = state
         self._now_ms = now_ms
         self.until_ms: int | None = None

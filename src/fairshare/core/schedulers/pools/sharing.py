@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairshare.core.schedulers.pools import limits
+from fairshare.core.schedulers.pools import tree
 from fairshare.core.schedulers.pools.jobs import Job, to_start
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE
-from fairshare.core.schedulers.pools.tree import PoolsCluster
 from fairshare.core.schedulers.pools.weights import raw_weight
 
 if TYPE_CHECKING:
+    from fairshare.core.schedulers.pools.state import PoolsState
     from fairshare.core.schedulers.pools.tree import Pool
 
 
@@ -92,9 +92,9 @@ IDLE_WEIGHT = 1.0
 """The weight of a job that is not runnable: it avoids a division by 0 and has no effect."""
 
 
-def update(state: PoolsCluster, now_ms: int) -> None:
+def update(state: "PoolsState", now_ms: int) -> None:
     """One update: runnable jobs, demands from the jobs up, shares from the cluster down."""
-    limits.admit(state)
+    tree.admit(state)
     for job in state.jobs.values():
         waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
         for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
@@ -107,29 +107,29 @@ def update(state: PoolsCluster, now_ms: int) -> None:
         _divide(state, state.root, kind)
 
 
-def job_weight(state: PoolsCluster, job: Job, kind: int, now_ms: int) -> float:
+def job_weight(state: "PoolsState", job: Job, kind: int, now_ms: int) -> float:
     """A job's present weight, by its present priority (Hadoop: FairScheduler.getJobWeight)."""
     if not job.runnable:
         return IDLE_WEIGHT
     return raw_weight(state.settings, job, kind, job.slots[kind].demand, now_ms)
 
 
-def min_share(state: PoolsCluster, pool: "Pool", kind: int) -> int:
+def min_share(state: "PoolsState", pool: "Pool", kind: int) -> int:
     """A pool's minimum: its own, or the sum of those of the pools inside, whichever is more."""
     inside = sum(min_share(state, part, kind) for part in pool.parts)
     return max(state.settings.allocation(pool.pool).min_share[kind], inside)
 
 
-def _collect(state: PoolsCluster, pool: "Pool", kind: int) -> int:
+def _collect(state: "PoolsState", pool: "Pool", kind: int) -> int:
     """A pool's demand: that of its jobs and inner pools, up to its maximum
     (Hadoop: PoolSchedulable.updateDemand)."""
     demand = sum(job.slots[kind].demand for job in pool.jobs.values())
     demand += sum(_collect(state, part, kind) for part in pool.parts)
-    pool.slots[kind].demand = min(demand, limits.pool_limit(state, pool, kind))
+    pool.slots[kind].demand = min(demand, tree.pool_limit(state, pool, kind))
     return pool.slots[kind].demand
 
 
-def _divide(state: PoolsCluster, pool: "Pool", kind: int) -> None:
+def _divide(state: "PoolsState", pool: "Pool", kind: int) -> None:
     """Divide a pool's share among its jobs and inner pools; the jobs of a fifo pool have none."""
     jobs = [job.slots[kind] for job in pool.jobs.values()]
     parts = pool.parts

@@ -6,6 +6,7 @@ that a recovery computes the same. Decides nothing.
 
 import msgspec
 
+from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationMoved,
@@ -27,30 +28,69 @@ from fairshare.core.model.events import (
     SharesUpdated,
     StarvationServed,
 )
-from fairshare.core.model.identifiers import application_of
-from fairshare.core.model.operations import Handlers
+from fairshare.core.model.identifiers import ApplicationId, application_of
+from fairshare.core.model.machines import Handlers
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.work import ANYWHERE
-from fairshare.core.schedulers.pools import deficits, sharing, starvation
-from fairshare.core.schedulers.pools.jobs import Job
-from fairshare.core.schedulers.pools.locality import delays_ms
+from fairshare.core.schedulers.pools import deficits, preemption, sharing
+from fairshare.core.schedulers.pools.jobs import Job, delays_ms
 from fairshare.core.schedulers.pools.naming import slow_start_of, task_limits_of
 from fairshare.core.schedulers.pools.service_orders import OwedOrders, ShareOrders
-from fairshare.core.schedulers.pools.settings import MAP, REDUCE, PoolsSettings
-from fairshare.core.schedulers.pools.tree import Pool, PoolsCluster, pool_of, queue_of
+from fairshare.core.schedulers.pools.settings import (
+    MAP,
+    MAP_SLOTS,
+    REDUCE,
+    REDUCE_SLOTS,
+    PoolsSettings,
+)
+from fairshare.core.schedulers.pools.tree import Pool, pool_of, queue_of
 
 KINDS = (MAP, REDUCE)
 
 
-class PoolsState(PoolsCluster):
-    """The handlers of events. `lines` are derived from the state, and built by the first heartbeat
-    that needs them."""
+class PoolsState(ClusterState[Pool, Job]):
+    """The cluster as the pool scheduler sees it.
+
+    `places` are those of map slots and reduce slots in a vector. `jobs` are the live ones, and
+    those that have ended since the last update. `changed`: an update would compute other values;
+    `arrived`: a job was added for which no update has run yet. `beat_ms` is the last heartbeat of
+    any node that passed a job over, `checked_ms` the last check of the preemption. `given` has the
+    limits on tasks and the slow start of each application that is not over, by the settings at its
+    submission. `lines` are derived from the state, and built by the first heartbeat that
+    needs them.
+    """
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
+        self.settings = PoolsSettings(types=types)
+        self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
+        self.root = Pool(ROOT, False, None, len(self.none))
+        self.jobs: dict[ApplicationId, Job] = {}
+        self.given: dict[ApplicationId, tuple[tuple[int, int], float]] = {}
+        self.waiting: dict[ApplicationId, Job] = {}  # those that the last heartbeat passed over
+        self.delays_ms = (0, 0)
+        self.changed = False
+        self.arrived = False
+        self.updated_ms = 0
+        self.beat_ms = 0
+        self.checked_ms = 0
         self.lines: OwedOrders | ShareOrders | None = None
+
+    def new_attempt(self, application: Application, number: int) -> Job:
+        """An attempt of a job."""
+        job = Job(application, number, len(self.none))
+        job.limits, job.slow_start = self.given[application.id]
+        return job
+
+    def ancestry(self, queue: str) -> tuple[Pool, ...]:
+        """A pool and all pools around it."""
+        return self.queues[queue].path
+
+    def kind_of(self, event: ContainerAllocated) -> int:
+        """Whether a container is a map or a reduce."""
+        return MAP if event.resource[self.places[MAP]] else REDUCE
 
     def derive(self) -> None:
         """Restore derived values, which are not part of a snapshot."""
@@ -223,7 +263,7 @@ class PoolsState(PoolsCluster):
             self.delays_ms = delays_ms(self.settings, len(self.nodes))
             sharing.update(self, now_ms)
             if self.settings.preemption or not self.settings.strict:
-                starvation.note(self, now_ms)
+                preemption.note(self, now_ms)
         self.updated_ms = now_ms
         self.lines = None
         self.changed = self.arrived = False

@@ -1,25 +1,21 @@
-"""Owns the pools, and pools inside them, and the other data of the pool scheduler's state; only
-events change it (`state.py`). Decides nothing.
+"""The pools, and pools inside them; the other data of the pool scheduler's state, which only events
+change (`state.py`); and the limits on running jobs of users and pools (Hadoop:
+FairScheduler.updateRunnability), and on the tasks of one pool.
 
 The root is a pool, too: the cluster, which contains the other pools. Without nesting no other pool
 contains pools.
 """
 
-from fairshare.core.model.applications import Application
-from fairshare.core.model.events import ContainerAllocated
+from typing import TYPE_CHECKING
+
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.queues import ROOT, Queue
-from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.model.state import ClusterState
+from fairshare.core.model.resources import NO_LIMIT
 from fairshare.core.schedulers.pools.jobs import Job, Slots
-from fairshare.core.schedulers.pools.settings import (
-    MAP,
-    MAP_SLOTS,
-    REDUCE,
-    REDUCE_SLOTS,
-    Mode,
-    PoolsSettings,
-)
+from fairshare.core.schedulers.pools.settings import Mode
+
+if TYPE_CHECKING:
+    from fairshare.core.schedulers.pools.state import PoolsState
 
 PREFIX = ROOT + "."
 
@@ -76,42 +72,40 @@ class Pool(Queue[Job]):
         return found
 
 
-class PoolsCluster(ClusterState[Pool, Job]):
-    """The cluster as the pool scheduler sees it.
+def first_come(job: Job) -> tuple[int, int, int]:
+    """The order of first come, first served: the highest priority first, then by start
+    (Hadoop: FifoJobComparator)."""
+    return -job.priority, job.submitted_ms, job.id
 
-    `places` are those of map slots and reduce slots in a vector. `jobs` are the live ones, and
-    those that have ended since the last update. `changed`: an update would compute other values;
-    `arrived`: a job was added for which no update has run yet. `beat_ms` is the last heartbeat of
-    any node that passed a job over, `checked_ms` the last check of the preemption. `given` has the
-    limits on tasks and the slow start of each application that is not over, by the settings at its
-    submission.
+
+def admit(state: "PoolsState") -> None:
+    """Compute which jobs may run; a job that may not does not hold up others.
+
+    In 1.2 jobs in preparation count towards the limits, too, and are initialized when admitted.
     """
+    settings = state.settings
+    later = not settings.deficits
+    users: dict[str, int] = {}
+    pools: dict[str, int] = {}
+    for job in sorted(state.jobs.values(), key=first_come):
+        job.runnable = False
+        if not (job.running or (later and job.preparing)):
+            continue
+        pool = state.queues[job.queue]
+        around = [part for part in pool.path if part.parent is not None]
+        if users.get(job.user, 0) >= settings.user_max_running_jobs(job.user):
+            continue
+        if any(pools.get(p.name, 0) >= settings.max_running_jobs(p.pool) for p in around):
+            continue
+        users[job.user] = users.get(job.user, 0) + 1
+        for part in around:
+            pools[part.name] = pools.get(part.name, 0) + 1
+        job.runnable = job.running
+        job.initialized = True
 
-    def __init__(self, types: ResourceTypes) -> None:
-        super().__init__(types)
-        self.settings = PoolsSettings(types=types)
-        self.places = (types.names.index(MAP_SLOTS), types.names.index(REDUCE_SLOTS))
-        self.root = Pool(ROOT, False, None, len(self.none))
-        self.jobs: dict[ApplicationId, Job] = {}
-        self.given: dict[ApplicationId, tuple[tuple[int, int], float]] = {}
-        self.waiting: dict[ApplicationId, Job] = {}  # those that the last heartbeat passed over
-        self.delays_ms = (0, 0)
-        self.changed = False
-        self.arrived = False
-        self.updated_ms = 0
-        self.beat_ms = 0
-        self.checked_ms = 0
 
-    def new_attempt(self, application: Application, number: int) -> Job:
-        """An attempt of a job."""
-        job = Job(application, number, len(self.none))
-        job.limits, job.slow_start = self.given[application.id]
-        return job
-
-    def ancestry(self, queue: str) -> tuple[Pool, ...]:
-        """A pool and all pools around it."""
-        return self.queues[queue].path
-
-    def kind_of(self, event: ContainerAllocated) -> int:
-        """Whether a container is a map or a reduce."""
-        return MAP if event.resource[self.places[MAP]] else REDUCE
+def pool_limit(state: "PoolsState", pool: "Pool", kind: int) -> int:
+    """How many tasks of a kind a pool may run at once; only 1.2 has a limit."""
+    if state.settings.deficits or pool.parent is None:
+        return NO_LIMIT
+    return state.settings.allocation(pool.pool).max_share[kind]

@@ -7,12 +7,11 @@ from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, positive, subtract, total
 from fairshare.core.schedulers import views
-from fairshare.core.schedulers.pools import sharing, starvation
+from fairshare.core.schedulers.pools import preemption, sharing
 from fairshare.core.schedulers.pools.jobs import Job
-from fairshare.core.schedulers.pools.limits import pool_limit
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE
 from fairshare.core.schedulers.pools.state import PoolsState
-from fairshare.core.schedulers.pools.tree import Pool
+from fairshare.core.schedulers.pools.tree import Pool, pool_limit
 from fairshare.core.schedulers.pools.weights import priority_name
 from fairshare.core.schedulers.views import ApplicationView, QueueView, VolatileFields
 
@@ -97,7 +96,7 @@ def _pool_slots(
         fair_share=fair_share,
         min_share=least,
         max_share=None if limit == NO_LIMIT else limit,
-        to_preempt=0 if root else starvation.need(state, pool, kind, now_ms),
+        to_preempt=0 if root else preemption.need(state, pool, kind, now_ms),
         since_min_share_ms=now_ms - slots.at_min_share_ms if timed else None,
         since_half_share_ms=now_ms - slots.at_half_share_ms if timed else None,
     )

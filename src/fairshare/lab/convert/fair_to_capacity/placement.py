@@ -16,8 +16,7 @@ import json
 from typing import Any, Final
 
 from fairshare.core.model.queues import ROOT
-from fairshare.core.placement.policy import derived_rules
-from fairshare.core.placement.rule import RuleSettings
+from fairshare.core.placement.rules import RuleSettings, derived_rules
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Options, Outcome
 from fairshare.lab.convert.fair_to_capacity.elements import master_part
 from fairshare.lab.convert.fair_to_capacity.maximums import Maximums

@@ -3,12 +3,7 @@
 
 from collections.abc import Iterator
 
-from fairshare.core.placement.mapping.rule import (
-    MappingAction,
-    MappingFallback,
-    MappingRule,
-    Matcher,
-)
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.documents.problems import Finding, Place, Problems
 from fairshare.settings.capacity.lint.subject import CapacitySubject
 from fairshare.settings.capacity.mappings import APPLICATION_MAPPINGS, JSON, JSON_FILE, MAPPINGS

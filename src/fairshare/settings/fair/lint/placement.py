@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from fairshare.core.model.queues import ROOT, full_name
-from fairshare.core.placement.rule import RuleSettings
+from fairshare.core.placement.rules import RuleSettings
 from fairshare.documents.problems import Finding, Place
 from fairshare.settings.fair.lint.subject import Subject
 from fairshare.settings.fair.names import PREFIX

@@ -15,8 +15,8 @@ from tests.unit.core.schedulers.capacity.playground import (
     submit,
 )
 
+from fairshare.core.schedulers.capacity.preemption.ideal import Claim
 from fairshare.core.schedulers.capacity.preemption.selection import Selection
-from fairshare.core.schedulers.capacity.preemption.snapshot import Claim
 
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
 HALVES = {

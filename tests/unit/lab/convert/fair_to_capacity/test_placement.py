@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.lab.convert.fair_to_capacity.converted import converted, finding, written
 
-from fairshare.core.placement.mapping.placing import MappingRequest, place
-from fairshare.core.placement.rule import Misplaced
-from fairshare.core.schedulers.capacity.index import QueueIndex
+from fairshare.core.placement.mapping import MappingRequest, place
+from fairshare.core.placement.rules import Misplaced
+from fairshare.core.schedulers.capacity.naming import QueueIndex
 from fairshare.core.schedulers.capacity.plan import planned_tree
 from fairshare.lab.convert.fair_to_capacity.draft import Mode
 

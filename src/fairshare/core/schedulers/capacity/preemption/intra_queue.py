@@ -15,8 +15,8 @@ from fairshare.core.schedulers.capacity.calculators import (
     truncate,
 )
 from fairshare.core.schedulers.capacity.orders import application_key
+from fairshare.core.schedulers.capacity.preemption.ideal import Claim
 from fairshare.core.schedulers.capacity.preemption.selection import Selection, victims
-from fairshare.core.schedulers.capacity.preemption.snapshot import Claim
 from fairshare.core.schedulers.capacity.state import CapacityState
 
 USER_LIMIT_FIRST = "userlimit_first"

@@ -21,12 +21,13 @@ from fairshare.core.schedulers.capacity.events import (
     UserLimitsComputed,
     UserNoted,
 )
-from fairshare.core.schedulers.capacity.preemption.ideal import IdealAssignment
+from fairshare.core.schedulers.capacity.preemption.ideal import Claim, IdealAssignment
 from fairshare.core.schedulers.capacity.preemption.intra_queue import IntraQueue
-from fairshare.core.schedulers.capacity.preemption.priority_nodes import take_for_priority
-from fairshare.core.schedulers.capacity.preemption.reserved import take_for_reservations
+from fairshare.core.schedulers.capacity.preemption.reserved import (
+    take_for_priority,
+    take_for_reservations,
+)
 from fairshare.core.schedulers.capacity.preemption.selection import Selection, take_from_leaf
-from fairshare.core.schedulers.capacity.preemption.snapshot import Claim
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.entitlement import PREEMPTED
 

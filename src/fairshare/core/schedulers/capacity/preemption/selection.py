@@ -9,7 +9,7 @@ from fairshare.core.model.resources import Resource, add, largest, subtract
 from fairshare.core.schedulers.capacity import containers, orders
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import truncate
-from fairshare.core.schedulers.capacity.preemption.snapshot import Claim
+from fairshare.core.schedulers.capacity.preemption.ideal import Claim
 from fairshare.core.schedulers.capacity.state import CapacityState
 
 

@@ -1,22 +1,79 @@
-"""Owns the placement rules, each by its name, and the evaluation of a policy's rules in order.
+"""The placement rules of the Fair Scheduler, each by its name, the evaluation of a policy's rules
+in order, and placement by an application's tags.
 
 A rule is a function of its settings, the submission, the queue of its nested rule, and queries
-about queues (`rule.py`).
+about queues. It returns a queue's full name, or None to continue with the next rule; it raises
+`Misplaced` to reject the submission (Hadoop: FSPlacementRule).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, Protocol
 
-from fairshare.core.model.queues import full_name
-from fairshare.core.placement.rule import (
-    BLANKS,
-    Misplaced,
-    QueueLookup,
-    Request,
-    RuleSettings,
-    below_parent,
-    clean,
-    existing,
+import msgspec
+
+from fairshare.core.model.queues import ROOT, full_name
+
+# The characters that Hadoop trims from names (Hadoop: FairSchedulerUtilities.trimQueueName);
+# `str.strip` has another set.
+BLANKS = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+
+
+class RuleSettings(msgspec.Struct, frozen=True):
+    """One rule of the placement policy. `parent` is the rule nested in it."""
+
+    name: str
+    create: bool = True
+    queue: str = ""  # the attribute of the rule `default`
+    parent: "RuleSettings | None" = None
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A submission: its user, the user's groups, and the requested queue (`default`: none)."""
+
+    user: str
+    groups: tuple[str, ...]
+    queue: str
+
+
+class QueueLookup(Protocol):
+    """The queries of rules about queues."""
+
+    def configured(self, name: str) -> bool:
+        """Whether the configuration file defines this queue, and it exists."""
+
+    def is_leaf(self, name: str) -> bool:
+        """Whether the queue exists and is a leaf."""
+
+
+class Misplaced(Exception):
+    """A rule rejects the submission; the message says why."""
+
+
+def clean(name: str) -> str:
+    """A user or group as part of a queue name: `clean(' first.last ') == 'first_dot_last'`."""
+    return name.strip(BLANKS).replace(".", "_dot_")
+
+
+def below_parent(
+    name: str, rule: RuleSettings, parent: str | None, queues: QueueLookup
+) -> str | None:
+    """`name` below the queue of the nested rule (or root); None if that rule chose none, or chose a
+    leaf."""
+    if rule.parent is None:
+        return f"{ROOT}.{name}"  # also for a user named root, whom Hadoop rejects
+    if parent is None or queues.is_leaf(parent):
+        return None
+    return f"{parent}.{name}"
+
+
+def existing(name: str | None, rule: RuleSettings, queues: QueueLookup) -> str | None:
+    """The name, if the rule may create the queue or the file defines it; otherwise None."""
+    if name is None or rule.create or queues.configured(name):
+        return name
+    return None
 
 
 def place_as_specified(
@@ -127,3 +184,25 @@ def derived_rules(*, user_as_default: bool, allow_undeclared: bool) -> tuple[Rul
     if not user_as_default or not allow_undeclared:
         rules.append(RuleSettings("default"))
     return tuple(rules)
+
+
+_PREFIX: Final = "userid="
+
+
+def tagged_user(tags: Iterable[str]) -> str | None:
+    """The user that the tags name; of several, the first in the order of tags.
+
+    >>> tagged_user(["nightly", "userid=bob", "userid=ann"]), tagged_user(["userid=", "x=userid"])
+    ('ann', None)
+    """
+    for tag in sorted(tags):
+        parts = tag.removeprefix(_PREFIX).split("=")
+        if tag.startswith(_PREFIX) and len(parts) == 1 and parts[0]:
+            return parts[0]
+    return None
+
+
+def placed_as(users: Collection[str], user: str, tags: Iterable[str]) -> str | None:
+    """As whom an application of `user` is placed; None: as its own. `users` are those whose tags
+    count."""
+    return tagged_user(tags) if user in users else None
