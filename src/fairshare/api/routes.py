@@ -1,7 +1,7 @@
 """The calls of `/api/v1` that clients make: where each is, what is sent, what is answered.
 
-The server serves these routes (`server/web`), and the methods of the client are calls of them. Those
-that no client calls are where they are served.
+The server serves these routes (`server/web`), and the methods of the client are calls of them.
+Those that no client calls are where they are served.
 """
 
 from typing import Any, Generic, TypeVar
