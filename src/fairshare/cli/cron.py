@@ -17,7 +17,7 @@ from fairshare.cli.tables import open_output, print_all
 from fairshare.client import Client
 
 OVERLAPS: Final = get_args(Overlap)
-NOT_REPEATABLE: Final = ("after", "begin", "deadline", "hold", "wait", "as_json", "url")
+NOT_REPEATABLE: Final = ("after", "begin_ms", "deadline_ms", "held", "wait", "as_json", "url")
 """Options of `submit` that an application of a cron job cannot have, or that `cron` has itself."""
 
 JOB_COLUMNS: Final[tuple[Shown[CronJob], ...]] = (

@@ -31,7 +31,15 @@ _END_S = 3.0
 """How long an application may take to be over after its terminal."""
 
 _OTHERWISE = ("url", "as_json", "wait", "job", "max_attempts", "count", "array", "at_once", "gang")
-_NEITHER = ("keep_going", "fail_fast", "gang_timeout", "ray", "more", "driver", "keep_containers")
+_NEITHER = (
+    "keep_going",
+    "fail_fast",
+    "gang_timeout_ms",
+    "ray",
+    "more",
+    "driver",
+    "keep_containers",
+)
 _NOR = ("output", "error", "input", "image", "mounts", "command_line")
 """The options of `submit` that mean nothing for one terminal."""
 

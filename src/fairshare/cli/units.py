@@ -1,8 +1,7 @@
-"""Owns the parsers of values in options and job files that have special rules.
+"""Parsers of values in options and job files that have special rules.
 
-Knows neither options nor files. `fairshare.documents` has the grammars of durations and sizes; this
-module adds the rules of options. Every function raises ValueError with a sentence that says what to
-write instead.
+`fairshare.documents` has the grammars of durations and sizes; this module adds the rules of
+options. Every function raises ValueError with a sentence that says what to write instead.
 """
 
 import os
@@ -10,9 +9,10 @@ import re
 from pathlib import Path
 from typing import Any, Final, cast
 
+from fairshare.api.work import Dependency
 from fairshare.client import EndSignal
 from fairshare.documents import durations
-from fairshare.documents.bounds import END_SIGNALS, LONGEST_GRACE_MS
+from fairshare.documents.bounds import END_SIGNALS, LONGEST_GRACE_MS, OUTCOMES
 from fairshare.documents.images import parse_mount
 from fairshare.documents.notice_targets import parse_target
 from fairshare.documents.sizes import MOST
@@ -169,3 +169,17 @@ def parse_umask(text: str) -> int:
     if not re.fullmatch("[0-7]{1,4}", text) or int(text, 8) > 0o777:
         raise ValueError(f"{text!r} is not a umask: write octal digits, such as 027")
     return int(text, 8)
+
+
+def parse_dependency(text: str) -> Dependency:
+    """`17`, `17:failed` or `application_1700000000000_0017:any`; raises ValueError.
+
+    >>> parse_dependency("17:any")
+    Dependency(application='17', outcome='any')
+    """
+    name, colon, outcome = text.strip().partition(":")
+    if not name or (colon and outcome not in OUTCOMES):
+        raise ValueError(
+            f"{text!r}: write an application's id or number, and perhaps :ok, :failed or :any"
+        )
+    return Dependency(application=name, outcome=outcome if colon else "ok")  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_a_program_and_its_workers_are_warned_before_their_end_and_rays_own_proc
 
 
 def test_grace_and_signal_of_a_program_are_its_own():
-    given = {"ray": True, "grace": 60_000, "signal": EndSignal(name="USR1")}
+    given = {"ray": True, "grace_ms": 60_000, "end_signal": EndSignal(name="USR1")}
     submission = from_command(("./train",), given)
     program = program_of(submission)
     assert submission.driver.end_signal == EndSignal(name="USR1", first_process=True)
