@@ -20,6 +20,7 @@ from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import input_file
 from fairshare.cli.surroundings import with_caller
+from fairshare.cli.work_options import options_without
 from fairshare.client import Application, Client, Container
 from fairshare.client import logs as client_logs
 from fairshare.client.caller import runs_here
@@ -102,6 +103,7 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
 @click.option(
     "--max-attempts",
     metavar="N",
@@ -131,10 +133,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
         raise click.exceptions.Exit(_run(client, command_line, given))
 
 
-_OTHERWISE = ("url", "as_json", "wait", "job", "max_attempts")
-"""The options of `submit` that are different here, or have no meaning."""
-
-command.params += [one for one in submit.command.params if one.name not in _OTHERWISE]
+command.params += options_without("max_attempts")
 
 
 def _run(client: Client, command_line: tuple[str, ...], given: Mapping[str, Any]) -> int:

@@ -17,6 +17,7 @@ from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
 from fairshare.cli.surroundings import with_caller
 from fairshare.cli.verbs import Failure
+from fairshare.cli.work_options import names_of, options_without
 from fairshare.client import Client, Submission
 from fairshare.client.discovery import Server
 from fairshare.client.sessions import Session, open_session
@@ -29,19 +30,6 @@ PATIENT_S = 2.0
 _PAUSE_S = 0.1
 _END_S = 3.0
 """How long an application may take to be over after its terminal."""
-
-_OTHERWISE = ("url", "as_json", "wait", "job", "max_attempts", "count", "array", "at_once", "gang")
-_NEITHER = (
-    "keep_going",
-    "fail_fast",
-    "gang_timeout_ms",
-    "ray",
-    "more",
-    "driver",
-    "keep_containers",
-)
-_NOR = ("output", "error", "input", "image", "mounts", "command_line")
-"""The options of `submit` that mean nothing for one terminal."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -74,9 +62,12 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
     raise click.exceptions.Exit(code)
 
 
-command.params += [
-    one for one in submit.command.params if one.name not in (*_OTHERWISE, *_NEITHER, *_NOR)
-]
+# What one terminal is not: several tasks, a driver, or a command with files of its own.
+_OF_ONE_TASK = ("time_limit_ms", "hosts", "racks")
+_OF_TASKS = tuple(name for name in names_of("tasks") if name not in _OF_ONE_TASK)
+command.params += options_without(
+    *(*_OF_TASKS, *names_of("way", "driver"), "output", "error", "input", "image", "mounts")
+)
 
 
 def _on_terminal(submission: Submission) -> Submission:

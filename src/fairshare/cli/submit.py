@@ -25,7 +25,7 @@ from fairshare.cli.surroundings import (
 )
 from fairshare.cli.verbs import Failure
 from fairshare.cli.wait import wait_for_end
-from fairshare.cli.work_options import OPTIONS, fields_of, names_of, refuse
+from fairshare.cli.work_options import fields_of, names_of, options_without, refuse
 from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.caller import runs_here
 from fairshare.client.submissions import DEFAULT_RESOURCES
@@ -104,7 +104,7 @@ def command(
         wait_for_end(client, application, as_json=as_json)
 
 
-command.params[:0] = [opt.option() for opt in OPTIONS if opt.help]
+command.params[:0] = options_without()
 
 
 def described(

@@ -361,6 +361,11 @@ OPTIONS: Final = (
 """The options in the order in which the help of `submit` has them, then what only job files say."""
 
 
+def options_without(*names: str) -> list[click.Parameter]:
+    """The options of a verb that has all except some."""
+    return [opt.option() for opt in OPTIONS if opt.help and opt.field not in names]
+
+
 def fields_of(given: Mapping[str, Any], where: Where) -> dict[str, Any]:
     """The fields of one part of a request that options set as they are."""
     return {
