@@ -43,10 +43,10 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session", autouse=True)
 def one_piece_in_reserve() -> Iterator[None]:
     """Servers in this process reserve as little of the disk as can be given back."""
-    from fairshare.runtime.journal import reserve
+    from fairshare.runtime.journal import files
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reserve, "RESERVE_BYTES", reserve.PIECE_BYTES)
+        patch.setattr(files, "RESERVE_BYTES", files.PIECE_BYTES)
         yield
 
 

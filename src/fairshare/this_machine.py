@@ -188,3 +188,8 @@ def _check_files(shown: str) -> None:
         socket.socket(socket.AF_UNIX).close()
     except OSError as error:
         raise AccountsUnavailable(shown, os.strerror(error.errno or errno.EMFILE)) from error
+
+
+def physical_memory_mb() -> int:
+    """The memory of this machine, in MB."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (1024 * 1024)

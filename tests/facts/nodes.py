@@ -3,11 +3,11 @@
 from pathlib import Path
 from unittest import mock
 
-from fairshare.engines.local import memory
+from fairshare.engines.local import enforcement
+from fairshare.engines.local.enforcement import MEBIBYTE, WatchedMemory
 from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
 from fairshare.engines.local.limits import Limits
 from fairshare.engines.local.machine import vcores_of
-from fairshare.engines.local.memory import MEBIBYTE, WatchedMemory
 
 from .fact import Fact, expect
 
@@ -30,7 +30,7 @@ def node_enforcement(fact: Fact) -> None:
 
 def _is_killed(limit_mb: int, used_mb: int) -> bool:
     """What the watcher says to processes that hold so much."""
-    with mock.patch.object(memory, "processes") as measured:
+    with mock.patch.object(enforcement, "processes") as measured:
         measured.resident_bytes.return_value = used_mb * MEBIBYTE
         measured.proportional_bytes.return_value = used_mb * MEBIBYTE
         return WatchedMemory(limit_mb * MEBIBYTE, 10).exceeded([1])

@@ -22,7 +22,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.runtime.reconciliation import reconcile_node
+from fairshare.runtime.recovery import reconcile_node
 from fairshare.settings.registry import family_of
 
 SETTINGS = {

@@ -67,18 +67,13 @@ def accesses(text: str) -> list[str]:
 
 ALLOWED: dict[str, tuple[str, ...]] = {
     "the server's own files in the state directory, whose directories only the server can change": (
-        *("engines/local/abandoned.py", "engines/local/accounts.py", "engines/local/adoption.py"),
-        *("engines/local/calls.py", "engines/local/directories.py", "engines/local/engine.py"),
-        *("engines/local/liveness.py", "engines/local/log_limit.py", "engines/local/reports.py"),
+        *("engines/local/accounts.py", "engines/local/adoption.py"),
+        *("engines/local/directories.py", "engines/local/engine.py", "engines/local/liveness.py"),
+        *("engines/local/preparation.py", "engines/local/reports.py"),
         *("engines/local/sessions/console.py", "engines/local/sessions/opening.py"),
         *("engines/local/state.py", "engines/local/supervisor.py", "engines/local/watcher.py"),
-        *("engines/local/kept.py", "engines/local/zygote.py", "engines/local/zygote_client.py"),
-        *(
-            "runtime/journal/lines.py",
-            "runtime/journal/lock.py",
-            "runtime/journal/place.py",
-            "runtime/journal/reserve.py",
-        ),
+        *("engines/local/zygote.py", "engines/local/zygote_client.py"),
+        *("runtime/journal/files.py", "runtime/journal/memory.py"),
         *("runtime/journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
         *("server/accounting/queries.py", "server/configuration_editor.py", "server/cron/cron.py"),
         *("server/disk.py", "server/journal_epochs.py", "server/json_files.py"),
@@ -97,10 +92,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
-        *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/memory.py"),
-        *("engines/local/process_limit.py", "engines/local/processes.py"),
+        *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/processes.py"),
         *("server/access/peers.py", "server/copied_snapshot.py"),
         "yarn/rest/beans.py",
+    ),
+    "cgroups, /proc, and a container's logs, in its directory that only the server can change": (
+        "engines/local/enforcement.py",
     ),
     "files of the installed package and its interpreter": (
         *("engines/local/compiled.py", "server/web/pages/files.py", "yarn/rpc/engine/launch.py"),

@@ -242,7 +242,7 @@ def _wait_as_standby(state_directory: Path) -> None:
 
     The kernel releases the lock when the process that holds it ends.
     """
-    from fairshare.runtime.journal.lock import holder_of
+    from fairshare.runtime.journal.files import holder_of
 
     printed = False
     while (holder := holder_of(state_directory)) is not None:

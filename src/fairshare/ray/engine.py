@@ -47,7 +47,7 @@ from fairshare.ray.messages import (
     framed,
     read_body,
 )
-from fairshare.runtime.reconciliation import MISSING, Findings, reconcile_node
+from fairshare.runtime.recovery import MISSING, Findings, reconcile_node
 from fairshare.wording import cause
 
 

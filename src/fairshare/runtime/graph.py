@@ -1,23 +1,128 @@
-"""Owns the form of objects as data: a table of rows, in which a number leads to another row.
+"""The form of objects as data: a table of rows, in which a number leads to another row; and the
+kinds of objects, each with its tag, its class and its fields.
 
 What several objects share is one row, and comes back as one object; cycles are allowed. Data is
-`[kinds, rows, root]`: of each kind its tag and the names of its fields, for each object
-`[kind, value, ...]`, and the value that leads to everything. A value is a number, a text, bytes,
-None, true or false, or a list that says by its first item what it is: the number of a row, or one
-of the negative numbers below. Which classes have which tag and fields, `stored.py` knows; nothing
-here knows files, bytes or any class of the state.
+`[kinds, rows, root]`: of each kind its tag and the names of its fields, for each object `[kind,
+value, ...]`, and the value that leads to everything. A value is a number, a text, bytes, None, true
+or false, or a list that says by its first item what it is: the number of a row, or one of the
+negative numbers below. Which classes have which tag and fields, `snapshot.py` lists.
+
+A tag never changes: the class behind it may be renamed, moved or rewritten. Fields are identified
+by name, never by order.
 """
 
 import gc
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from operator import attrgetter
 from typing import Any
 
+import msgspec
+
 from fairshare.errors import JournalError
-from fairshare.runtime.kinds import Kind, Kinds
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A class whose objects are stored, the fields that are stored, and those that are not.
+
+    `derived` fields follow from the others: `derive`, a method of the class if nothing else is
+    said, makes them when all objects have their stored fields. `names` leads from a name to the
+    object, for those that are not copied at all. `structure`: made with all its fields at once.
+    `unguarded`: an object may have undeclared fields.
+    """
+
+    tag: str
+    cls: type
+    fields: tuple[str, ...]
+    derived: frozenset[str]
+    defaults: frozenset[str]
+    derive: Callable[[Any], None] | None
+    names: Callable[[str], Any] | None
+    structure: bool
+    unguarded: bool
+
+    def new(self) -> Any:
+        """An object without its fields."""
+        return object.__new__(self.cls)
+
+
+class Kinds:
+    """Kinds by tag and by class.
+
+    If a kind is missing, `add_missing` adds more, step by step, and each step is followed by
+    another look; it gets the tag or the name of the module.
+    """
+
+    def __init__(self) -> None:
+        self.add_missing: Callable[[str], Iterable[None]] = lambda looked_for: ()
+        self.by_tag: dict[str, Kind] = {}
+        self._by_class: dict[type, Kind] = {}
+
+    def add(
+        self,
+        tag: str,
+        cls: type,
+        *fields: str,
+        derived: tuple[str, ...] = (),
+        derive: Callable[[Any], None] | None = None,
+        names: Callable[[str], Any] | None = None,
+    ) -> None:
+        """A class is stored under a tag. Fields are named here where the class has neither
+        `__slots__` nor is a structure. Raises ValueError if the tag or the class is there already.
+        """
+        if tag in self.by_tag or cls in self._by_class:
+            raise ValueError(f"{tag} ({cls.__qualname__}) is stored already")
+        structure = issubclass(cls, msgspec.Struct)
+        own = () if names is not None or issubclass(cls, Enum) else declared_fields(cls)
+        defaults = (
+            [f.name for f in msgspec.structs.fields(cls) if not f.required] if structure else []
+        )
+        self.by_tag[tag] = self._by_class[cls] = Kind(
+            tag,
+            cls,
+            tuple(name for name in fields or own if name not in derived),
+            frozenset(derived),
+            frozenset(defaults),
+            derive or getattr(cls, "derive", None),
+            names,
+            structure,
+            not structure and not issubclass(cls, Enum) and cls.__dictoffset__ != 0,
+        )
+
+    def of_tag(self, tag: str) -> Kind | None:
+        """The kind of a tag."""
+        if tag not in self.by_tag:
+            for _ in self.add_missing(tag):
+                if tag in self.by_tag:
+                    break
+        return self.by_tag.get(tag)
+
+    def of_class(self, cls: type) -> Kind | None:
+        """The kind of a class; of what is known by name alone, of classes derived from it too."""
+        found = self._of_class(cls)
+        if found is None:
+            for _ in self.add_missing(cls.__module__):
+                found = self._of_class(cls)
+                if found is not None:
+                    break
+        return found
+
+    def _of_class(self, cls: type) -> Kind | None:
+        found = self._by_class.get(cls)
+        if found is None:
+            bases = (self._by_class.get(one) for one in cls.__mro__)
+            found = next((one for one in bases if one is not None and one.names is not None), None)
+        return found
+
+
+def declared_fields(cls: type) -> tuple[str, ...]:
+    """The fields that a class itself declares: of a structure, or its slots."""
+    if issubclass(cls, msgspec.Struct):
+        return tuple(cls.__struct_fields__)
+    return tuple(name for one in reversed(cls.__mro__) for name in vars(one).get("__slots__", ()))
+
 
 Value = Any
 Way = Callable[[Any], Value]
@@ -96,7 +201,7 @@ class Writer(dict[type, Way]):
         if found is None:
             raise JournalError(
                 f"{kind.__module__}.{kind.__qualname__} does not belong into a snapshot: it has no"
-                " tag in `stored.py`"
+                " tag in `snapshot.py`"
             )
         place = self.place(found.tag, found.fields)
         if found.names is not None:
@@ -157,7 +262,7 @@ class Writer(dict[type, Way]):
         def row(one: Any) -> Value:
             if kind.unguarded and not vars(one).keys() <= known:
                 raise JournalError(
-                    f"{type(one).__module__}.{type(one).__qualname__} has fields that `stored.py`"
+                    f"{type(one).__module__}.{type(one).__qualname__} has fields that `snapshot.py`"
                     f" does not name: {', '.join(sorted(vars(one).keys() - known))}"
                 )
             try:

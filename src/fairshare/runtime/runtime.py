@@ -30,8 +30,7 @@ from fairshare.runtime.agenda import Agenda
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
 from fairshare.runtime.pace import Pacing
-from fairshare.runtime.reconciliation import reconcile
-from fairshare.runtime.recovery import Position, recover
+from fairshare.runtime.recovery import Position, reconcile, recover
 
 Step = tuple[Input, tuple[Event, ...]]
 Observer = Callable[[Record], None]

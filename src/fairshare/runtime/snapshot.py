@@ -1,20 +1,191 @@
-"""Owns the form of a snapshot: a whole state as bytes, and back.
+"""Snapshots: a whole state as bytes, and back; and the list of core classes that they store, with
+their tags and fields.
 
 A snapshot is data: MessagePack, compressed, of what `graph.py` makes of the objects. It names no
-class and no function, and whatever the bytes say, nothing is made but the kinds of `stored.py`.
-A snapshot that cannot be read is a JournalError, so that the reader goes on to an older one, or to
-the records: never to half a state. Knows no file and no journal.
+class and no function, and whatever the bytes say, nothing is made but the kinds that are listed
+here. A snapshot that cannot be read is a JournalError, so that the reader goes on to an older one,
+or to the records: never to half a state.
+
+A scheduler's family lists the scheduler's own classes (`SchedulerFamily.stored_classes`), which are
+added when a snapshot has one of them. A tag is permanent, and so is the name of a field.
+`tests/unit/runtime/test_stored.py` names each class that the state reaches and that is missing
+here, and each undeclared field.
 """
 
+import re
+import threading
 import zlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
+from fairshare.api.work import EndSignal
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application, Attempt
+from fairshare.core.model.arrays import TaskArray
+from fairshare.core.model.asks import Ask, AskKey, AskTable
+from fairshare.core.model.events import (
+    ApplicationState,
+    ContainerAllocated,
+    ExitCode,
+    Locality,
+    MasterUnregistered,
+    NodeAdded,
+)
+from fairshare.core.model.inputs import (
+    Condition,
+    StartConditions,
+    SubmissionDetails,
+    SubmitApplication,
+)
+from fairshare.core.model.machines import Drain, Failing
+from fairshare.core.model.nodes import Node, Reservation
+from fairshare.core.model.queues import Queue
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.state import Gang
+from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
+from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
+from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
+from fairshare.core.placement.rules import RuleSettings
+from fairshare.core.schedulers.ordering import Order
 from fairshare.errors import JournalError
-from fairshare.runtime import stored
-from fairshare.runtime.graph import Reader, Writer, without_collection
+from fairshare.runtime.graph import Kinds, Reader, Writer, without_collection
 from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.settings.family import AnyFamily
+from fairshare.settings.registry import all_families
+from fairshare.settings.stored_class import StoredClass
+
+STORED: Final = Kinds()
+"""All kinds in snapshots. `runtime/projections/projections.py` adds the server's projections."""
+
+add = STORED.add
+
+_CLUSTER: Final = (
+    "drains",
+    "overcommits",
+    "failing",
+    "gangs",
+    "deferred",
+    "dependents",
+    "safe_mode",
+    "types",
+    "epoch_ms",
+    "none",
+    "total",
+    "nodes",
+    "racks",
+    "hosts",
+    "queues",
+    "applications",
+    "attempts",
+    "next_application",
+    "set_back_application",
+    "first_container",
+    "running",
+    "ending",
+    "_largest_node",
+    "settings",
+)
+"""The fields of each scheduler's state."""
+
+add(
+    "resource-manager",
+    ResourceManager,
+    "scheduler",
+    derived=(
+        "_consequences",
+        "_inputs",
+        "_lifetimes",
+        "_lives",
+        "_starts",
+        "_state",
+    ),
+    derive=lambda one: ResourceManager.__init__(one, one.scheduler),
+)
+add("ask", Ask)
+add("ask-key", AskKey)
+add("ask-table", AskTable)
+add("node-added", NodeAdded)
+add("application-state", ApplicationState)
+add("container-allocated", ContainerAllocated)
+add("exit-code", ExitCode)
+add("locality", Locality)
+add("master-unregistered", MasterUnregistered)
+add("submission-details", SubmissionDetails)
+add("submit-application", SubmitApplication)
+add("start-condition", Condition)
+add("start-conditions", StartConditions)
+add("node", Node)
+add("reservation", Reservation)
+add("drain", Drain)
+add("failing", Failing)
+add("queue", Queue)
+add("attempt", Attempt)
+add("application", Application)
+add("resource-types", ResourceTypes)
+add("assignment", Assignment)
+add("gang", Gang)
+add("group-progress", GroupProgress)
+add("task-board", TaskBoard, derived=("_failing", "_waiting", "depends_on_running"))
+add("command", Command)
+add("container-request", ContainerRequest)
+add("payload", Payload)
+add("end-signal", EndSignal)
+add("task-array", TaskArray)
+add("task-group", TaskGroup)
+add("mapping-action", MappingAction)
+add("mapping-fallback", MappingFallback)
+add("mapping-rule", MappingRule)
+add("matcher", Matcher)
+add("rule-settings", RuleSettings)
+add("order", Order, derived=("key",))
+
+
+_adding = threading.Lock()
+
+
+def _add_family(family: AnyFamily) -> None:
+    """Add the classes of a scheduler; a state has the fields of each scheduler's state, too.
+
+    A thread that reads a snapshot and the loop that writes one may do so at the same time.
+    """
+    with _adding:
+        for one in family.stored_classes:
+            if one.tag not in STORED.by_tag:
+                _add(one)
+
+
+def _add(one: StoredClass) -> None:
+    STORED.add(
+        one.tag,
+        one.cls,
+        *(_CLUSTER if one.state else ()),
+        *one.fields,
+        derived=(*(("handlers",) if one.state else ()), *one.derived),
+        names=one.names,
+    )
+
+
+def all_stored() -> Kinds:
+    """`STORED` with the classes of all schedulers, also of those from packages."""
+    for family in all_families().values():
+        _add_family(family)
+    return STORED
+
+
+def _add_missing(looked_for: str) -> Iterator[None]:
+    """Add the schedulers' classes, one scheduler after another: that of the name first, which most
+    probably has what is looked for, since a snapshot is of one scheduler."""
+    words = re.split("[.-]", looked_for)
+    named = [family for family in all_families().values() if family.name in words]
+    for family in (*named, *all_families().values()):
+        _add_family(family)
+        yield
+
+
+STORED.add_missing = _add_missing
+
 
 FORM: Final = 1
 """The version of this form, which is stored beside each snapshot."""
@@ -29,7 +200,7 @@ def freeze(sequence: int, now_ms: int, parts: dict[str, Any]) -> Snapshot:
     They are not changed. Raises JournalError if an object is none of the stored kinds.
     """
     with without_collection():
-        body = msgspec.msgpack.encode(Writer(stored.STORED).write(parts))
+        body = msgspec.msgpack.encode(Writer(STORED).write(parts))
     return Snapshot(sequence, now_ms, FORM, zlib.compress(body, 1))
 
 
@@ -43,7 +214,7 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
     try:
         body = _unpacked(snapshot.body)
         with without_collection():
-            return Reader(stored.STORED, msgspec.msgpack.decode(body)).read()
+            return Reader(STORED, msgspec.msgpack.decode(body)).read()
     except Exception as error:
         raise JournalError(
             f"the snapshot behind record {snapshot.sequence} cannot be read ({error!r}): it is "

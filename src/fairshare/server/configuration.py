@@ -21,7 +21,7 @@ from fairshare.api.configuration import ConfigurationFailure
 from fairshare.core.model.inputs import LoadConfiguration, ReloadRefused, TidyQueues
 from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.runtime.projections.loaded_versions import LoadedSettings
+from fairshare.runtime.projections.scheduler_history import LoadedSettings
 from fairshare.server.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.server.service import Service
 from fairshare.server.stored_configuration import StoredConfiguration

@@ -21,7 +21,7 @@ import msgspec
 from fairshare.core.schedulers.protocol import State
 from fairshare.documents.problems import Problem, Problems
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.runtime.projections.loaded_versions import LoadedVersion
+from fairshare.runtime.projections.scheduler_history import LoadedVersion
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.draft_trial import DraftTrial, Judgement, QueueProblem
 from fairshare.server.state_directory import write_file

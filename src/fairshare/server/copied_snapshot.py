@@ -19,8 +19,7 @@ import msgspec
 
 from fairshare.errors import JournalError
 from fairshare.runtime.journal.protocol import Snapshot
-from fairshare.runtime.snapshot import freeze
-from fairshare.runtime.stored import all_stored
+from fairshare.runtime.snapshot import all_stored, freeze
 from fairshare.server.side_file import to_the_end
 
 POSSIBLE: Final = sys.platform == "linux"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from fairshare.runtime.journal.reserve import Reserve
+from fairshare.runtime.journal.files import Reserve
 from fairshare.this_machine import full_disk
 
 MB: Final = 1024**2

@@ -11,7 +11,7 @@ from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.images import Images
 from fairshare.engines.local.limits import Interactive
-from fairshare.engines.local.sessions.aside import Aside
+from fairshare.engines.local.sessions.opening import Aside
 from fairshare.engines.protocol import CommandAside, HostEngine
 from fairshare.server.settings import LiveSettings
 

@@ -33,8 +33,7 @@ from fairshare.engines.protocol import LONG_AGO, HostEngine, Launched
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.container_history import ContainerHistory
-from fairshare.runtime.reconciliation import reconcile
-from fairshare.runtime.recovery import Position
+from fairshare.runtime.recovery import Position, reconcile
 from fairshare.server.service import Service
 from fairshare.this_machine import boot_id
 

@@ -19,10 +19,8 @@ import msgspec
 
 from fairshare.core.record import Record
 from fairshare.errors import JournalError
-from fairshare.runtime.journal.checksums import checksum
 from fairshare.runtime.journal.protocol import Snapshot
-from fairshare.runtime.journal.sqlite import SqliteJournal
-from fairshare.runtime.journal.trimming import bytes_in_use
+from fairshare.runtime.journal.sqlite import SqliteJournal, bytes_in_use, checksum
 from fairshare.runtime.projections.compact_records import pack, thin, unpack
 from fairshare.server.side_file import (
     SideFileError,

@@ -23,8 +23,7 @@ from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.runtime.stored import all_stored
+from fairshare.runtime.snapshot import all_stored, freeze, thaw
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service

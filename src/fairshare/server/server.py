@@ -29,7 +29,7 @@ from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.runtime.clock import WallClock
-from fairshare.runtime.journal.observed import ObservedJournal
+from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime

@@ -11,7 +11,6 @@ import msgspec
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.documents.problems import Place, Problem, Problems
-from fairshare.engines.hardware import physical_memory_mb
 from fairshare.engines.rights import closed_program
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.runtime.clock import WallClock
@@ -35,6 +34,7 @@ from fairshare.settings.shell import (
     RaySettings,
     RetentionSettings,
 )
+from fairshare.this_machine import physical_memory_mb
 from fairshare.wording import counted
 
 ANY_NUMBER = 1_000_000

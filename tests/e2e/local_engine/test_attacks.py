@@ -9,7 +9,7 @@ import pytest
 
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
-from fairshare.engines.local import machine, processes, watched, zygote_client
+from fairshare.engines.local import ending, machine, processes, zygote_client
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.protocol import LaunchOrder
 
@@ -54,7 +54,7 @@ def test_a_container_that_keeps_its_supervisor_stopped_is_ended_and_has_failed(e
 @pytest.mark.parametrize("limit_ms", [None, 500], ids=["stop", "time-limit"])
 def test_a_stopped_supervisor_keeps_no_container_alive(start, state, monkeypatch, limit_ms):
     """Nobody lets it go on here: its zygote is gone, with the server that had it forked."""
-    monkeypatch.setattr(watched, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(ending, "PATIENCE_S", 0.2)
     line = "echo $$ > pid; env -i setsid sleep 1000 & echo $! > leftover; wait"
     kill(server(state, f"[shell(1, {line!r}, time_limit_ms={limit_ms})]"))
     os.kill(process_named(state, "fs-reaper"), signal.SIGKILL)
@@ -76,7 +76,7 @@ WAIT = "until [ -e go ]; do sleep .01; done; exit 3"
 def test_a_supervisor_that_was_stopped_goes_on_when_a_new_server_takes_it_over(
     start, state, monkeypatch
 ):
-    monkeypatch.setattr(watched, "LOOK_S", 0.1)
+    monkeypatch.setattr(ending, "LOOK_S", 0.1)
     kill(server(state, f"[shell(1, {WAIT!r})]"))
     os.kill(process_named(state, "fs-reaper"), signal.SIGKILL)
     os.kill(process_named(state, "fs-supervisor"), signal.SIGSTOP)
@@ -88,7 +88,7 @@ def test_a_supervisor_that_was_stopped_goes_on_when_a_new_server_takes_it_over(
 def test_a_supervisor_that_is_stopped_when_its_zygote_was_replaced_goes_on(
     start, state, monkeypatch
 ):
-    monkeypatch.setattr(watched, "LOOK_S", 0.1)
+    monkeypatch.setattr(ending, "LOOK_S", 0.1)
     local, reports = start()
     local.launch(shell(1, WAIT))
     reports.started(container_id(1, 1, 1))
@@ -103,8 +103,8 @@ def test_a_supervisor_that_is_stopped_when_its_zygote_was_replaced_goes_on(
 def test_a_container_that_stops_its_supervisor_again_and_again_without_a_zygote_is_ended(
     start, state, monkeypatch
 ):
-    monkeypatch.setattr(watched, "LOOK_S", 0.05)
-    monkeypatch.setattr(watched, "MOST_STOPS", 3)
+    monkeypatch.setattr(ending, "LOOK_S", 0.05)
+    monkeypatch.setattr(ending, "MOST_STOPS", 3)
     line = "echo $$ > pid; until [ -e go ]; do sleep .01; done; while :; do kill -STOP $PPID; done"
     kill(server(state, f"[shell(1, {line!r})]"))
     os.kill(process_named(state, "fs-reaper"), signal.SIGKILL)

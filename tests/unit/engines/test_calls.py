@@ -5,9 +5,9 @@ import os
 import pytest
 
 from fairshare.core.model.work import Command, Payload
-from fairshare.engines.local.calls import call_of, forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.outcome import StartFailure
+from fairshare.engines.local.preparation import call_of, forget_copies
 
 PAYLOAD = Payload("ab12", 4)
 CALL = Command(payload=PAYLOAD)

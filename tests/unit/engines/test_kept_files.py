@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairshare.engines.local import kept as module
+from fairshare.engines.local import reports
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import DiskLimits
-from fairshare.engines.local.kept import KEPT_TRIES, KeptFiles
+from fairshare.engines.local.reports import KEPT_TRIES, KeptFiles
 from fairshare.engines.local.state import StateDirectory
 
 
@@ -83,7 +83,7 @@ def test_results_go_last_and_what_runs_stays(tmp_path):
 
 def test_a_disk_with_few_inodes_keeps_few_directories(tmp_path, monkeypatch):
     few = SimpleNamespace(f_files=8 * 16 * 20)
-    monkeypatch.setattr(module.os, "statvfs", lambda path: few)
+    monkeypatch.setattr(reports.os, "statvfs", lambda path: few)
     files = Files(tmp_path, application=50_000, user=200_000)
     for number in range(100):
         files.end("a", number)

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from fairshare.core.model.identifiers import container_id
-from fairshare.engines.local import watched as books
+from fairshare.engines.local import ending
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.ending import EndingRoom
+from fairshare.engines.local.ending import EndingRoom, Overdue, Watched
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.watched import Overdue, Watched
 from fairshare.engines.protocol import NodeOffer
 
 SIZE = {"memory-mb": 1024, "vcores": 1}
@@ -69,11 +68,11 @@ def test_a_forgotten_container_frees_its_room(watch, watched):
 def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):
     """Too many files were open for a moment. It must not be overdue unseen for ever."""
     now_s = [100.0]
-    monkeypatch.setattr(books.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(ending.time, "monotonic", lambda: now_s[0])
     stopped = []
-    monkeypatch.setattr(books.processes, "supervisors", lambda path: [4711])
-    monkeypatch.setattr(books.processes, "is_stopped", lambda pid: True)
-    monkeypatch.setattr(books.signal, "pidfd_send_signal", lambda fd, sign: stopped.append(fd))
+    monkeypatch.setattr(ending.processes, "supervisors", lambda path: [4711])
+    monkeypatch.setattr(ending.processes, "is_stopped", lambda pid: True)
+    monkeypatch.setattr(ending.signal, "pidfd_send_signal", lambda fd, sign: stopped.append(fd))
     overdue = Overdue()
     overdue.expect(watched, 0, "stopped on request")
     now_s[0] = overdue.next()

@@ -166,9 +166,8 @@ def test_a_supervisor_imports_little():
     imported = done.stdout.split()
     ours = {name for name in imported if name.startswith("fairshare")}
     room = "fairshare.engines.local"
-    light = ("compiled", "directories", "execution", "groups", "launch", "log_limit",
-             "memory", "outcome", "process_limit", "processes",
-             "supervisor", "zygote")  # fmt: skip
+    light = ("compiled", "directories", "enforcement", "execution", "groups", "launch",
+             "outcome", "processes", "supervisor", "zygote")  # fmt: skip
     assert ours == {
         "fairshare", "fairshare.errors", "fairshare.wording", "fairshare.engines", room,
         "fairshare.engines.log_files", "fairshare.engines.rights",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairshare.engines.local import groups, hierarchies
+from fairshare.engines.local.enforcement import MEBIBYTE, GroupV2Memory, WatchedMemory
 from fairshare.engines.local.hierarchies import (
     Hierarchies,
     Hierarchy,
@@ -21,7 +22,6 @@ from fairshare.engines.local.hierarchies import (
 )
 from fairshare.engines.local.launch import GroupPlan
 from fairshare.engines.local.limits import Limits, niceness
-from fairshare.engines.local.memory import MEBIBYTE, GroupV2Memory, WatchedMemory
 
 V1 = """\
 31 23 0:28 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755

@@ -8,7 +8,7 @@ from fairshare.core.model.work import Command
 from fairshare.engines.local import engine as engine_module
 from fairshare.engines.local import hierarchies, machine
 from fairshare.engines.local.engine import LocalEngine
-from fairshare.engines.local.environment import environment, inherited
+from fairshare.engines.local.preparation import environment, inherited
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
 

@@ -18,13 +18,12 @@ from fairshare.core.model.identifiers import container_id, container_name
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.local import adoption, execution, processes
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.ending import EndingRoom
+from fairshare.engines.local.ending import EndingRoom, Watched
 from fairshare.engines.local.launch import GroupPlan, Launch
 from fairshare.engines.local.outcome import DISK_FAILED, StartFailure, verdict
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.local.state import StateDirectory
-from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import Answer
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.engines.local import log_limit
+from fairshare.engines.local import enforcement
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.log_limit import LogLimit, left_out
+from fairshare.engines.local.enforcement import LogLimit, left_out
 
 MEBIBYTE = 1024 * 1024
 LINE = b"%07d\n"
@@ -80,7 +80,7 @@ def test_where_nothing_can_be_left_out_the_container_must_end(log, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(95, os.strerror(95))
 
-    monkeypatch.setattr(log_limit, "_punch", refuse)
+    monkeypatch.setattr(enforcement, "_punch", refuse)
     printed(log, 0, 200_000)
     limit = LogLimit((log,), MEBIBYTE)
     assert "it printed more than 1 MB" in limit.look(1.0)

@@ -2,8 +2,8 @@
 
 import select
 
+from fairshare.engines.local.enforcement import ProcessLimit
 from fairshare.engines.local.launch import Launch
-from fairshare.engines.local.process_limit import ProcessLimit
 
 
 class Poll:

@@ -13,7 +13,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.engines.protocol import NodeOffer
-from fairshare.runtime.reconciliation import reconcile
+from fairshare.runtime.recovery import reconcile
 
 
 def offer(name, memory_mb=4096, vcores=4, rack="/default-rack", attributes=None):

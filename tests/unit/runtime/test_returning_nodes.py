@@ -3,7 +3,7 @@
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, KillApplication
 from fairshare.engines.protocol import NodeOffer
-from fairshare.runtime.reconciliation import reconcile_node
+from fairshare.runtime.recovery import reconcile_node
 
 
 def exit_of(container, code=0):

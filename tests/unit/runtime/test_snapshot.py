@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import fairshare.runtime.projections.stored  # noqa: F401 - adds the server's books
+import fairshare.runtime.projections.projections  # noqa: F401 - adds the server's books
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import (
     DrainNode,

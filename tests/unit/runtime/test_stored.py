@@ -16,9 +16,9 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-import fairshare.runtime.projections.stored  # noqa: F401 - adds the server's books
-from fairshare.runtime.kinds import Kind, Kinds
-from fairshare.runtime.stored import all_stored
+import fairshare.runtime.projections.projections  # noqa: F401 - adds the server's books
+from fairshare.runtime.graph import Kind, Kinds
+from fairshare.runtime.snapshot import all_stored
 
 STORED = all_stored()
 KINDS = list(STORED.by_tag.values())
@@ -108,7 +108,7 @@ def test_what_a_stored_object_holds_has_a_tag_too(kind):
         if STORED.of_class(cls) is None and not is_only_a_type(cls)
     }
     assert not without, (
-        "give it a tag in runtime/stored.py, settings/NAME/stored.py or projections/stored.py"
+        "give it a tag in runtime/snapshot.py, settings/NAME/stored.py or projections.py"
     )
 
 
@@ -122,7 +122,7 @@ def test_every_field_is_stored_or_derived(kind):
         return
     given = {name for base in bases(kind.cls) for name, _ in assignments(base)}
     undeclared = given - set(kind.fields) - kind.derived
-    assert not undeclared, f"name it beside {kind.tag!r} in stored.py, as a field or as derived"
+    assert not undeclared, f"name it beside {kind.tag!r} in snapshot.py, as a field or as derived"
 
 
 def test_a_structure_never_changes():

@@ -7,8 +7,8 @@ import pytest
 from fairshare.core.model.inputs import KillApplication, SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.errors import InputError, JournalError
-from fairshare.runtime.journal import reserve
-from fairshare.runtime.journal.reserve import Reserve
+from fairshare.runtime.journal import files
+from fairshare.runtime.journal.files import Reserve
 from fairshare.runtime.journal.sqlite import DiskFullError, SqliteJournal
 from fairshare.server.disk import MB, Disk
 
@@ -106,16 +106,16 @@ async def test_submissions_are_refused_and_the_rest_goes_on(server):
 
 
 def test_a_reserve_is_set_aside_once_and_given_up_piece_by_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr(reserve, "RESERVE_BYTES", 2 * reserve.PIECE_BYTES + 1)
+    monkeypatch.setattr(files, "RESERVE_BYTES", 2 * files.PIECE_BYTES + 1)
     kept = Reserve(tmp_path)
     assert not kept.give()
     kept.fill()
-    path = tmp_path / reserve.RESERVE_FILE
-    assert path.stat().st_size == 2 * reserve.PIECE_BYTES + 1
+    path = tmp_path / files.RESERVE_FILE
+    assert path.stat().st_size == 2 * files.PIECE_BYTES + 1
     assert path.stat().st_blocks * 512 >= path.stat().st_size
     assert [kept.give() for _ in range(4)] == [True, True, True, False]
     kept.fill()
-    assert path.stat().st_size == 2 * reserve.PIECE_BYTES + 1
+    assert path.stat().st_size == 2 * files.PIECE_BYTES + 1
 
 
 def test_a_commit_takes_of_the_reserve_until_it_fits_and_fails_without(tmp_path, monkeypatch):

@@ -23,8 +23,8 @@ from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import ConfigurationError
 from fairshare.lab.scenarios.document import read_scenario
 from fairshare.lab.scenarios.report import check_scenario
-from fairshare.runtime import stored
-from fairshare.runtime.kinds import Kinds
+from fairshare.runtime import snapshot
+from fairshare.runtime.graph import Kinds
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
@@ -45,10 +45,10 @@ def installed(monkeypatch):
     monkeypatch.setattr(registry, "FAMILIES", dict(FAMILIES))
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
     kinds = Kinds()
-    kinds.by_tag.update(stored.STORED.by_tag)
-    kinds._by_class.update(stored.STORED._by_class)
-    kinds.add_missing = stored.STORED.add_missing
-    monkeypatch.setattr(stored, "STORED", kinds)
+    kinds.by_tag.update(snapshot.STORED.by_tag)
+    kinds._by_class.update(snapshot.STORED._by_class)
+    kinds.add_missing = snapshot.STORED.add_missing
+    monkeypatch.setattr(snapshot, "STORED", kinds)
     registry._load_installed.cache_clear()
     yield
     registry._load_installed.cache_clear()

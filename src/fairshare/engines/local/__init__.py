@@ -1,11 +1,11 @@
-"""Owns the engine that runs containers as processes on this machine. Knows only orders and reports.
+"""The engine that runs containers as processes on this machine. Knows only orders and reports.
 
 Its parts, from the server outwards:
 
-    engine       one thread: takes orders, watches supervisors, reports     (in the server)
-    zygote_client      the server's end of the zygote                            (in the server)
-    zygote       a small process that forks a supervisor for each order
-    supervisor   one per container: starts it, limits it, ends its process tree, writes its exit
+    engine         one thread: takes orders, watches supervisors, reports     (in the server)
+    zygote_client  the server's end of the zygote                             (in the server)
+    zygote         a small process that forks a supervisor for each order
+    supervisor     one per container: starts it, limits it, ends its process tree, writes its exit
 
 The supervisor needs neither the server nor the zygote: a container and its exit status survive the
 end of both. They communicate through files in the state directory (`directories`), so that the next

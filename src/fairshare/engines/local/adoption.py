@@ -1,6 +1,7 @@
-"""Owns the lookup of a container's state in its directory and in /proc.
+"""The lookup of a container's state in its directory and in /proc: by a new server on an old state
+directory, and for supervisors that ended without a report; and the removal of containers of an
+earlier journal.
 
-Used by a new server on an old state directory, and for supervisors that ended without a report.
 With `run_as = "server"` a container can write into its own directory, so that no file there is
 trusted to be valid: the log names invalid files, and their containers count as lost. A container's
 end is judged by the facts that its supervisor saw.
@@ -19,8 +20,8 @@ from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.ending import end_all
+from fairshare.engines.local.enforcement import cannot_leave_out, left_out, refusal
 from fairshare.engines.local.launch import GroupPlan, Launch
-from fairshare.engines.local.log_limit import cannot_leave_out, left_out
 from fairshare.engines.local.outcome import (
     ABORTED,
     DISK_FAILED,
@@ -33,8 +34,8 @@ from fairshare.engines.local.outcome import (
     verdict,
     with_tail,
 )
-from fairshare.engines.local.process_limit import refusal
-from fairshare.engines.local.state import GROUPS_PREFIX
+from fairshare.engines.local.state import GROUPS_PREFIX, StateDirectory
+from fairshare.engines.protocol import LONG_AGO, Launched
 from fairshare.errors import EngineError
 from fairshare.wording import cause, ran_too_long
 
@@ -271,3 +272,51 @@ def _is_own(group: GroupPlan, directory: ContainerDirectory) -> bool:
 
 def _warn(path: Path, error: Exception) -> None:
     _log.warning("%s cannot be understood (%r): a container may have changed it", path, error)
+
+
+_NAMED = 10
+
+
+def is_of_this_life(directory: ContainerDirectory, launch: Launch | None, launched_ms: int) -> bool:
+    """Whether the files of a container are those of the one that was launched at that time."""
+    if launch is None:  # it may never have started
+        return not (directory.pid.exists() or directory.exit.exists())
+    return launched_ms in (LONG_AGO, launch.launched_ms)
+
+
+def put_unknown_aside(state: StateDirectory, launched: Launched) -> None:
+    """Move away every container that the state did not launch, before any adoption.
+
+    Raises OSError if that is not possible: they must not stay in their old place.
+    """
+    moved: list[str] = []
+    supervised: frozenset[str] | None = None
+    for directory in state.all_containers():
+        launched_ms = launched(directory.path.parent.name, directory.path.name)
+        if launched_ms is not None:
+            if directory.settled.exists():
+                continue
+            if is_of_this_life(directory, read_launch(directory), launched_ms):
+                continue
+        if supervised is None:
+            supervised = processes.supervised()
+        runs = str(directory.path) in supervised or not directory.exit.exists()
+        place = put_aside(state, directory, runs=runs)
+        moved.append(place)
+    if moved:
+        more = f" and {len(moved) - _NAMED} more" if len(moved) > _NAMED else ""
+        _log.warning(
+            "containers that this journal does not know, so of another one, were ended and put"
+            " aside (%d): %s%s",
+            len(moved), ", ".join(moved[:_NAMED]), more,
+        )  # fmt: skip
+
+
+def put_aside(state: StateDirectory, directory: ContainerDirectory, *, runs: bool = True) -> str:
+    """Kill the processes of a container, and move its files; returns their new location."""
+    if runs:
+        try:
+            end_all(directory, read_launch(directory))
+        except EngineError as error:
+            _log.error("%s", error)
+    return str(state.put_aside(directory))

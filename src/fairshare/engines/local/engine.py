@@ -24,12 +24,11 @@ from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.core.model.work import PAYLOADS, Command
 from fairshare.engines.local import accounts, machine
 from fairshare.engines.local import compiled as program
+from fairshare.engines.local.accounts import interpreter_problem
 from fairshare.engines.local.adoption import Alive, Never, fate, read_exit
-from fairshare.engines.local.calls import forget_copies
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage, Running
 from fairshare.engines.local.ending import EndingRoom
-from fairshare.engines.local.executables import interpreter_problem
 from fairshare.engines.local.gpus.chosen import ChosenGpus
 from fairshare.engines.local.gpus.engine import EngineGpus
 from fairshare.engines.local.hierarchies import (
@@ -40,13 +39,12 @@ from fairshare.engines.local.hierarchies import (
     own_mounts,
 )
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.kept import KeptFiles
 from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
-from fairshare.engines.local.preparation import Preparation
+from fairshare.engines.local.preparation import Preparation, forget_copies
 from fairshare.engines.local.processes import is_alive
 from fairshare.engines.local.removal import Removal
-from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.reports import KeptFiles, Reports
 from fairshare.engines.local.sessions.opening import open_command, open_terminal
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watcher import Watcher

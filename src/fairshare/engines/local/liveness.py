@@ -15,10 +15,9 @@ import msgspec
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import adoption
-from fairshare.engines.local.ending import EndingRoom
+from fairshare.engines.local.ending import EndingRoom, Overdue, Unattended, Watched
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.watched import Overdue, Unattended, Watched
 
 _STOPPED = "stopped on request"
 

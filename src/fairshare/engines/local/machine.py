@@ -8,9 +8,9 @@ import resource
 from collections.abc import Mapping
 
 from fairshare.core.model.resources import MEMORY, VCORES
-from fairshare.engines.hardware import physical_memory_mb
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
+from fairshare.this_machine import physical_memory_mb
 from fairshare.wording import counted
 
 _MEBIBYTE = 1024 * 1024

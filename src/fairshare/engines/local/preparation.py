@@ -1,19 +1,176 @@
-"""Owns the conversion of an order to the file that a supervisor reads. Starts no process."""
+"""The conversion of an order to the file that a supervisor reads: with the environment of its
+container, and the Python callable that it runs.
 
+Few variables are inherited, so that a container does not depend on how the server was started, and
+does not see the server's secrets.
+
+The server writes and deletes payloads of Python calls (`server/payloads.py`). Each payload is one
+file, with a hard link in the directory of each container that runs it. The account of a user has a
+copy of its own, since an account can change its own files.
+"""
+
+import contextlib
+import os
+import shutil
 import signal as signal_numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fairshare.engines.local.accounts import find_account
+from fairshare.core.model.work import Command
+from fairshare.engines.local.accounts import Account, find_account
 from fairshare.engines.local.directories import ContainerDirectory
-from fairshare.engines.local.environment import environment
-from fairshare.engines.local.gpus.variables import variables
+from fairshare.engines.local.gpus.found import AMD, NVIDIA
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
 from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
-from fairshare.engines.local.outcome import NOT_EXECUTABLE, StartFailure
+from fairshare.engines.local.outcome import NOT_EXECUTABLE, NOT_FOUND, StartFailure
 from fairshare.engines.protocol import IDLE_VARIABLE, QUEUE_VARIABLE, LaunchOrder
+
+INHERITED = (
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "TZ",
+    "USER",
+)
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def inherited(server: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a container inherits from the server; PATH always exists."""
+    return {"PATH": _DEFAULT_PATH} | {name: server[name] for name in INHERITED if name in server}
+
+
+def environment(
+    order: LaunchOrder,
+    directory: Path,
+    server: Mapping[str, str],
+    account: Account | None = None,
+) -> dict[str, str]:
+    """The environment of a container: inherited, the command's, the order's, and the container's
+    own variables; later ones override earlier ones.
+
+    Under another account than the server's it has that account's home, name and shell. Because of
+    the order, a command that contains the environment of the container in which it was created
+    cannot override the index of its own task.
+    """
+    own = inherited(server)
+    if account is not None:
+        own.pop("TMPDIR", None)  # it may be accessible to the server only
+        own |= {
+            "HOME": account.home,
+            "LOGNAME": account.name,
+            "SHELL": account.shell,
+            "USER": account.name,
+        }
+    return {
+        **own,
+        **order.command.environment,
+        "FAIRSHARE_NODE": order.node,  # an agent's order has the cluster's name of the node
+        **order.environment,
+        "FAIRSHARE_APPLICATION": order.application_name,
+        "FAIRSHARE_CONTAINER": order.container_name,
+        DIRECTORY_VARIABLE: str(directory),
+        "FAIRSHARE_MEMORY_MB": str(order.memory_mb),
+        "FAIRSHARE_VCORES": str(order.vcores),
+    }
+
+
+OWN_COPIES = "users"
+"""The directory, among the payloads, with a directory for each account."""
+
+
+def forget_copies(payloads: Path, digest: str) -> None:
+    """Delete the accounts' copies of a payload, as far as possible."""
+    with contextlib.suppress(OSError):  # no copies: containers run under the server's account
+        for user in os.scandir(payloads / OWN_COPIES):
+            with contextlib.suppress(OSError):
+                Path(user.path, digest).unlink()
+
+
+def call_of(state: Path, command: Command, owner: tuple[int, int] | None) -> bytes | Path:
+    """The content of the call's file, or a file with it; empty if the command is not a call.
+
+    `owner` is the container's user and group, unless it runs as the server. Raises StartFailure if
+    the payload is missing or incomplete, OSError if it cannot be read or copied.
+    """
+    payload = command.payload
+    if payload is None:
+        return command.callable
+    shared = state / payload.file
+    try:
+        size = shared.stat().st_size
+    except FileNotFoundError:
+        raise StartFailure(
+            NOT_FOUND,
+            f"the Python call is gone: there is no file {shared}. Was the state directory copied"
+            " without its payloads? Submit the call once more",
+        ) from None
+    if size != payload.size:
+        raise StartFailure(
+            NOT_FOUND,
+            f"the Python call is damaged: {shared} has {size} bytes, not {payload.size};"
+            " submit the call once more",
+        )
+    return shared if owner is None else _own_copy(shared, *owner)
+
+
+def _own_copy(shared: Path, uid: int, gid: int) -> Path:
+    folder = shared.parent / OWN_COPIES / str(uid)
+    copy = folder / shared.name
+    if copy.exists():
+        return copy
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = copy.with_name(f"{copy.name}.new")
+    draft.unlink(missing_ok=True)
+    shutil.copyfile(shared, draft)
+    draft.chmod(0o400)
+    os.chown(draft, uid, gid)
+    return draft.replace(copy)
+
+
+ASSIGNED = "FAIRSHARE_GPUS"
+
+_NOTHING = {
+    ASSIGNED: "",
+    "CUDA_VISIBLE_DEVICES": "",
+    "NVIDIA_VISIBLE_DEVICES": "void",
+    "ROCR_VISIBLE_DEVICES": "",
+    "HIP_VISIBLE_DEVICES": "-1",
+}
+
+
+def gpu_variables(gpus: Sequence[str], vendor: str) -> dict[str, str]:
+    """The variables of a container with these GPUs; without any they hide all GPUs.
+
+    CUDA's indexes are those of the PCI bus, as nvidia-smi's. Of ROCm's variables
+    ROCR_VISIBLE_DEVICES comes first: the others count what it leaves.
+
+    >>> gpu_variables(("2", "3"), "nvidia")["CUDA_VISIBLE_DEVICES"]
+    '2,3'
+    """
+    if not gpus:
+        return dict(_NOTHING)
+    names = ",".join(gpus)
+    places = ",".join(str(place) for place in range(len(gpus)))
+    cuda = {"CUDA_VISIBLE_DEVICES": names, "NVIDIA_VISIBLE_DEVICES": names}
+    order = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    rocm = {"ROCR_VISIBLE_DEVICES": names, "HIP_VISIBLE_DEVICES": places}
+    if vendor == NVIDIA:
+        return {**_NOTHING, ASSIGNED: names, **cuda, **order}
+    if vendor == AMD:
+        return {**_NOTHING, ASSIGNED: names, **rocm, "CUDA_VISIBLE_DEVICES": places}
+    return {ASSIGNED: names, **cuda, **order, **rocm}
+
 
 _INVOCATION = Path(__file__).with_name("invocation.py")
 
@@ -71,7 +228,7 @@ class Preparation:
             ),
             environment={
                 **environment(order, directory.path, self._server, account),
-                **({} if vendor is None else variables(gpus, vendor)),
+                **({} if vendor is None else gpu_variables(gpus, vendor)),
                 IDLE_VARIABLE: str(idle_ms // 1000),
             },
             directory=str(directory.work / (order.command.directory or "")),

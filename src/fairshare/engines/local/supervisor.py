@@ -26,9 +26,8 @@ from fairshare.engines.local.directories import (
     reserve,
     write_atomically,
 )
+from fairshare.engines.local.enforcement import LogLimit, MemoryHolder, ProcessLimit, memory_holder
 from fairshare.engines.local.launch import Launch
-from fairshare.engines.local.log_limit import LogLimit
-from fairshare.engines.local.memory import MemoryHolder, memory_holder
 from fairshare.engines.local.outcome import (
     ABORTED,
     DISK_FAILED,
@@ -37,7 +36,6 @@ from fairshare.engines.local.outcome import (
     StartFailure,
     verdict,
 )
-from fairshare.engines.local.process_limit import ProcessLimit
 
 if TYPE_CHECKING:
     from fairshare.engines.local.sessions.console import Console

@@ -21,20 +21,17 @@ from functools import partial
 
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited
-from fairshare.engines.local import abandoned, adoption
-from fairshare.engines.local.calls import call_of
+from fairshare.engines.local import adoption
 from fairshare.engines.local.directories import EXIT_BYTES, ContainerDirectory, reserve
 from fairshare.engines.local.disk_usage import Running
-from fairshare.engines.local.ending import EndingRoom
-from fairshare.engines.local.kept import KeptFiles
+from fairshare.engines.local.ending import EndingRoom, Watched
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
-from fairshare.engines.local.preparation import Preparation
+from fairshare.engines.local.preparation import Preparation, call_of
 from fairshare.engines.local.removal import Removal
-from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.reports import KeptFiles, Reports
 from fairshare.engines.local.state import StateDirectory
-from fairshare.engines.local.watched import Watched
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import Launched, LaunchOrder
 from fairshare.errors import EngineError
@@ -93,7 +90,7 @@ class Watcher:
         Containers unknown to `launched` are moved away. Raises OSError.
         """
         if launched is not None:
-            abandoned.put_unknown_aside(self._state, launched)
+            adoption.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
             if directory.settled.exists():
                 directory.tidy()  # the server may have been killed before
@@ -171,10 +168,10 @@ class Watcher:
         if watched is not None and watched.launch.launched_ms == order.launched_ms:
             return
         launch = adoption.read_launch(directory)
-        if not abandoned.is_of_this_life(directory, launch, order.launched_ms):
+        if not adoption.is_of_this_life(directory, launch, order.launched_ms):
             if watched is not None:
                 self._liveness.forget(watched)
-            place = abandoned.put_aside(self._state, directory)
+            place = adoption.put_aside(self._state, directory)
             _log.warning("a container of the same name was in the way, and is now in %s", place)
         elif launch is not None and self._take(order.container, directory, launch):
             return

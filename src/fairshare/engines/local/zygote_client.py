@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import fairshare
 from fairshare.engines.local import processes
-from fairshare.engines.local.environment import inherited
 from fairshare.engines.local.groups import GROUPS_VARIABLE, STATE_VARIABLE
 from fairshare.engines.local.outcome import tail
+from fairshare.engines.local.preparation import inherited
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.zygote import IN_ORDER, MESSAGE_BYTES
 from fairshare.errors import EngineError

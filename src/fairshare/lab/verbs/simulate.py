@@ -41,8 +41,7 @@ from fairshare.lab.verbs.simulated_trace import (
 )
 from fairshare.lab.verbs.simulation_report import report_parts
 from fairshare.lab.verbs.simulation_watch import Watch
-from fairshare.runtime.journal.lines import LinesJournal
-from fairshare.runtime.journal.memory import ForgetfulJournal
+from fairshare.runtime.journal.memory import ForgetfulJournal, LinesJournal
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory

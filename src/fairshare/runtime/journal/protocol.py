@@ -3,7 +3,7 @@
 Does not know where records are stored, nor their contents beyond the sequence number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -45,3 +45,29 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Release files and locks; records that were not committed are lost. Idempotent."""
+
+
+class ObservedJournal:
+    """A journal whose readers share their records with an observer."""
+
+    def __init__(self, journal: Journal, observer: Callable[[Record], None]) -> None:
+        self._journal = journal
+        self._observer = observer
+
+    def append(self, record: Record) -> None:
+        """As the journal does."""
+        self._journal.append(record)
+
+    def commit(self) -> None:
+        """As the journal does."""
+        self._journal.commit()
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """As the journal does; each record has been observed when the next one is requested."""
+        for record in self._journal.records(after):
+            yield record
+            self._observer(record)
+
+    def close(self) -> None:
+        """As the journal does."""
+        self._journal.close()

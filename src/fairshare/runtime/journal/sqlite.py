@@ -1,28 +1,83 @@
-"""Owns a server's durable journal in an SQLite file.
+"""A server's durable journal in an SQLite file.
 
 One table has a row for each record (sequence, now_ms, and the record as MessagePack), another one
-the snapshots; each row has a checksum, which is verified when it is read. The file is in WAL mode
-with synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
-`user_version` is the format (`docs/reliability.md`). Does not know the meaning of records and
-snapshots.
+the snapshots; each row has a checksum, which is verified when it is read, since SQLite detects
+inconsistent pages, but not changed bytes within a value. The file is in WAL mode with
+synchronous=FULL: after `commit` a record survives a crash of the process and of the machine.
+`user_version` is the format (`docs/reliability.md`).
+
+Records are deleted because of their number or total size: only whole ranges up to a snapshot, so
+that the rest can be replayed from it. The last two snapshots stay, with the records after them, in
+case the last one is unreadable.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
 from fairshare.core.record import Record
 from fairshare.errors import JournalError
-from fairshare.runtime.journal.checksums import checksum
-from fairshare.runtime.journal.lock import StateLock
-from fairshare.runtime.journal.place import Place
+from fairshare.runtime.journal.files import Place, Reserve, StateLock
 from fairshare.runtime.journal.protocol import Snapshot
-from fairshare.runtime.journal.reserve import Reserve
-from fairshare.runtime.journal.trimming import bytes_in_use, spare_records
 from fairshare.this_machine import full_disk
+
+
+def checksum(*values: int | str | bytes) -> int:
+    """The CRC-32 of a row's values, which depends on their order and their boundaries.
+
+    >>> checksum(1, 0, b"ab") == checksum(1, 0, b"ac"), checksum(12, 3) == checksum(1, 23)
+    (False, False)
+    """
+    result = 0
+    for value in values:
+        content = value if isinstance(value, bytes) else str(value).encode()
+        result = crc32(content, crc32(b"%d:" % len(content), result))
+    return result
+
+
+AT_ONCE = 20_000
+BYTES_AT_ONCE = 64 * 1024**2
+"""The maximum of bytes deleted in one step, since writers wait for it."""
+
+_SIZE = (
+    "SELECT (page_count - freelist_count) * page_size"
+    " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+)
+_END = (
+    "SELECT max(sequence) FROM (SELECT sequence, sum(length(body)) OVER (ORDER BY sequence) AS size"
+    " FROM records WHERE sequence <= ?) WHERE size <= ?"
+)
+
+
+def bytes_in_use(connection: sqlite3.Connection) -> int:
+    """The bytes in use in a file, without free pages, which are reused before the file grows."""
+    return int(connection.execute(_SIZE).fetchone()[0])
+
+
+def spare_records(
+    connection: sqlite3.Connection, snapshots: list[int], records: int, size: int
+) -> tuple[int, int] | None:
+    """The first and the last record to delete in the next step.
+
+    None if there are at most `records` records and `size` bytes, or if no snapshot except the last
+    one covers the oldest records. Raises sqlite3.Error.
+    """
+    row = connection.execute("SELECT min(sequence), max(sequence) FROM records").fetchone()
+    first, last = row
+    reached = [one for one in snapshots[:-1] if first is not None and one >= first]
+    spare = [one for one in reached if one <= last - records]
+    if not spare and reached and bytes_in_use(connection) > size:
+        spare = reached[:1]
+    if not spare:
+        return None
+    most = min(spare[-1], first + AT_ONCE - 1)
+    end = connection.execute(_END, (most, BYTES_AT_ONCE)).fetchone()[0]
+    return first, first if end is None else end
+
 
 JOURNAL_FILE = "journal.sqlite3"
 FORMAT = 1

@@ -14,7 +14,7 @@ from fairshare.core.schedulers.protocol import Scheduler
 
 
 class Projection(ABC):
-    """One projection. `stored.py` lists the fields that snapshots have of it."""
+    """One projection. `projections.py` lists the fields that snapshots have of it."""
 
     @classmethod
     def empty(cls, types: ResourceTypes) -> Self:

@@ -1,28 +1,103 @@
-"""Owns the list of a server's projections. To add one, annotate one attribute of `Projections`.
+"""The list of a server's projections, and what snapshots have of each.
 
-A server updates, saves and restores all of them together. `stored.py` says what snapshots have of
-each; it is imported here, so that it is known wherever snapshots are read.
+To add one, annotate one attribute of `Projections`. A server updates, saves and restores all of
+them together.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final, get_type_hints
 
-import fairshare.runtime.projections.stored  # noqa: F401 - registers what snapshots hold
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import JournalError
-from fairshare.runtime.projections.activities import Activities
+from fairshare.runtime.projections.activities import Activities, Activity, Update
 from fairshare.runtime.projections.application_versions import ApplicationVersions
-from fairshare.runtime.projections.attempt_history import AttemptHistory
-from fairshare.runtime.projections.container_history import ContainerHistory
-from fairshare.runtime.projections.loaded_versions import LoadedSettings, LoadedVersions
-from fairshare.runtime.projections.master_limits import MasterLimits
-from fairshare.runtime.projections.node_history import NodeHistory
+from fairshare.runtime.projections.attempt_history import (
+    ApplicationAttempts,
+    Attempt,
+    AttemptHistory,
+)
+from fairshare.runtime.projections.container_history import (
+    ApplicationHistory,
+    ContainerHistory,
+    ContainerRecord,
+    TaskRecord,
+)
+from fairshare.runtime.projections.node_history import InactiveNode, NodeHistory, Utilization
 from fairshare.runtime.projections.projection import Projection
-from fairshare.runtime.projections.scheduler_health import SchedulerHealth
-from fairshare.runtime.projections.timelines import Timelines
+from fairshare.runtime.projections.scheduler_history import (
+    LoadedSettings,
+    LoadedVersion,
+    LoadedVersions,
+    MasterLimit,
+    MasterLimits,
+    Operation,
+    Run,
+    SchedulerHealth,
+)
+from fairshare.runtime.projections.timelines import Mark, Span, Timeline, Timelines
+from fairshare.runtime.snapshot import STORED
+
+add = STORED.add
+
+add(
+    "activities",
+    Activities,
+    "_wanted_nodes",
+    "_wanted_applications",
+    "_nodes",
+    "_last",
+    "_applications",
+)
+add("activity", Activity)
+add("update", Update)
+add("past-attempt", Attempt)
+add(
+    "attempt-history",
+    AttemptHistory,
+    "_none",
+    "_applications",
+    "_live",
+    "_new_queues",
+    derived=("reports",),  # begins at 0 with each server
+)
+add("attempts-of-application", ApplicationAttempts)
+add("application-versions", ApplicationVersions, "_last", "_of_all", "_reserved")
+add("loaded-settings", LoadedSettings, "settings", "version")
+add("application-history", ApplicationHistory)
+add("container-history", ContainerHistory, "limit", "_applications", "_finished", "_forgotten")
+add("container-record", ContainerRecord)
+add("task-record", TaskRecord)
+add("loaded-version", LoadedVersion)
+add("loaded-versions", LoadedVersions, "_versions")
+add("master-limit", MasterLimit)
+add("master-limits", MasterLimits, "_leaves")
+add("inactive-node", InactiveNode)
+add("node-history", NodeHistory, "joined_ms", "inactive", "draining", "utilization", "_added")
+add("utilization", Utilization)
+add("operation", Operation)
+add("run", Run)
+add(
+    "scheduler-health",
+    SchedulerHealth,
+    "_none",
+    "_live",
+    "last_run_ms",
+    "allocation",
+    "release",
+    "preemption",
+    "reservation",
+    "allocations",
+    "releases",
+    "reservations",
+)
+add("timeline", Timeline)
+add("timelines", Timelines, "_lives", "_reserved", "_live")
+add("mark", Mark)
+add("span", Span)
+
 
 Parts = Mapping[str, Any]
 """The content of a snapshot, by name: the resource manager and each projection."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from fairshare.errors import FairshareError
-from fairshare.runtime.journal.trimming import bytes_in_use
+from fairshare.runtime.journal.sqlite import bytes_in_use
 from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
 from fairshare.server.side_file import SideFile, SideFileError, open_side_file_for_reading
 

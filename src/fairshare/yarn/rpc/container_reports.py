@@ -19,7 +19,7 @@ from fairshare.core.model.identifiers import (
 )
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.core.schedulers.protocol import State
-from fairshare.runtime.reconciliation import MISSING
+from fairshare.runtime.recovery import MISSING
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.yarn.rpc import records

@@ -18,7 +18,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.projections.node_history import Utilization
-from fairshare.runtime.reconciliation import reconcile_node
+from fairshare.runtime.recovery import reconcile_node
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.server import LiveServer
 from fairshare.settings.registry import family_of

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from fairshare.core.schedulers.protocol import Scheduler
-from fairshare.runtime.projections.master_limits import MasterLimit as MasterLimit
-from fairshare.runtime.projections.scheduler_health import Operation as Operation
-from fairshare.runtime.projections.scheduler_health import Run as Run
+from fairshare.runtime.projections.scheduler_history import MasterLimit as MasterLimit
+from fairshare.runtime.projections.scheduler_history import Operation as Operation
+from fairshare.runtime.projections.scheduler_history import Run as Run
 
 
 class Health(Protocol):

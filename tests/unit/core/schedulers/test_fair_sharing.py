@@ -29,7 +29,7 @@ from fairshare.core.schedulers.fair.settings import (
 from fairshare.core.schedulers.protocol import at_once
 from fairshare.core.schedulers.shares import Claim, fair_shares
 from fairshare.runtime.graph import Writer
-from fairshare.runtime.stored import STORED
+from fairshare.runtime.snapshot import STORED
 from fairshare.settings.registry import family_of
 
 

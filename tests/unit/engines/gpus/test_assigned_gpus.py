@@ -3,10 +3,10 @@
 import pytest
 from tests.e2e.local_engine.conftest import shell
 
-from fairshare.engines.local.gpus.assigned import AssignedGpus
-from fairshare.engines.local.gpus.variables import variables
+from fairshare.engines.local.gpus.engine import AssignedGpus
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.outcome import StartFailure
+from fairshare.engines.local.preparation import gpu_variables
 
 GPU = "yarn.io/gpu"
 
@@ -67,20 +67,20 @@ def test_the_launch_file_keeps_the_gpus_and_earlier_files_have_none():
 
 
 def test_each_vendors_programs_get_the_gpus_in_their_own_variables():
-    nvidia = variables(("2", "3"), "nvidia")
+    nvidia = gpu_variables(("2", "3"), "nvidia")
     assert nvidia["CUDA_VISIBLE_DEVICES"] == nvidia["NVIDIA_VISIBLE_DEVICES"] == "2,3"
     assert nvidia["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
     assert nvidia["ROCR_VISIBLE_DEVICES"] == ""
-    amd = variables(("2", "3"), "amd")
+    amd = gpu_variables(("2", "3"), "amd")
     assert (amd["ROCR_VISIBLE_DEVICES"], amd["HIP_VISIBLE_DEVICES"]) == ("2,3", "0,1")
     assert amd["CUDA_VISIBLE_DEVICES"] == "0,1"
-    unknown = variables(("2",), "")
+    unknown = gpu_variables(("2",), "")
     assert unknown["CUDA_VISIBLE_DEVICES"] == unknown["ROCR_VISIBLE_DEVICES"] == "2"
     assert unknown["FAIRSHARE_GPUS"] == "2"
 
 
 def test_a_container_without_gpus_sees_none():
-    assert variables((), "nvidia") == {
+    assert gpu_variables((), "nvidia") == {
         "FAIRSHARE_GPUS": "",
         "CUDA_VISIBLE_DEVICES": "",
         "NVIDIA_VISIBLE_DEVICES": "void",

@@ -24,8 +24,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.record import Record
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.runtime.journal.checksums import checksum
-from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal, checksum
 from fairshare.runtime.snapshot import freeze
 from fairshare.server.access.tokens import UserTokens
 from fairshare.server.state_directory import open_state_directory

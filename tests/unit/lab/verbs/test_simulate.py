@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
 from fairshare.core.model.events import NodeAdded
-from fairshare.runtime.journal.lines import read_lines
+from fairshare.runtime.journal.memory import read_lines
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 CONFIGURATION = EXAMPLES / "three-teams"

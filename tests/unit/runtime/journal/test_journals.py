@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from fairshare.errors import JournalError
-from fairshare.runtime.journal.lines import LinesJournal, read_lines
-from fairshare.runtime.journal.memory import ForgetfulJournal, MemoryJournal
+from fairshare.runtime.journal.memory import (
+    ForgetfulJournal,
+    LinesJournal,
+    MemoryJournal,
+    read_lines,
+)
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from fairshare.errors import JournalError
-from fairshare.runtime.journal.lock import Holder, StateLock, holder_of
+from fairshare.runtime.journal.files import Holder, StateLock, holder_of
 
 HOLD = """
 import sys, pathlib
-from fairshare.runtime.journal.lock import StateLock
+from fairshare.runtime.journal.files import StateLock
 lock = StateLock(pathlib.Path(sys.argv[1]), "http://127.0.0.1:9")
 print("held", flush=True)
 sys.stdin.read()

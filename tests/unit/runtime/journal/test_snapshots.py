@@ -5,7 +5,7 @@ import pytest
 from fairshare.core.model.inputs import NodeBeat
 from fairshare.core.record import Record
 from fairshare.errors import JournalError
-from fairshare.runtime.journal import trimming
+from fairshare.runtime.journal import sqlite
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 
@@ -54,7 +54,7 @@ def test_trimming_keeps_at_least_so_many_records_and_the_snapshot_before_them(
 
 
 def test_records_that_are_too_large_together_go_though_there_are_few(tmp_path, monkeypatch):
-    monkeypatch.setattr(trimming, "BYTES_AT_ONCE", 50_000)
+    monkeypatch.setattr(sqlite, "BYTES_AT_ONCE", 50_000)
     journal = SqliteJournal(tmp_path)
     for sequence in range(1, 31):
         journal.append(Record(sequence, sequence * 10, NodeBeat("n" * 10_000), ()))
@@ -75,7 +75,7 @@ def test_records_that_are_too_large_together_go_though_there_are_few(tmp_path, m
 
 
 def test_trimming_goes_in_steps_and_never_leaves_a_gap(journal, monkeypatch):
-    monkeypatch.setattr(trimming, "AT_ONCE", 7)
+    monkeypatch.setattr(sqlite, "AT_ONCE", 7)
     steps = []
     while gone := journal.trim(10, 2**40):
         steps.append(gone)

@@ -13,7 +13,7 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
 from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.journal.memory import MemoryJournal
-from fairshare.runtime.journal.observed import ObservedJournal
+from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.projections.container_history import MAX_DIAGNOSTICS, ContainerHistory
 
 SCHEDULER = FifoScheduler(ResourceTypes())

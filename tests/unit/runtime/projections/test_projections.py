@@ -10,7 +10,7 @@ from fairshare.core.record import Record
 from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.errors import JournalError
 from fairshare.runtime.projections.projections import KINDS, MANAGER, Projections, checked_parts
-from fairshare.runtime.stored import STORED
+from fairshare.runtime.snapshot import STORED
 
 TYPES = ResourceTypes()
 

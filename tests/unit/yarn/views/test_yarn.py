@@ -10,8 +10,7 @@ from fairshare.core.model.inputs import LoadConfiguration, NodeBeat, NodeJoined,
 from fairshare.core.model.inputs import UpdateShares as Update
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.protocol import Scheduler
-from fairshare.runtime.projections.master_limits import MasterLimits
-from fairshare.runtime.projections.scheduler_health import SchedulerHealth
+from fairshare.runtime.projections.scheduler_history import MasterLimits, SchedulerHealth
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import FAMILIES
 from fairshare.yarn.rest.rendering import mapped, natural, xml

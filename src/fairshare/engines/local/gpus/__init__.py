@@ -1,12 +1,10 @@
-"""Owns the GPUs of this machine: which there are, who has which, and how much each is used.
+"""The GPUs of this machine: which there are, who has which, and how much each is used.
 
     found        the devices, by the vendor's files in /proc, /sys and /dev, and nvidia-smi
     chosen       which of them are offered, and as which resource type of which node
-    assigned     which container has which device
-    variables    the environment of a container with GPUs
     fence        whether the kernel keeps a container from the devices of others
-    engine       these parts, put together for an engine
-    usage        memory and utilization of each, sampled in a thread
+    engine       these parts, put together for an engine: which container has which device, and the
+                 memory and utilization of each, sampled in a thread
 
 No library of a vendor is needed. This module imports nothing: supervisors are to stay small.
 """

@@ -1,5 +1,5 @@
 /* Owns the limit on a container's output: the beginning and the end of each stream are kept, and the
- * bytes in between are freed (log_limit.py). */
+ * bytes in between are freed (enforcement.py). */
 
 #include "supervisor.h"
 

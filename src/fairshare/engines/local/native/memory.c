@@ -1,4 +1,4 @@
-/* Owns the enforcement of a container's memory limit, by a cgroup or by periodic checks (memory.py). */
+/* Owns the enforcement of a container's memory limit, by a cgroup or by periodic checks (enforcement.py). */
 
 #include "supervisor.h"
 

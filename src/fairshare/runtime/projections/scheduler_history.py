@@ -1,7 +1,6 @@
-"""Owns the last operations of a scheduler: allocations, releases, preemptions, reservations.
-
-Derived from records alone, for monitoring. Decides nothing.
-"""
+"""What a server knows of its scheduler beyond its state, from records alone: its last operations
+(allocations, releases, preemptions, reservations), the limits for masters as of their last test, as
+Hadoop shows them, and the last `KEPT` versions of its settings with their instants."""
 
 from typing import Self
 
@@ -9,6 +8,7 @@ import msgspec
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
+    ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
     ContainerReserved,
@@ -19,7 +19,9 @@ from fairshare.core.model.inputs import NodeBeat
 from fairshare.core.model.resources import Resource, ResourceTypes, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.errors import InputError
 from fairshare.runtime.projections.projection import Projection
+from fairshare.settings.registry import family_of
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -97,3 +99,90 @@ class SchedulerHealth(Projection):
 def _queue(applications: dict[ApplicationId, Application], number: ApplicationId) -> str:
     found = applications.get(number)
     return "N/A" if found is None else found.queue
+
+
+class MasterLimit(msgspec.Struct, frozen=True):
+    """The limits for all masters of a leaf, for those of one user, and for each present user."""
+
+    masters: Resource
+    user: Resource
+    users: dict[str, Resource]
+
+
+class MasterLimits(Projection):
+    """The limits by leaf."""
+
+    def __init__(self) -> None:
+        self._leaves: dict[str, MasterLimit] = {}
+
+    def of_leaf(self, leaf: str) -> MasterLimit | None:
+        """Those of a leaf, if they were tested."""
+        return self._leaves.get(leaf)
+
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
+        """Apply one record; records come in the order of the journal."""
+        yarn = family_of(scheduler.name).yarn
+        for leaf, limit in yarn.tested_master_limits(record, scheduler.state).items():
+            if limit is None:
+                self._leaves.pop(leaf, None)
+            else:
+                self._leaves[leaf] = limit
+
+
+KEPT = 50
+
+
+class LoadedVersion(msgspec.Struct, frozen=True):
+    """Settings as the scheduler took them over, as JSON, and since when they were in force."""
+
+    version: int
+    loaded_ms: int
+    settings: bytes
+
+
+class LoadedSettings(Projection):
+    """The last settings of the journal, and the number of their record."""
+
+    def __init__(self) -> None:
+        self.settings: bytes | None = None
+        self.version = 0
+
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
+        """Apply one record."""
+        for event in record.events:
+            if type(event) is ConfigurationLoaded:
+                self.settings, self.version = event.settings, record.sequence
+
+
+class LoadedVersions(Projection):
+    """The versions, the oldest first."""
+
+    def __init__(self) -> None:
+        self._versions: dict[int, LoadedVersion] = {}
+
+    def observe(self, record: Record, scheduler: Scheduler) -> None:
+        """Apply one record."""
+        for event in record.events:
+            if type(event) is ConfigurationLoaded:
+                self._versions[record.sequence] = LoadedVersion(
+                    record.sequence, record.now_ms, event.settings
+                )
+                if len(self._versions) > KEPT:
+                    del self._versions[next(iter(self._versions))]
+
+    @property
+    def all(self) -> tuple[LoadedVersion, ...]:
+        """All that are kept, the oldest first."""
+        return tuple(self._versions.values())
+
+    def get(self, version: int) -> LoadedVersion:
+        """One version; raises InputError (`unknown-version`)."""
+        found = self._versions.get(version)
+        if found is None:
+            known = ", ".join(map(str, self._versions)) or "none"
+            raise InputError(
+                "unknown-version",
+                f"no configuration was loaded by record {version}, or it is too long ago: the"
+                f" versions that are kept are {known}",
+            )
+        return found
