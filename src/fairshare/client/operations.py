@@ -135,7 +135,7 @@ class Operations(CallTable):
         if not given:
             return []
         call = _pickled(function, given)  # before the server is asked
-        from fairshare.client.callables import choose_interpreter  # which only calls need
+        from fairshare.client.interpreter import choose_interpreter  # which only calls need
 
         interpreter = choose_interpreter((yield self._calls.cluster()), python)
         if interpreter.by_value:

@@ -83,7 +83,7 @@ def test_the_help_loads_nothing_that_is_slow():
 def test_a_question_loads_nothing_that_only_calls_need():
     slow = {"httpx", "yaml", "cloudpickle", "logging", "subprocess", "sqlite3", "asyncio"}
     slow |= {"http.client", "email", "ssl", "hashlib", "csv", "difflib", "json", "shutil"}
-    slow |= {"sysconfig", "stringprep", "fractions", "getpass", "fairshare.client.callables"}
+    slow |= {"sysconfig", "stringprep", "fractions", "getpass", "fairshare.client.interpreter"}
     slow |= {"rich.console"}
     loaded, said = loaded_by("apps", "--url", "http://127.0.0.1:1", among=slow)
     assert "127.0.0.1:1" in said

@@ -10,13 +10,13 @@ import cloudpickle
 import pytest
 
 from fairshare.api.cluster import Cluster
-from fairshare.client.callables import (
+from fairshare.client.errors import InterpreterUnusable
+from fairshare.client.interpreter import (
     Interpreter,
     check_interpreter,
     choose_interpreter,
     modules_beside_script,
 )
-from fairshare.client.errors import InterpreterUnusable
 from fairshare.this_machine import this_machine
 
 HERE = Cluster(machine=this_machine())
@@ -68,7 +68,7 @@ def test_paths_come_before_those_that_a_user_gives():
 PROGRAM = """
 import pickle, sys
 import cloudpickle
-from fairshare.client.callables import Interpreter, paths_of_modules
+from fairshare.client.interpreter import Interpreter, paths_of_modules
 import helper
 from package import inner
 

@@ -51,6 +51,11 @@ def application_name(epoch_ms: int, application: ApplicationId) -> str:
     return f"application_{epoch_ms}_{application:04d}"
 
 
+def attempt_name(epoch_ms: int, application: ApplicationId, attempt: int) -> str:
+    """`appattempt_<epoch>_<application>_<attempt>`, padded as Hadoop does."""
+    return f"appattempt_{epoch_ms}_{application:04d}_{attempt:06d}"
+
+
 def container_name(epoch_ms: int, container: ContainerId) -> str:
     """`container_<epoch>_<application>_<attempt>_<number>`, padded as Hadoop does."""
     return (

@@ -110,8 +110,7 @@ def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | Non
     """Run one command; returns its exit code."""
     # Imported lazily: help does not need them.
     from fairshare.client.discovery import own_user
-    from fairshare.yarn.cli.addresses import find_addresses
-    from fairshare.yarn.cli.manager import ResourceManager
+    from fairshare.yarn.cli.manager import ResourceManager, find_addresses
     from fairshare.yarn.cli.session import Session
 
     def open_manager() -> ResourceManager:

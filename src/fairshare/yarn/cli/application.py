@@ -10,8 +10,16 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fairshare.api.yarn import APPLICATION_STATES
-from fairshare.yarn.cli.arguments import MANY, Arguments, Option
-from fairshare.yarn.cli.documents import Fields, entries, items, number_of, whole
+from fairshare.yarn.cli.documents import (
+    NOT_THERE,
+    Fields,
+    entries,
+    iso_date,
+    items,
+    number_of,
+    percentage,
+    whole,
+)
 from fairshare.yarn.cli.manager import (
     ACCEPTED,
     NOT_FOUND,
@@ -22,14 +30,16 @@ from fairshare.yarn.cli.manager import (
 )
 from fairshare.yarn.cli.session import (
     FAILED,
+    MANY,
+    Arguments,
     Command,
+    Option,
     Session,
     print_error,
     say,
     say_columns,
     say_report,
 )
-from fairshare.yarn.cli.writing import NOT_THERE, iso_date, percentage
 
 WIDTHS = (30, 20, 20, 10, 10, 18, 18, 15, 35)
 HEADERS = (

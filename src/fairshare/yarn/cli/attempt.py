@@ -4,19 +4,18 @@ import re
 from collections.abc import Sequence
 
 from fairshare.yarn.cli import application
-from fairshare.yarn.cli.arguments import Option
-from fairshare.yarn.cli.documents import items, number_of
+from fairshare.yarn.cli.documents import NOT_THERE, items, number_of
 from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
 from fairshare.yarn.cli.session import (
     FAILED,
     Command,
+    Option,
     Session,
     found_or_missing,
     say,
     say_columns,
     say_report,
 )
-from fairshare.yarn.cli.writing import NOT_THERE
 
 WIDTHS = (30, 20, 35, 35)
 HEADERS = ("ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")

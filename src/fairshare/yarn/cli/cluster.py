@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from fairshare.yarn.cli.arguments import Option
 from fairshare.yarn.cli.documents import items
 from fairshare.yarn.cli.manager import Impossible
 from fairshare.yarn.cli.node import attributes_of
-from fairshare.yarn.cli.session import Command, Session, say
+from fairshare.yarn.cli.session import Command, Option, Session, say
 
 COMMAND = Command(
     "yarn cluster",

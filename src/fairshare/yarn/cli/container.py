@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 
 from fairshare.yarn.cli import attempt
-from fairshare.yarn.cli.arguments import MANY, Option
-from fairshare.yarn.cli.documents import items, number_of, whole
+from fairshare.yarn.cli.documents import NOT_THERE, items, long_date, number_of, whole
 from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
 from fairshare.yarn.cli.session import (
     FAILED,
+    MANY,
     Command,
+    Option,
     Session,
     found_or_missing,
     print_error,
@@ -20,7 +21,6 @@ from fairshare.yarn.cli.session import (
     say_columns,
     say_report,
 )
-from fairshare.yarn.cli.writing import NOT_THERE, long_date
 
 WIDTHS = (30, 20, 20, 20, 20, 20, 35)
 HEADERS = (

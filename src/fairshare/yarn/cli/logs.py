@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from fairshare.yarn.cli import application, attempt, container
-from fairshare.yarn.cli.arguments import MANY, Option
 from fairshare.yarn.cli.documents import Fields, items, number_of
 from fairshare.yarn.cli.manager import (
     NOT_FOUND,
@@ -21,7 +20,7 @@ from fairshare.yarn.cli.manager import (
     ResourceManager,
     segment,
 )
-from fairshare.yarn.cli.session import FAILED, Command, Session, print_error, say
+from fairshare.yarn.cli.session import FAILED, MANY, Command, Option, Session, print_error, say
 
 COMMAND = Command(
     "yarn logs",

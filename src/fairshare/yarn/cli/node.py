@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 from fairshare.api.yarn import NODE_STATES
-from fairshare.yarn.cli.arguments import MANY, Option
-from fairshare.yarn.cli.documents import Fields, items, whole
+from fairshare.yarn.cli.documents import Fields, columns, health_date, items, resource_text, whole
 from fairshare.yarn.cli.manager import ResourceManager
-from fairshare.yarn.cli.session import FAILED, Command, Session, say, say_report
-from fairshare.yarn.cli.writing import columns, health_date, resource_text
+from fairshare.yarn.cli.session import FAILED, MANY, Command, Option, Session, say, say_report
 
 WIDTHS = (16, 15, 17, 28)
 HEADERS = ("Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")

@@ -11,11 +11,9 @@ from typing import Any
 import msgspec
 
 from fairshare.client.errors import AnswerNotUnderstood
-from fairshare.yarn.cli.arguments import Option
-from fairshare.yarn.cli.documents import Fields, items
+from fairshare.yarn.cli.documents import NOT_THERE, Fields, boxed_table, items, two_decimals
 from fairshare.yarn.cli.manager import RemoteRefusal, ResourceManager
-from fairshare.yarn.cli.session import FAILED, Command, Session, say
-from fairshare.yarn.cli.writing import NOT_THERE, boxed_table, two_decimals
+from fairshare.yarn.cli.session import FAILED, Command, Option, Session, say
 
 HEADERS = (
     "Queue Name",

@@ -7,10 +7,9 @@ YARN's REST interface has paths for node labels and node resources. It has none 
 from collections.abc import Callable, Sequence
 
 from fairshare.client.errors import ServerUnreachable
-from fairshare.yarn.cli.arguments import Option, usage
 from fairshare.yarn.cli.documents import Fields, items
 from fairshare.yarn.cli.manager import Impossible, RemoteRefusal, ResourceManager, segment
-from fairshare.yarn.cli.session import FAILED, Session, print_error, say
+from fairshare.yarn.cli.session import FAILED, Option, Session, print_error, say, usage
 
 TITLE = "yarn rmadmin"
 NO_LABELS = "No cluster node-labels are specified"

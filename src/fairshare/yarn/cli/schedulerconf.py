@@ -7,10 +7,17 @@ import re
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from fairshare.yarn.cli.arguments import Option, WrongUsage
 from fairshare.yarn.cli.documents import Fields, items
 from fairshare.yarn.cli.manager import RemoteRefusal
-from fairshare.yarn.cli.session import FAILED, Command, Session, print_error, say
+from fairshare.yarn.cli.session import (
+    FAILED,
+    Command,
+    Option,
+    Session,
+    WrongUsage,
+    print_error,
+    say,
+)
 
 COMMAND = Command(
     "yarn schedulerconf",

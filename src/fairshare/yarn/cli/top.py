@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 import click
 
 from fairshare.cli.cells import plain
-from fairshare.yarn.cli.arguments import MANY, Option
 from fairshare.yarn.cli.documents import Fields, items, number_of
-from fairshare.yarn.cli.session import Command, Session
+from fairshare.yarn.cli.session import MANY, Command, Option, Session
 
 COMMAND = Command(
     "yarn top",

@@ -15,14 +15,11 @@ from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parents_of
 from fairshare.core.model.resources import resource_text
 from fairshare.runtime.projections.activities import ANY_NODE, Activity, Update
-from fairshare.yarn.rest.access import may_view
 from fairshare.yarn.rest.answering import Answer, YarnRoute
-from fairshare.yarn.rest.bodies import LONG, java_number
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.errors import Refused, bad_request, forbidden
-from fairshare.yarn.rest.filters import words
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
-from fairshare.yarn.rest.names import read_application_id
+from fairshare.yarn.rest.parameters import LONG, java_number, read_application_id, words
 from fairshare.yarn.views.documents import Document
 
 NOT_CAPACITY = "Not Capacity Scheduler"

@@ -1,8 +1,11 @@
 """The paths of administration: the scheduler's configuration, access to a queue, the log.
 
-`live.mutation` and the family define the effect of a configuration change;
-the messages are those that Hadoop's clients expect
-(Hadoop: RMWebServices.updateSchedulerConfiguration and checkUserAccessToQueue).
+`live.mutation` and the family define the effect of a configuration change; the messages are those
+that Hadoop's clients expect (Hadoop: RMWebServices.updateSchedulerConfiguration and
+checkUserAccessToQueue).
+
+Reservations need a plan, delegation tokens need Kerberos: without either YARN refuses them in the
+same words (Hadoop: RMWebServices.listReservation and postDelegationToken).
 """
 
 from collections.abc import Iterable
@@ -13,18 +16,19 @@ from starlette.requests import Request
 from fairshare.errors import InputError
 from fairshare.server.web.faults import STATUSES
 from fairshare.settings.configuration_update import Update, read_json, read_xml
-from fairshare.yarn.rest.access import check_administrator
 from fairshare.yarn.rest.answering import Answer, YarnRoute
-from fairshare.yarn.rest.bodies import read_bytes
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, check_administrator
 from fairshare.yarn.rest.errors import (
     PlainRefusal,
+    Refused,
     bad_request,
     forbidden,
     wrong_argument,
     wrong_form,
 )
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.parameters import java_number, read_bytes, read_object
+from fairshare.yarn.rest.submission import NO_RESERVATIONS
 from fairshare.yarn.views.documents import Document
 
 MUTABLE = "MutableConfScheduler"
@@ -196,10 +200,70 @@ async def show_access(request: Request, caller: Caller) -> Answer:
     return Answer(QueueAccess(allowed, user, why), "queueAccessInfo", "mapped")
 
 
+_NO_KERBEROS = (
+    "Delegation token operations can only be carried out on a Kerberos authenticated channel."
+    " Expected auth type is kerberos, got type SIMPLE"
+)
+
+
+async def refuse_new_reservation(request: Request, caller: Caller) -> Answer:
+    """POST /reservation/new-reservation."""
+    raise Refused(
+        503,
+        "org.apache.hadoop.yarn.exceptions.YarnRuntimeException",
+        "Unable to create new reservation from RM web service",
+    )
+
+
+async def refuse_reservation(request: Request, caller: Caller) -> Answer:
+    """POST /reservation/submit and /update."""
+    body = await read_object(request, "reservation-submission-context")
+    if not body.get("reservation-definition"):
+        raise bad_request("Input ReservationDefinition should not be null")
+    raise bad_request(NO_RESERVATIONS)
+
+
+async def refuse_reservations(request: Request, caller: Caller) -> Answer:
+    """GET /reservation/list, POST /reservation/delete."""
+    raise bad_request(NO_RESERVATIONS)
+
+
+async def refuse_token(request: Request, caller: Caller) -> Answer:
+    """POST and DELETE /delegation-token, POST /delegation-token/expiration."""
+    raise PlainRefusal(403, _NO_KERBEROS)
+
+
+async def change_log(request: Request, caller: Caller) -> Answer:
+    """POST /scheduler/logs: checked as in Hadoop; has no effect, since the server's log has one
+    level."""
+    gateway = gateway_of(request)
+    check_administrator(gateway, caller)
+    form = dict(
+        part.partition("=")[::2] for part in (await read_bytes(request)).decode().split("&")
+    )
+    text = form.get("time", "")
+    try:
+        period_s = java_number(text)
+    except ValueError:
+        message = f'For input string: "{text}"'
+        raise Refused(400, "java.lang.NumberFormatException", message) from None
+    if period_s <= 0:
+        raise bad_request("Period must be greater than 0")
+    return Answer(text="Capacity scheduler logs are being created.")
+
+
 ROUTES = [
     YarnRoute("/scheduler-conf", get=show_configuration, put=change_configuration),
     YarnRoute("/scheduler-conf/validate", post=validate_configuration),
     YarnRoute("/scheduler-conf/version", get=show_version),
     YarnRoute("/scheduler-conf/format", get=format_configuration),
     YarnRoute("/queues/{queue}/access", get=show_access),
+    YarnRoute("/reservation/new-reservation", post=refuse_new_reservation),
+    YarnRoute("/reservation/submit", post=refuse_reservation),
+    YarnRoute("/reservation/update", post=refuse_reservation),
+    YarnRoute("/reservation/delete", post=refuse_reservations),
+    YarnRoute("/reservation/list", get=refuse_reservations),
+    YarnRoute("/delegation-token", post=refuse_token, delete=refuse_token),
+    YarnRoute("/delegation-token/expiration", post=refuse_token),
+    YarnRoute("/scheduler/logs", post=change_log),
 ]

@@ -1,10 +1,12 @@
 """The conversion of a handler's document to the bytes of an answer: content negotiation, headers,
-refusals, `HEAD` and `OPTIONS` (Hadoop: RMWebServices).
+refusals, `HEAD` and `OPTIONS` (Hadoop: RMWebServices), and the origins that may read answers.
 
-A handler takes a request and the caller, and returns an `Answer`, or raises a refusal.
+A handler takes a request and the caller, and returns an `Answer`, or raises a refusal. Headers for
+browsers of other origins are off by default, as in Hadoop (Hadoop: CrossOriginFilter).
 """
 
 import gzip
+import re
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -18,11 +20,50 @@ from starlette.types import Receive, Scope, Send
 from fairshare.errors import InputError
 from fairshare.server.web.audit import note
 from fairshare.server.web.faults import STATUSES
+from fairshare.settings.web import CrossOriginSettings
 from fairshare.yarn.rest.callers import Caller, Rejected, identify
-from fairshare.yarn.rest.cross_origin import headers_for
 from fairshare.yarn.rest.errors import PlainRefusal, Refused, wrong_form
 from fairshare.yarn.rest.gateway import gateway_of
 from fairshare.yarn.rest.rendering import mapped, natural, xml
+
+
+def is_trusted(settings: CrossOriginSettings, origin: str) -> bool:
+    """Whether pages of an origin may read answers.
+
+    >>> is_trusted(CrossOriginSettings(True, ("http://*.example",)), "http://a.example")
+    True
+    """
+    if not settings.enabled:
+        return False
+    for allowed in settings.origins:
+        if allowed.startswith("regex:"):
+            if re.fullmatch(allowed.removeprefix("regex:"), origin):
+                return True
+        elif re.fullmatch(re.escape(allowed).replace(r"\*", ".*"), origin):
+            return True
+    return False
+
+
+def headers_for(request: Request, settings: CrossOriginSettings) -> Mapping[str, str]:
+    """The headers of an answer; empty if the origin may not read it, or the request's method or
+    headers are not allowed."""
+    origin = request.headers.get("origin", "")
+    if not origin or not is_trusted(settings, origin):
+        return {}
+    if request.headers.get("access-control-request-method", "GET") not in settings.methods:
+        return {}
+    allowed = {name.lower() for name in settings.headers}
+    wanted = request.headers.get("access-control-request-headers", "")
+    if any(name.strip().lower() not in allowed for name in wanted.split(",") if name.strip()):
+        return {}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Credentials": "true",
+        "Access-Control-Allow-Methods": ",".join(settings.methods),
+        "Access-Control-Allow-Headers": ",".join(settings.headers),
+        "Access-Control-Max-Age": settings.max_age_s,
+    }
+
 
 JSON = "application/json"
 XML = "application/xml"

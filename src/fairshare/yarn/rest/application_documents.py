@@ -1,23 +1,26 @@
-"""The document of one application (Hadoop: AppInfo): its fields in YARN's order, and how they are
-filled.
+"""One application in YARN's terms: its state, its timeouts, and its document (Hadoop: AppInfo).
 
-The fields from `startedTime` on are 0, empty or absent for callers without permission to view it.
+The words for states are those of YarnApplicationState and YarnApplicationAttemptState. The fields
+of the document are in YARN's order; those from `startedTime` on are 0, empty or absent for callers
+without permission to view it.
 """
 
+import re
 from collections.abc import Collection
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Final
 
 from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import Ask
+from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.core.model.resources import Resource, ResourceTypes, add, scale, total
-from fairshare.runtime.projections.attempt_history import ApplicationAttempts
+from fairshare.runtime.projections.attempt_history import ApplicationAttempts, Attempt
 from fairshare.wording import without_output
 from fairshare.yarn.rest.diagnostics import application_diagnostics
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rest.states import final_status, finished_ms, public_state
-from fairshare.yarn.rest.timeouts import Timeouts, timeouts_of
 from fairshare.yarn.views.documents import (
     Document,
     Entries,
@@ -26,6 +29,139 @@ from fairshare.yarn.views.documents import (
     entries,
     resource_info,
 )
+
+FINAL_STATUSES: Final = ("UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED")
+_ENDS: Final = {
+    ApplicationState.FINISHED: "FINISHED",
+    ApplicationState.FAILED: "FAILED",
+    ApplicationState.KILLED: "KILLED",
+    ApplicationState.REJECTED: "FAILED",
+}
+
+
+def public_state(application: Application, history: ApplicationAttempts) -> str:
+    """One of `APPLICATION_STATES`: once its master has reported its outcome, it is FINISHED."""
+    if application.over and not history.unregistered:
+        return _ENDS[application.state]
+    if application.over or application.attempt.unregistered is not None:
+        return "FINISHED"
+    if application.attempt.number == 0:
+        return "SUBMITTED"
+    waits = bool(application.submission.tasks) and not application.attempt.runnable
+    return "RUNNING" if application.attempt.registered and not waits else "ACCEPTED"
+
+
+def internal_state(application: Application, history: ApplicationAttempts) -> str:
+    """As `public_state`, but FINISHING while a master that has reported its outcome still runs."""
+    if application.attempt.unregistered is not None and not application.over:
+        return "FINISHING"
+    return public_state(application, history)
+
+
+def final_status(application: Application, history: ApplicationAttempts) -> str:
+    """The outcome that the master reported; else that of the application; UNDEFINED while it
+    lives."""
+    last = history.attempt
+    if last is not None and last.final_status:
+        return last.final_status
+    if application.attempt.unregistered is not None:
+        return application.attempt.unregistered.final_status
+    if not application.over:
+        return "UNDEFINED"
+    status = _ENDS[application.state]
+    return "SUCCEEDED" if status == "FINISHED" else status
+
+
+def finished_ms(application: Application, history: ApplicationAttempts) -> int:
+    """When it ended, or when its master reported its outcome; 0 while it lives."""
+    last = history.attempt
+    if application.attempt.unregistered is not None and last is not None:
+        return last.finished_ms
+    return application.finished_ms or 0
+
+
+def attempt_state(application: Application, attempt: Attempt) -> str:
+    """The state of one attempt: SCHEDULED until it has a container for its master."""
+    if attempt.end:
+        return attempt.end
+    if attempt.final_status:
+        return "FINISHING"
+    if attempt.registered:
+        return "RUNNING"
+    if attempt.launched_ms:
+        return "LAUNCHED"
+    if attempt.master is not None:
+        return "ALLOCATED"
+    return "SCHEDULED" if application.managed else "LAUNCHED"
+
+
+LIFETIME: Final = "LIFETIME"
+UNLIMITED: Final = "UNLIMITED"
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+_INSTANT = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?(Z|[+-]\d\d:?\d\d)"
+)
+
+
+class Timeout(Document):
+    """One timeout. -1: there is none; 0: it is over."""
+
+    type: str
+    expiryTime: str
+    remainingTimeInSeconds: int
+
+
+class Timeouts(Document):
+    """All timeouts of an application."""
+
+    timeout: list[Timeout]
+
+
+def timeouts_of(application: Application, now_ms: int) -> Timeouts:
+    """The timeouts of an application."""
+    return Timeouts([timeout_of(application, now_ms)])
+
+
+def timeout_of(application: Application, now_ms: int) -> Timeout:
+    """Its lifetime. The remaining time of a finished application is 0."""
+    expires_ms = application.expires_ms
+    if expires_ms is None:
+        return Timeout(LIFETIME, UNLIMITED, -1)
+    remaining_ms = 0 if application.over else max(0, expires_ms - now_ms)
+    return Timeout(LIFETIME, instant_text(expires_ms), remaining_ms // 1_000)
+
+
+def instant_text(instant_ms: int) -> str:
+    """Milliseconds since 1970 as YARN writes them, in UTC.
+
+    >>> instant_text(1927893846789)
+    '2031-02-03T14:04:06.789+0000'
+    """
+    instant_ms = min(instant_ms, _LAST_MS)  # a lifetime may end beyond Python's calendar
+    instant = datetime.fromtimestamp(instant_ms // 1_000, UTC)
+    return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant_ms % 1_000:03d}+0000"
+
+
+def read_instant(text: str) -> int:
+    """Milliseconds since 1970; raises ValueError. Zones: `+0530`, `+05:30` and `Z`.
+
+    >>> read_instant("2031-02-03T14:04:06.789+0000")
+    1927893846789
+    """
+    match = _INSTANT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not an instant such as 2031-02-03T04:05:06.789+0000")
+    year, month, day, hour, minute, second = (int(match[n]) for n in range(1, 7))
+    zone = UTC if match[8] == "Z" else _zone(match[8])
+    moment = datetime(year, month, day, hour, minute, second, tzinfo=zone)
+    return int(moment.timestamp()) * 1_000 + int((match[7] or "0").ljust(3, "0"))
+
+
+def _zone(text: str) -> timezone:
+    hours, minutes = int(text[1:3]), int(text[-2:])
+    offset = timedelta(hours=hours, minutes=minutes)
+    return timezone(offset if text[0] == "+" else -offset)
 
 
 class ExecutionType(Document):

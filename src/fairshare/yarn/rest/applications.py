@@ -1,4 +1,8 @@
-"""The paths that show applications: the list, one of them, and their counts."""
+"""The paths that show applications, their attempts and their live containers.
+
+Another one signals a container (Hadoop: RMWebServices.getApps, getAppAttempts and
+signalToContainer).
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,27 +12,46 @@ from starlette.requests import Request
 
 from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.core.model.applications import Application
-from fairshare.errors import InputError
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.identifiers import (
+    application_name,
+    application_of,
+    attempt_name,
+    container_name,
+)
+from fairshare.errors import EngineError, InputError
+from fairshare.runtime.projections.attempt_history import Attempt
 from fairshare.server.slices import sliced
-from fairshare.yarn.rest.access import may_view, sees_everything
 from fairshare.yarn.rest.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.yarn.rest.application_documents import AppInfo, application_info
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.application_documents import (
+    AppInfo,
+    application_info,
+    attempt_state,
+    logs_url,
+    proxied_page,
+    public_state,
+)
+from fairshare.yarn.rest.callers import Caller, may_view, sees_everything
+from fairshare.yarn.rest.changes import NoSuchContainer, NotPermitted, signal
+from fairshare.yarn.rest.diagnostics import attempt_diagnostics
 from fairshare.yarn.rest.document_cache import DocumentCaches, Shown
-from fairshare.yarn.rest.errors import bad_request
-from fairshare.yarn.rest.filters import (
+from fairshare.yarn.rest.errors import PlainRefusal, Refused, bad_request, not_found, wrong_form
+from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.parameters import (
     Filter,
+    find_application,
+    known_applications,
+    read_application_id,
+    read_attempt_id,
+    read_container_id,
     read_filter,
     read_states,
     read_without,
     select,
     words,
 )
-from fairshare.yarn.rest.gateway import Gateway, gateway_of
-from fairshare.yarn.rest.names import find_application, known_applications
-from fairshare.yarn.rest.states import public_state
 from fairshare.yarn.rest.submission import submit
-from fairshare.yarn.views.documents import Document
+from fairshare.yarn.views.documents import Document, Entries, entries
 
 
 class AppInfos(Document):
@@ -132,8 +155,265 @@ def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> 
     )
 
 
+_EXCEPTIONS = "org.apache.hadoop.yarn.exceptions."
+
+
+class AttemptInfo(Document):
+    """One attempt in the list of an application's attempts."""
+
+    id: int
+    startTime: int
+    finishedTime: int
+    containerId: str
+    nodeHttpAddress: str
+    nodeId: str
+    logsLink: str
+    blacklistedNodes: str
+    nodesBlacklistedBySystem: str | UnsetType
+    appAttemptId: str
+    exportPorts: str
+    appAttemptState: str
+
+
+class AttemptInfos(Document):
+    """All attempts of an application, the first one first."""
+
+    appAttempt: list[AttemptInfo] | UnsetType
+
+
+class AttemptDetail(Document):
+    """One attempt by itself."""
+
+    appAttemptId: str
+    host: str
+    rpcPort: int
+    trackingUrl: str
+    originalTrackingUrl: str
+    diagnosticsInfo: str
+    appAttemptState: str
+    amContainerId: str | UnsetType
+    startedTime: int
+    finishedTime: int
+
+
+class ContainerInfo(Document, kw_only=True):
+    """One live container; the defaults are those of all of them."""
+
+    containerId: str
+    allocatedMB: int
+    allocatedVCores: int
+    assignedNodeId: str
+    priority: int
+    startedTime: int
+    finishedTime: int = 0
+    elapsedTime: int
+    logUrl: str
+    containerExitStatus: int = 0
+    containerState: str = "RUNNING"
+    nodeHttpAddress: str
+    nodeId: str
+    allocatedResources: Entries
+    exposedPorts: str = ""
+
+
+class ContainerInfos(Document):
+    """The live containers of an application."""
+
+    container: list[ContainerInfo]
+
+
+async def list_attempts(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/appattempts."""
+    gateway = gateway_of(request)
+    application = find_application(gateway, request.path_params["application"])
+    full = may_view(gateway, caller, application)
+    attempts = gateway.attempt_history.of(application.id).attempts
+    found = [_attempt_info(gateway, application, attempt, full=full) for attempt in attempts]
+    return Answer(AttemptInfos(found or UNSET), "appAttempts")
+
+
+def _attempt_info(
+    gateway: Gateway, application: Application, attempt: Attempt, *, full: bool
+) -> AttemptInfo:
+    epoch_ms = gateway.scheduler.state.epoch_ms
+    held = full and attempt.master is not None
+    container = container_name(epoch_ms, attempt.master or 0) if held else ""
+    blacklist = ", ".join(application.attempt.blacklist) if full and not attempt.end else ""
+    return AttemptInfo(
+        id=attempt.number,
+        startTime=attempt.started_ms,
+        finishedTime=attempt.finished_ms,
+        containerId=container,
+        nodeHttpAddress=gateway.node_web_address(attempt.node) if held else "",
+        nodeId=gateway.node_address(attempt.node) if held else "",
+        logsLink=logs_url(gateway, attempt.node, container, application.user) if held else "",
+        blacklistedNodes=blacklist,
+        nodesBlacklistedBySystem="" if held else UNSET,
+        appAttemptId=attempt_name(epoch_ms, application.id, attempt.number),
+        exportPorts="null" if held else "",
+        appAttemptState=attempt_state(application, attempt),
+    )
+
+
+async def show_attempt(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/appattempts/ATTEMPT."""
+    gateway = gateway_of(request)
+    application, attempt = _find_attempt(gateway, request, caller)
+    return Answer(attempt_detail(gateway, application, attempt), "appAttempt", "mapped")
+
+
+def attempt_detail(gateway: Gateway, application: Application, attempt: Attempt) -> AttemptDetail:
+    """The document of one attempt."""
+    state = gateway.scheduler.state
+    name = application_name(state.epoch_ms, application.id)
+    page = f"http://{gateway.address}/cluster/app/{name}"
+    lost = attempt.end in ("KILLED", "FAILED")
+    reached = attempt.registered and bool(attempt.host) and not lost
+    original = page if lost else attempt.tracking_url or "N/A"
+    proxied = "http://N/A" if application.unmanaged else proxied_page(gateway, application)
+    return AttemptDetail(
+        appAttemptId=attempt_name(state.epoch_ms, application.id, attempt.number),
+        host=attempt.host if reached else "N/A",
+        rpcPort=attempt.rpc_port if reached else -1,
+        trackingUrl=page if lost else proxied,
+        originalTrackingUrl=original,
+        diagnosticsInfo=attempt_diagnostics(gateway, application, attempt, gateway.now_ms()),
+        appAttemptState=attempt_state(application, attempt),
+        amContainerId=(
+            UNSET if attempt.master is None else container_name(state.epoch_ms, attempt.master)
+        ),
+        startedTime=attempt.started_ms,
+        finishedTime=attempt.finished_ms,
+    )
+
+
+async def list_containers(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/appattempts/ATTEMPT/containers: the live ones of the present attempt."""
+    gateway = gateway_of(request)
+    application, _ = _find_attempt(gateway, request, caller, of_application=True)
+    found = [container_info(gateway, application, c) for c in application.containers.values()]
+    return Answer(ContainerInfos(found), "containers", "mapped")
+
+
+async def show_container(request: Request, caller: Caller) -> Answer:
+    """GET /apps/ID/appattempts/ATTEMPT/containers/CONTAINER."""
+    gateway = gateway_of(request)
+    text = request.path_params["container"]
+    read_application_id(request.path_params["application"])
+    read_attempt_id(request.path_params["attempt"])
+    epoch_ms, container = read_container_id(text)
+    application, _ = _find_attempt(gateway, request, caller, of_application=True)
+    if application_of(container) != application.id:
+        raise not_found("appAttemptId and containerId don't match")
+    grant = application.containers.get(container)
+    if grant is None or epoch_ms != gateway.scheduler.state.epoch_ms:
+        raise not_found(
+            f"Container with id '{text}' doesn't exist in RM.",
+            _EXCEPTIONS + "ContainerNotFoundException",
+        )
+    return Answer(container_info(gateway, application, grant), "container", "mapped")
+
+
+def _find_attempt(
+    gateway: Gateway, request: Request, caller: Caller, *, of_application: bool = False
+) -> tuple[Application, Attempt]:
+    """The application and attempt that the path names; raises Refused (400, 404, 503).
+
+    `of_application`: the request concerns the application as a whole.
+    """
+    name, text = request.path_params["application"], request.path_params["attempt"]
+    epoch_ms, number = read_application_id(name)
+    of_epoch_ms, of_number, wanted = read_attempt_id(text)
+    if (epoch_ms, number) != (of_epoch_ms, of_number):
+        raise not_found("appId and appAttemptId don't match")
+    state = gateway.scheduler.state
+    application = state.applications.get(number) if epoch_ms == state.epoch_ms else None
+    if application is None:
+        raise not_found(
+            f"Application with id '{name}' doesn't exist in RM. Please check that the job"
+            " submission was successful.",
+            _EXCEPTIONS + "ApplicationNotFoundException",
+        )
+    if not may_view(gateway, caller, application):
+        # Clients of 3.4.1 get this, though 403 would be the right status.
+        what = "application" if of_application else "attempt"
+        raise wrong_form(
+            f"{_EXCEPTIONS}YarnException: User {caller.user} does not have privilege to see this"
+            f" {what} {name if of_application else text}",
+            503,
+        )
+    for attempt in gateway.attempt_history.of(number).attempts:
+        if attempt.number == wanted:
+            return application, attempt
+    raise not_found(
+        f"ApplicationAttempt with id '{text}' doesn't exist in RM.",
+        _EXCEPTIONS + "ApplicationAttemptNotFoundException",
+    )
+
+
+def container_info(
+    gateway: Gateway, application: Application, grant: ContainerAllocated
+) -> ContainerInfo:
+    """The document of a live container."""
+    state = gateway.scheduler.state
+    name = container_name(state.epoch_ms, grant.container)
+    node = gateway.node_address(grant.node)
+    return ContainerInfo(
+        containerId=name,
+        allocatedMB=grant.resource[0],
+        allocatedVCores=grant.resource[1],
+        assignedNodeId=node,
+        priority=grant.priority,
+        startedTime=grant.allocated_ms,
+        elapsedTime=max(0, gateway.now_ms() - grant.allocated_ms),
+        logUrl=logs_url(gateway, grant.node, name, application.user),
+        nodeHttpAddress=f"http://{gateway.node_web_address(grant.node)}",
+        nodeId=node,
+        allocatedResources=entries(state.types, grant.resource),
+    )
+
+
+_PATH = "/apps/{application}/appattempts"
+
+
+DUMP = "OUTPUT_THREAD_DUMP"
+COMMANDS = (DUMP, "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN")
+
+
+async def signal_container(request: Request, caller: Caller) -> Answer:
+    """POST /containers/ID/signal/COMMAND."""
+    gateway = gateway_of(request)
+    text, command = request.path_params["container"], request.path_params["command"].upper()
+    if command not in COMMANDS:
+        raise PlainRefusal(
+            400,
+            f"Invalid command: {request.path_params['command']}, valid commands are:"
+            f" [{', '.join(COMMANDS)}]",
+        )
+    if not text.startswith("container_"):
+        raise PlainRefusal(500, f"Invalid ContainerId prefix: {text}")
+    try:
+        _, container = read_container_id(text)
+    except Refused:
+        raise PlainRefusal(500, f"Invalid ContainerId: {text}") from None
+    try:
+        signal(gateway, caller, container, command)
+    except NoSuchContainer:
+        raise PlainRefusal(500, f"Trying to signal an absent container {text}") from None
+    except NotPermitted:
+        raise PlainRefusal(500, f"User {caller.user} cannot signal container {text}") from None
+    except EngineError as error:
+        raise PlainRefusal(400, str(error)) from None
+    return Answer()
+
+
 ROUTES = [
     YarnRoute("/apps", get=list_applications, post=submit),
     YarnRoute("/apps/{application}", get=show_application),
     YarnRoute("/appstatistics", get=show_statistics),
+    YarnRoute(_PATH, get=list_attempts),
+    YarnRoute(_PATH + "/{attempt}", get=show_attempt),
+    YarnRoute(_PATH + "/{attempt}/containers", get=list_containers),
+    YarnRoute(_PATH + "/{attempt}/containers/{container}", get=show_container),
+    YarnRoute("/containers/{container}/signal/{command}", post=signal_container),
 ]

@@ -32,10 +32,10 @@ from fairshare.core.schedulers.protocol import Steps
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server.slices import made_in_slices
 from fairshare.yarn.rest.answering import HEADERS
+from fairshare.yarn.rest.application_documents import public_state
 from fairshare.yarn.rest.cluster import ClusterMetrics, metrics_of
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.nodes import HADOOP_VERSION, state_of
-from fairshare.yarn.rest.states import public_state
 
 Bean = dict[str, object]
 

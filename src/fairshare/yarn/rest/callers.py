@@ -1,12 +1,16 @@
-"""The identity of YARN callers: `user.name`, the cookie that stores it, `doAs` with the rules of
-`hadoop.proxyuser.*` for it, and the user of an anonymous call (Hadoop:
-DefaultImpersonationProvider, MachineList).
+"""Who calls, and what the caller may view and change.
 
-With authentication (`[authentication]`) the caller is the authenticated user, and a name in a
-request only counts for administrators, who may act for others. Without it
-(`hadoop.http.authentication.type`) the server trusts a claimed name, as Hadoop does without
-Kerberos, and listens on loopback; the signature of the cookie then only proves that this server
-issued it.
+A caller is known by `user.name`, the cookie that stores it, or `doAs` with the rules of
+`hadoop.proxyuser.*` for it (Hadoop: DefaultImpersonationProvider, MachineList). With authentication
+(`[authentication]`) the caller is the authenticated user, and a name in a request only counts for
+administrators, who may act for others. Without it (`hadoop.http.authentication.type`) the server
+trusts a claimed name, as Hadoop does without Kerberos, and listens on loopback; the signature of
+the cookie then only proves that this server issued it.
+
+An application's owner may view and change it, the users in its access lists, and the
+administrators of its queue or of the cluster (Hadoop: ApplicationACLsManager). Without access
+control (`yarn.acl.enable`) every caller may, as in Hadoop, unless authentication is on: then its
+owner may, the users in its lists, and callers with a token made with `--admin`.
 """
 
 import base64
@@ -19,12 +23,15 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import quote, unquote
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from fairshare.core.model.applications import Application
+from fairshare.server.access.authentication import listed
 from fairshare.server.access.tokens import Identity
 from fairshare.server.web.authentication import KEY
 from fairshare.settings.web import WebSettings
-from fairshare.yarn.rest.errors import RemoteException
+from fairshare.yarn.rest.errors import RemoteException, forbidden
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.rendering import natural
 
@@ -187,3 +194,61 @@ def _remembered(cookie: str, gateway: Gateway) -> str:
 def _signature(text: str, secret: bytes) -> str:
     code = hmac.new(secret, b"cookie/" + text.encode(), hashlib.sha256).digest()
     return base64.b64encode(code).decode()
+
+
+def may_view(gateway: Gateway, caller: Caller, application: Application) -> bool:
+    """Whether the caller may view more than the public part."""
+    return _may(gateway, caller, application, application.submission.details.view_acl)
+
+
+def sees_everything(gateway: Gateway, caller: Caller) -> bool:
+    """Whether the caller may view all of every application, whoever owns it."""
+    return caller.administrator or (not gateway.controls_access and not caller.proven)
+
+
+def may_modify(gateway: Gateway, caller: Caller, application: Application) -> bool:
+    """Whether the caller may kill, move and change it."""
+    return _may(gateway, caller, application, application.submission.details.modify_acl)
+
+
+def _may(gateway: Gateway, caller: Caller, application: Application, acl: str | None) -> bool:
+    if caller.user == application.user or caller.administrator:
+        return True
+    if listed(acl, caller.user, caller.groups):
+        return True
+    if not gateway.controls_access:
+        return not caller.proven
+    scheduler = gateway.scheduler
+    return scheduler.may_administer(
+        application.queue, caller.user, caller.groups
+    ) or scheduler.may_administer("", caller.user, caller.groups)
+
+
+def is_administrator(gateway: Gateway, caller: Caller) -> bool:
+    """Whether the caller administers the cluster."""
+    if caller.administrator:
+        return True
+    if not gateway.controls_access:
+        return not caller.proven
+    return gateway.scheduler.may_administer("", caller.user, caller.groups)
+
+
+def check_administrator(gateway: Gateway, caller: Caller) -> None:
+    """Raise Refused (403) unless the caller administers the cluster."""
+    if not is_administrator(gateway, caller):
+        raise forbidden("Only admins can carry out this operation.")
+
+
+async def checked_caller(request: Request, application: Application) -> Caller:
+    """The caller of a page of an application. Raises HTTPException if the caller may not view the
+    application, or tries to change it without permission."""
+    try:
+        caller = await identify(request)
+    except Rejected as rejected:
+        raise HTTPException(rejected.status, headers=dict(rejected.headers)) from None
+    gateway = gateway_of(request)
+    if not may_view(gateway, caller, application):
+        raise HTTPException(403, f"{caller.user} may not look into this application")
+    if request.method not in ("GET", "HEAD") and not may_modify(gateway, caller, application):
+        raise HTTPException(403, f"{caller.user} may not change this application")
+    return caller

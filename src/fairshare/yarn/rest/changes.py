@@ -1,5 +1,7 @@
-"""The paths that change an application: kill, move, priority, timeout (Hadoop:
-RMWebServices.updateAppState and updateAppQueue).
+"""What a caller changes of an application: kill, move, priority, timeout, signals.
+
+The REST interface and Hadoop's RPC call the same functions; each words the refusals in its own way.
+The paths are at the end (Hadoop: RMWebServices.updateAppState and updateAppQueue).
 """
 
 from collections.abc import Iterator
@@ -9,20 +11,138 @@ from starlette.requests import Request
 
 from fairshare.api.values import is_one_line
 from fairshare.core.model.applications import Application
-from fairshare.core.model.identifiers import application_name
-from fairshare.core.model.queues import LONGEST_NAME
-from fairshare.errors import InputError
-from fairshare.yarn.rest import application_changes
+from fairshare.core.model.identifiers import ContainerId, application_name, application_of
+from fairshare.core.model.inputs import (
+    ChangeLifetime,
+    KillApplication,
+    MoveApplication,
+    SetPriority,
+)
+from fairshare.core.model.queues import LONGEST_NAME, full_name
+from fairshare.errors import FairshareError, InputError
 from fairshare.yarn.rest.answering import Answer, YarnRoute
-from fairshare.yarn.rest.application_changes import NotPermitted, NotPossible
-from fairshare.yarn.rest.bodies import lenient_integer, read_object, text_of
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.application_documents import (
+    LIFETIME,
+    internal_state,
+    public_state,
+    read_instant,
+    timeout_of,
+    timeouts_of,
+)
+from fairshare.yarn.rest.callers import Caller, is_administrator, may_modify
 from fairshare.yarn.rest.errors import PlainRefusal, bad_request, wrong_form
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
-from fairshare.yarn.rest.names import find_application
-from fairshare.yarn.rest.states import internal_state
-from fairshare.yarn.rest.timeouts import LIFETIME, read_instant, timeout_of, timeouts_of
+from fairshare.yarn.rest.parameters import find_application, lenient_integer, read_object, text_of
 from fairshare.yarn.views.documents import Document
+
+
+class NotPermitted(FairshareError):
+    """The caller may not do this to the application."""
+
+
+class NoAccessToTarget(NotPermitted):
+    """The caller may not put an application into the queue."""
+
+
+class NotPossible(FairshareError):
+    """The application, or the container, cannot be changed now."""
+
+
+class NoSuchContainer(FairshareError):
+    """The container is not there, or not there any more."""
+
+
+def check_modify(gateway: Gateway, caller: Caller, application: Application) -> None:
+    """Raise NotPermitted if the caller may not change the application."""
+    if not may_modify(gateway, caller, application):
+        name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+        raise NotPermitted(f"{caller.user} may not change {name}")
+
+
+async def kill(gateway: Gateway, caller: Caller, application: Application, reason: str) -> bool:
+    """Kill an application; False if it is over, or its master has reported its outcome.
+
+    `reason`, if not empty, becomes part of its diagnostics. Raises NotPermitted, InputError.
+    """
+    check_modify(gateway, caller, application)
+    if application.over or application.attempt.unregistered is not None:
+        return False
+    name = application_name(gateway.scheduler.state.epoch_ms, application.id)
+    text = f"Application {name} was killed by user {caller.user}"
+    if caller.address:
+        text += f" at {caller.address}"
+    if reason:
+        text += f" with diagnostic message: {reason}"
+    await gateway.ask(KillApplication(application.id, text))
+    return True
+
+
+async def move(gateway: Gateway, caller: Caller, application: Application, queue: str) -> None:
+    """Move an application to a queue, which may be given by its last part alone.
+
+    Raises NotPermitted, NoAccessToTarget where the caller may neither submit to that queue nor
+    administer it, NotPossible and InputError.
+    """
+    check_modify(gateway, caller, application)
+    if queue == application.queue:
+        return
+    target = resolved(gateway, queue)
+    scheduler = gateway.scheduler
+    if gateway.controls_access and target in scheduler.state.queues:
+        rights = target, caller.user, caller.groups
+        allowed = scheduler.may_submit(*rights) or scheduler.may_administer(*rights)
+        if not allowed and not is_administrator(gateway, caller):
+            raise NoAccessToTarget(f"{caller.user} may not submit to {target}")
+    word = public_state(application, gateway.attempt_history.of(application.id))
+    if word not in ("ACCEPTED", "RUNNING"):
+        raise NotPossible(f"App in {word} state cannot be moved.")
+    await gateway.ask(MoveApplication(application.id, target))
+
+
+def resolved(gateway: Gateway, queue: str) -> str:
+    """The full name of a queue, which may be given by its last part alone."""
+    state = gateway.scheduler.state
+    for name in (queue, full_name(queue)):
+        if name in state.queues:
+            return name
+    return gateway.yarn.queue_by_last_part(state, queue) or queue
+
+
+async def set_priority(
+    gateway: Gateway, caller: Caller, application: Application, priority: int
+) -> None:
+    """Set the priority of an application. One that is over keeps its own, as do all where the
+    scheduler has no priorities. Raises NotPermitted, InputError."""
+    check_modify(gateway, caller, application)
+    ignored = application.over or not gateway.yarn.changes_priorities
+    if not ignored and priority != application.priority:
+        await gateway.ask(SetPriority(application.id, priority))
+
+
+async def set_expiry(
+    gateway: Gateway, caller: Caller, application: Application, expires_ms: int
+) -> None:
+    """Set when the lifetime of an application ends. Of one that is over nothing changes.
+
+    Raises NotPermitted, InputError.
+    """
+    check_modify(gateway, caller, application)
+    if not application.over:
+        await gateway.ask(ChangeLifetime(application.id, expires_ms))
+
+
+def signal(gateway: Gateway, caller: Caller, container: ContainerId, command: str) -> None:
+    """Send a live container one of YARN's signals.
+
+    Raises NoSuchContainer, NotPermitted, and EngineError if the container's engine has no such
+    signal.
+    """
+    application = gateway.scheduler.state.applications.get(application_of(container))
+    if application is None or container not in application.containers:
+        raise NoSuchContainer(f"Trying to signal an absent container {container}")
+    check_modify(gateway, caller, application)
+    gateway.signal(container, command)
+
 
 KILLED = "KILLED"
 
@@ -97,7 +217,7 @@ async def change_state(request: Request, caller: Caller) -> Answer:
         raise bad_request("Only 'KILLED' is allowed as a target state.")
     with _refusing(gateway, caller, application, "kill appid"):
         reason = text_of(body.get("diagnostics"))
-        if not await application_changes.kill(gateway, caller, application, reason):
+        if not await kill(gateway, caller, application, reason):
             return _state(gateway, application)
     status = 202 if application.managed or application.submission.tasks else 200
     answer = _state(gateway, application, status)
@@ -126,7 +246,7 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
         raise bad_request(f"{wanted[:40]!r} is no name of a queue")
     with _refusing(gateway, caller, application, "move appid"):
         try:
-            await application_changes.move(gateway, caller, application, wanted)
+            await move(gateway, caller, application, wanted)
         except InputError as error:
             raise bad_request(str(error)) from None
     return await show_queue(request, caller)
@@ -149,7 +269,7 @@ async def change_priority(request: Request, caller: Caller) -> Answer:
     wanted = lenient_integer(body.get("priority"), "priority")
     with _refusing(gateway, caller, application, "change priority of appid"):
         try:
-            await application_changes.set_priority(gateway, caller, application, wanted)
+            await set_priority(gateway, caller, application, wanted)
         except InputError as error:
             raise bad_request(str(error)) from None
     return await show_priority(request, caller)
@@ -187,12 +307,12 @@ async def change_timeout(request: Request, caller: Caller) -> Answer:
         inner = body["timeout"]
         body = inner if isinstance(inner, dict) else {}
     with _refusing(gateway, caller, application, "change timeout of app"):
-        application_changes.check_modify(gateway, caller, application)
+        check_modify(gateway, caller, application)
         if text_of(body.get("type")) != LIFETIME:
             raise PlainRefusal(400, "Timeout type or ExpiryTime is null.")
         try:
             expires_ms = read_instant(text_of(body.get("expiryTime")))
-            await application_changes.set_expiry(gateway, caller, application, expires_ms)
+            await set_expiry(gateway, caller, application, expires_ms)
         except (ValueError, InputError) as error:
             raise bad_request(str(error)) from None
     return Answer(timeout_of(application, gateway.now_ms()), "timeout")

@@ -13,11 +13,11 @@ from fairshare.core.model.resources import Resource, add, subtract
 from fairshare.core.schedulers.protocol import Steps
 from fairshare.server.slices import made_in_slices
 from fairshare.yarn.rest.answering import XML, Answer, YarnRoute, accepted_form
+from fairshare.yarn.rest.application_documents import public_state
 from fairshare.yarn.rest.callers import Caller
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.nodes import HADOOP_VERSION, node_states
 from fairshare.yarn.rest.rendering import raw
-from fairshare.yarn.rest.states import public_state
 from fairshare.yarn.views.documents import Document, ResourceInfo, resource_info, unwritten
 
 _STORE = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
-from fairshare.core.model.identifiers import application_name
+from fairshare.core.model.identifiers import application_name, attempt_name
 from fairshare.runtime.projections.attempt_history import ApplicationAttempts, Attempt
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rest.names import attempt_name
 
 NO_EXIT = -1000
 """The exit code of a master that was ended before its own exit was known (Hadoop:

@@ -16,12 +16,15 @@ from fairshare.core.model.resources import Resource, ResourceTypes, scale, subtr
 from fairshare.runtime.projections.attempt_history import ApplicationAttempts
 from fairshare.server.row_cache import RowCache, cut
 from fairshare.server.slices import rows_of_one_instant, sliced
-from fairshare.yarn.rest.application_documents import application_info, shown_seconds
+from fairshare.yarn.rest.application_documents import (
+    application_info,
+    finished_ms,
+    shown_seconds,
+    timeouts_of,
+)
 from fairshare.yarn.rest.diagnostics import application_diagnostics, waiting_for
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.rendering import encoder
-from fairshare.yarn.rest.states import finished_ms
-from fairshare.yarn.rest.timeouts import timeouts_of
 
 MAX_FORMS = 3
 """How many sets of fields have cached documents."""

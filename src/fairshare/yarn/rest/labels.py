@@ -12,13 +12,11 @@ from starlette.requests import Request
 from fairshare.core.model.inputs import AddLabels, Input, LabelNodes, RemoveLabels
 from fairshare.core.model.resources import Resource
 from fairshare.errors import InputError
-from fairshare.yarn.rest.access import is_administrator
 from fairshare.yarn.rest.answering import Answer, YarnRoute
-from fairshare.yarn.rest.bodies import as_list, read_object, text_of, truth
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, is_administrator
 from fairshare.yarn.rest.errors import bad_request, unauthorized
-from fairshare.yarn.rest.filters import words
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.parameters import as_list, read_object, text_of, truth, words
 from fairshare.yarn.views.documents import Document, Entries, ResourceInfo, resource_info
 from fairshare.yarn.views.interface import NodeLabels
 

@@ -23,11 +23,10 @@ from starlette.types import Receive, Scope, Send
 
 from fairshare.core.model.identifiers import application_name
 from fairshare.wording import cause
-from fairshare.yarn.rest.access import checked_caller
-from fairshare.yarn.rest.bodies import read_bytes
+from fairshare.yarn.rest.callers import checked_caller
 from fairshare.yarn.rest.errors import Refused
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
-from fairshare.yarn.rest.names import find_application
+from fairshare.yarn.rest.parameters import find_application, read_bytes
 
 if TYPE_CHECKING:  # imported where it is used: it loads a hundred modules, and few servers need it
     import httpx

@@ -20,12 +20,11 @@ from fairshare.server.list_rows import NodeLines
 from fairshare.server.row_cache import cut
 from fairshare.server.slices import rows_of_one_instant, sliced
 from fairshare.server.views import health_report_of, is_unhealthy
-from fairshare.yarn.rest.access import check_administrator
 from fairshare.yarn.rest.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.yarn.rest.bodies import LONG, first_object, lenient_integer, read_object
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, check_administrator
 from fairshare.yarn.rest.errors import not_found, wrong_argument
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.parameters import LONG, first_object, lenient_integer, read_object
 from fairshare.yarn.rest.rendering import encoder
 from fairshare.yarn.views.documents import (
     NOTHING,

@@ -11,10 +11,9 @@ from starlette.requests import Request
 from fairshare import __version__
 from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import application_name, application_of, container_name
-from fairshare.yarn.rest.access import may_view
 from fairshare.yarn.rest.answering import Answer, YarnRoute
 from fairshare.yarn.rest.application_documents import logs_url
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.errors import not_found
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.nodes import HADOOP_VERSION

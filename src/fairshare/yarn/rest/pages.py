@@ -14,13 +14,12 @@ from starlette.routing import Route
 from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.core.model.identifiers import application_of, container_name
 from fairshare.server.web.containers import read_part
-from fairshare.yarn.rest.access import checked_caller
 from fairshare.yarn.rest.answering import HEADERS
 from fairshare.yarn.rest.application_documents import logs_url
-from fairshare.yarn.rest.callers import Rejected, identify
+from fairshare.yarn.rest.callers import Rejected, checked_caller, identify
 from fairshare.yarn.rest.errors import Refused
 from fairshare.yarn.rest.gateway import gateway_of
-from fairshare.yarn.rest.names import read_container_id
+from fairshare.yarn.rest.parameters import read_container_id
 
 TITLE = "All Applications"
 HTML = "text/html;charset=utf-8"

@@ -27,9 +27,8 @@ from fairshare.documents.problems import Place
 from fairshare.server.configuration_editor import is_secret
 from fairshare.server.web.containers import read_part
 from fairshare.settings.site import Property
-from fairshare.yarn.rest.access import is_administrator
 from fairshare.yarn.rest.answering import HEADERS, JSON
-from fairshare.yarn.rest.callers import Rejected, identify
+from fairshare.yarn.rest.callers import Rejected, identify, is_administrator
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 
 HIDDEN: Final = "<redacted>"

@@ -27,19 +27,19 @@ from fairshare.server.web.actors import check_account, with_tagged_groups
 from fairshare.server.web.audit import note
 from fairshare.server.web.limits import submission_slot, too_large
 from fairshare.yarn.rest.answering import Answer, YarnRoute
-from fairshare.yarn.rest.bodies import (
+from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.errors import PlainRefusal, Refused, bad_request
+from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.parameters import (
     LONG,
     as_list,
     lenient_integer,
     pairs,
+    read_application_id,
     read_object,
     text_of,
     truth,
 )
-from fairshare.yarn.rest.callers import Caller
-from fairshare.yarn.rest.errors import PlainRefusal, Refused, bad_request
-from fairshare.yarn.rest.gateway import Gateway, gateway_of
-from fairshare.yarn.rest.names import read_application_id
 from fairshare.yarn.views.documents import Document, ResourceInfo, resource_info
 
 MOST_TAGS = 10

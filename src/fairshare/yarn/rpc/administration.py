@@ -16,8 +16,7 @@ from fairshare.core.model.inputs import (
     UndrainNode,
 )
 from fairshare.errors import ConfigurationError, InputError
-from fairshare.yarn.rest.access import is_administrator
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.callers import Caller, is_administrator
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.configuration import HostLists

@@ -16,7 +16,8 @@ from fairshare.core.model.queues import LONGEST_NAME
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.work import Command
 from fairshare.errors import EngineError, InputError
-from fairshare.yarn.rest import application_changes as changes
+from fairshare.yarn.rest import changes
+from fairshare.yarn.rest.application_documents import instant_text, read_instant
 from fairshare.yarn.rest.callers import Caller
 from fairshare.yarn.rest.diagnostics import NO_EXIT
 from fairshare.yarn.rest.gateway import Gateway
@@ -30,7 +31,6 @@ from fairshare.yarn.rest.submission import (
     check_names,
     checked_tags,
 )
-from fairshare.yarn.rest.timeouts import instant_text, read_instant
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.container_reports import shortened
 from fairshare.yarn.rpc.records import resource_of, too_large

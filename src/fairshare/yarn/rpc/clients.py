@@ -14,11 +14,10 @@ from fairshare.core.model.inputs import ReserveApplication
 from fairshare.errors import InputError
 from fairshare.server.web.actors import check_account, with_tagged_groups
 from fairshare.server.web.limits import submission_slot
-from fairshare.yarn.rest.access import may_view
-from fairshare.yarn.rest.callers import Caller
-from fairshare.yarn.rest.filters import MOST_MS, Filter, select
+from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.nodes import all_nodes, node_states
+from fairshare.yarn.rest.parameters import MOST_MS, Filter, select
 from fairshare.yarn.rest.submission import NO_RESERVATIONS, denial_of
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.applications import ApplicationChanges, submission_of

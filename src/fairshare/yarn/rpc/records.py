@@ -17,6 +17,7 @@ from fairshare.core.model.identifiers import (
     ContainerId,
     application_name,
     application_of,
+    attempt_name,
     attempt_of,
     container_id,
     number_of,
@@ -80,8 +81,7 @@ def application_text(message: Any) -> str:
 def attempt_text(message: Any) -> str:
     """`appattempt_<cluster timestamp>_<application>_<attempt>`, as Hadoop writes it."""
     application = message.application_id
-    name = application_text(application).removeprefix("application_")
-    return f"appattempt_{name}_{message.attemptId:06d}"
+    return attempt_name(application.cluster_timestamp, application.id, message.attemptId)
 
 
 def container_text(message: Any) -> str:

@@ -13,14 +13,12 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.resources import Resource, ResourceTypes, add, total
 from fairshare.runtime.projections.attempt_history import Attempt
-from fairshare.yarn.rest.access import may_view
-from fairshare.yarn.rest.application_documents import application_info, proxied_page
-from fairshare.yarn.rest.attempts import AttemptDetail, attempt_detail, container_info
-from fairshare.yarn.rest.callers import Caller
+from fairshare.yarn.rest.application_documents import application_info, proxied_page, public_state
+from fairshare.yarn.rest.applications import AttemptDetail, attempt_detail, container_info
+from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.labels import assigned_labels, labels_of
 from fairshare.yarn.rest.nodes import NodeInfo
-from fairshare.yarn.rest.states import public_state
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.records import resource_message
 from fairshare.yarn.rpc.wire.calls import ATTEMPT_NOT_FOUND, YARN, RpcError

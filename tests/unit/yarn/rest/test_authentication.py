@@ -14,7 +14,7 @@ from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.app import build_app
 from fairshare.settings.shell import AuthenticationSettings
 from fairshare.yarn.rest.answering import YarnRoute
-from fairshare.yarn.rest.routes import BASE, yarn_routes
+from fairshare.yarn.rest.interface import BASE, yarn_routes
 
 pytestmark = pytest.mark.anyio
 
