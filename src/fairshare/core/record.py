@@ -1,4 +1,4 @@
-"""Owns the record of the journal: one input that changed the state, with its events."""
+"""The record of the journal: one input that changed the state, with its events."""
 
 from typing import TYPE_CHECKING
 

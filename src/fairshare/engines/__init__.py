@@ -1,1 +1,1 @@
-"""Owns the engines, which run containers. Knows orders and reports; no queue, share or policy."""
+"""The engines, which run containers."""

@@ -1,4 +1,4 @@
-"""Owns where the output of a container is: in its own logs, or in files that its user named.
+"""Where the output of a container is: in its own logs, or in files that its user named.
 
 Such a file is opened by the container's account. Which file that was is written into
 `outputs.json`. The server reads it later with the rights of that account, as the user may have put

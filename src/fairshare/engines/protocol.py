@@ -1,4 +1,4 @@
-"""Owns the interface between the runtime and the engines, which run containers.
+"""The interface between the runtime and the engines, which run containers.
 
 The runtime sends orders, the engine reports. An order is identified by its container and
 idempotent. A report is an input of the resource manager.

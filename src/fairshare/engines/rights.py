@@ -1,4 +1,4 @@
-"""Owns acting with the rights of a tenant.
+"""Acting with the rights of a tenant.
 
 What a container's user names or can replace (files of `--output`, everything below `work/`) is only
 opened, listed, changed or deleted by a thread that has that user's rights at the time: a server of

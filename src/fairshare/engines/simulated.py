@@ -1,7 +1,6 @@
-"""Owns the simulated engine, in which a container "runs" until a timer of the caller expires.
+"""The simulated engine, in which a container "runs" until a timer of the caller expires.
 
 Instead of starting a process, it obtains the container's duration and exit code and sets a timer.
-Knows neither the clock nor the source of the duration.
 """
 
 from collections.abc import Callable

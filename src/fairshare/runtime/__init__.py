@@ -1,1 +1,1 @@
-"""Owns the clock, the driver and the orders; knows nothing of the web or of the simulator."""
+"""The clock, the driver and the orders."""

@@ -1,6 +1,6 @@
-"""Owns the acceptance of inputs: only those that the journal can hold are decided.
+"""The acceptance of inputs: only those that the journal can hold are decided.
 
-A refused input changes nothing and has no record. Must not know what an input means.
+A refused input changes nothing and has no record.
 """
 
 from collections.abc import Callable

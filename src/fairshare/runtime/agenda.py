@@ -1,5 +1,5 @@
-"""Owns what becomes due without a further event, and when: lifetimes, begins, pauses, containers
-that stay unused, drained and overcommitted nodes, gangs, empty queues, rounds of preemption.
+"""What becomes due without a further event, and when: lifetimes, begins, pauses, containers that
+stay unused, drained and overcommitted nodes, gangs, empty queues, rounds of preemption.
 
 The agenda makes the inputs that are due; the manager decides on them. What is rare is listed by the
 state, and looked up there; what may be there for thousands of applications is kept in heaps here.

@@ -1,4 +1,4 @@
-"""Owns the clock. The only place of the runtime where the machine's clock is read.
+"""The clock. The only place of the runtime where the machine's clock is read.
 
 Instants are whole milliseconds since 1970 (live) or since the start of a simulation.
 """

@@ -1,7 +1,7 @@
-"""Owns the translation of events to orders: the containers that an engine must launch or stop.
+"""The translation of events to orders: the containers that an engine must launch or stop.
 
-Reads the state after the commit, so that an order which is out of date is never given
-(a container that was launched and killed in one batch is not launched). Decides nothing.
+Reads the state after the commit, so that an order which is out of date is never given (a container
+that was launched and killed in one batch is not launched).
 """
 
 from collections.abc import Callable, Mapping

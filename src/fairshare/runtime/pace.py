@@ -1,11 +1,9 @@
-"""Owns the pace of a runtime: what records do not say of the machine that it ran on.
+"""The pace of a runtime: what records do not say of the machine that it ran on.
 
 Decisions follow from the inputs, their instants, and a little more: when a deadline was met that
 had no effect but to set the next one, and after how many beats a turn ended because it was enough.
 Both are noted here, and the next record takes them along, so that `fairshare plan` can simulate a
 history exactly. An idle cluster still records nothing: of each kind only the last instant counts.
-
-Knows no clock, and not what is decided.
 """
 
 from typing import Final

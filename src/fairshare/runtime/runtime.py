@@ -1,6 +1,6 @@
-"""Owns the driver: decide, record, commit, act. Live and simulated are this, with other plugs.
+"""The driver: decide, record, commit, act. Live and simulated are this, with other plugs.
 
-Knows no loop, socket or clock: its caller passes the time. One thread at a time may call it.
+One thread at a time may call it.
 """
 
 from collections.abc import Callable, Generator, Sequence

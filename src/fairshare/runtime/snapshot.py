@@ -54,7 +54,6 @@ from fairshare.runtime.graph import Kinds, Reader, Writer, without_collection
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.registry import all_families
-from fairshare.settings.stored_class import StoredClass
 
 STORED: Final = Kinds()
 """All kinds in snapshots. `runtime/projections/projections.py` adds the server's projections."""
@@ -153,18 +152,14 @@ def _add_family(family: AnyFamily) -> None:
     with _adding:
         for one in family.stored_classes:
             if one.tag not in STORED.by_tag:
-                _add(one)
-
-
-def _add(one: StoredClass) -> None:
-    STORED.add(
-        one.tag,
-        one.cls,
-        *(_CLUSTER if one.state else ()),
-        *one.fields,
-        derived=(*(("handlers",) if one.state else ()), *one.derived),
-        names=one.names,
-    )
+                STORED.add(
+                    one.tag,
+                    one.cls,
+                    *(_CLUSTER if one.state else ()),
+                    *one.fields,
+                    derived=(*(("handlers",) if one.state else ()), *one.derived),
+                    names=one.names,
+                )
 
 
 def all_stored() -> Kinds:

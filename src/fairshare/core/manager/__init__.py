@@ -1,2 +1,1 @@
-"""Owns the lifecycle of applications: admission, attempts, tasks. Must not know how a scheduler
-orders or shares, nor any engine."""
+"""The lifecycle of applications: admission, attempts, tasks."""

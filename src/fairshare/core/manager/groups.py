@@ -1,7 +1,5 @@
-"""Owns what the manager computes as the master of task groups: validation of groups, and the
-container requests that are due.
-
-Emits no events itself; `resource_manager.py` and `journal_epochs.py` do.
+"""What the manager does as the master of task groups: validation of groups, the container requests
+that are due, and gangs, whose tasks start together.
 """
 
 from collections.abc import Callable, Iterator, Sequence

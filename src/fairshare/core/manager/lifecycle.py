@@ -1,4 +1,4 @@
-"""Owns the lifecycle of applications: attempts, their requests, and the consequences of an end.
+"""The lifecycle of applications: attempts, their requests, and the consequences of an end.
 
 `resource_manager.py` calls these steps; they change the state only through `step.emit`.
 """

@@ -1,4 +1,4 @@
-"""Owns how the manager handles nodes that join, are lost, resized or drained, and the safe mode.
+"""How the manager handles nodes that join, are lost, resized or drained, and the safe mode.
 
 From its next heartbeat on, the total of a drained node is what its containers use, as of Hadoop's
 decommissioning nodes (`AbstractYarnScheduler.nodeUpdate`), so that shares are computed from

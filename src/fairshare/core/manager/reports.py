@@ -1,5 +1,5 @@
-"""Owns the handling of reports that containers started or ended, and the removal of applications
-that are over.
+"""The handling of reports that containers started or ended, and the removal of applications that
+are over.
 
 Changes the state only through `step.emit`. A report of an unknown container, or a repeated report,
 changes nothing.

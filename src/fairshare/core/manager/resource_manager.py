@@ -1,4 +1,4 @@
-"""Owns the resource manager: the meaning of each input, and the consequences of each event.
+"""The resource manager: the meaning of each input, and the consequences of each event.
 
 `handle(now_ms, input)` is the only entry point: a pure step that returns events. One method handles
 each input; then the manager visits every event of the step once, since some have consequences here

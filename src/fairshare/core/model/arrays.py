@@ -1,6 +1,5 @@
-"""Owns arrays: groups whose tasks have indexes and lines of their own, and what of these a task's
-command gets. Does not know where lines come from.
-"""
+"""Arrays: groups whose tasks have indexes and lines of their own, and what of these a task's
+command gets."""
 
 import shlex
 from bisect import bisect_right

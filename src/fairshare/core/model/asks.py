@@ -1,4 +1,4 @@
-"""Owns an application's table of asks: the outstanding requests, their places and their order.
+"""An application's table of asks: the outstanding requests, their places and their order.
 
 The scheduler serves keys by priority (lower first), then by allocation request id. A key has
 entries by place: the entry for anywhere (`*`) holds the total number of containers, the others the

@@ -1,9 +1,9 @@
-"""Owns the events that all schedulers have in common. Every event is a fact: frozen, in the past
-tense, recorded in the journal.
+"""The events that all schedulers have in common. Every event is a fact: frozen, in the past tense,
+recorded in the journal.
 
 Only `ClusterState.apply` changes state. Events are encoded as arrays, so that a field can be added
-only at the end and with a default, and can never be removed: old journals stay readable.
-Events of a single scheduler are defined with it, and its family registers them.
+only at the end and with a default, and can never be removed: old journals stay readable. Events of
+a single scheduler are defined with it, and its family registers them.
 """
 
 import enum

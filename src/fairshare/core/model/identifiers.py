@@ -1,4 +1,4 @@
-"""Owns the identifiers of applications and containers, and their textual form. Knows no state.
+"""The identifiers of applications and containers, and their textual form.
 
 Applications are numbered from 1. A container's identifier contains its application and attempt, so
 that no table is needed to find them: `application << 40 | attempt << 32 | number`. Clients see both

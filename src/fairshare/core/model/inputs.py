@@ -1,4 +1,4 @@
-"""Owns the inputs of the resource manager. Every input is frozen data, recorded in the journal.
+"""The inputs of the resource manager. Every input is frozen data, recorded in the journal.
 
 An input is a command of a client or administrator (imperative) or an observation (past tense). It
 does not contain its instant, which is `now_ms` of `handle(now_ms, input)`.

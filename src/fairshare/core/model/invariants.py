@@ -1,4 +1,4 @@
-"""Owns the invariants of the state. Called by tests after each step, and on demand."""
+"""The invariants of the state. Called by tests after each step, and on demand."""
 
 from typing import Any
 

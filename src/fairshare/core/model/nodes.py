@@ -1,4 +1,4 @@
-"""Owns a node as data: its total, its containers, and its reservation."""
+"""A node as data: its total, its containers, and its reservation."""
 
 import msgspec
 

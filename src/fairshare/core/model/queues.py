@@ -1,4 +1,4 @@
-"""Owns the queue tree as data: names, children, usage. Knows no share, limit or order.
+"""The queue tree as data: names, children, usage.
 
 Each scheduler derives its own queue from `Queue`.
 """

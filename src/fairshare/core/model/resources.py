@@ -1,4 +1,4 @@
-"""Owns resource vectors: integers over named types. Does not know what they are used for.
+"""Resource vectors: integers over named types.
 
 A vector is a plain tuple, `(memory-mb, vcores, further types...)`: immutable, hashable, cheap.
 `ResourceTypes` has the names. These functions are the hottest code of the scheduler, so that the

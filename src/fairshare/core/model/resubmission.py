@@ -1,6 +1,6 @@
-"""Owns what of an ended application is submitted again: all of it, or what did not succeed.
+"""What of an ended application is submitted again: all of it, or what did not succeed.
 
-Raises ValueError with the reason if that is not possible. Knows no user and no server.
+Raises ValueError with the reason if that is not possible.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
-"""Owns the state of the cluster and all changes of it, through `ClusterState.apply`.
+"""The state of the cluster and all changes of it, through `ClusterState.apply`.
 
 A scheduler derives its own state class: it defines its types of queues and attempts, and adds
-handlers for its own events and for further consequences of the common ones. Decides nothing.
+handlers for its own events and for further consequences of the common ones.
 """
 
 from abc import ABC, abstractmethod

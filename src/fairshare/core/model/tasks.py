@@ -1,4 +1,4 @@
-"""Owns the progress of an application's groups of tasks. Does not know how they are scheduled.
+"""The progress of an application's groups of tasks.
 
 A task waits, runs in a container, has succeeded, has failed permanently, or was killed. Groups and
 tasks are numbered from 0 in the order of the submission.

@@ -1,2 +1,1 @@
-"""Owns the placement rules, which choose an application's queue. Knows neither nodes nor
-containers."""
+"""The placement rules, which choose an application's queue."""

@@ -1,1 +1,1 @@
-"""Owns the decisions: which container goes to whom. Knows the model; no file, clock or process."""
+"""The decisions: which container goes to whom."""

@@ -1,5 +1,4 @@
-"""Owns Hadoop's access lists: what they name, and whom they allow. Does not know queues
-(Hadoop: AccessControlList)."""
+"""Hadoop's access lists: what they name, and whom they allow (Hadoop: AccessControlList)."""
 
 import re
 from collections.abc import Collection

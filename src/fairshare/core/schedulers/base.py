@@ -1,4 +1,4 @@
-"""Owns the parts of a scheduler that most have in common, as defaults for a simple one: one queue,
+"""The parts of a scheduler that most have in common, as defaults for a simple one: one queue,
 `root.default`, which takes every application; no shares, no priorities, no preemption, no limits.
 
 A scheduler derives its own from `BaseScheduler` and `BaseState`, and defines at least a name and

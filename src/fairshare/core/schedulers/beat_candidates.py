@@ -1,5 +1,5 @@
-"""Owns the nodes that could take a container, be reserved, or lose a reservation, and the demand
-for which they could: what `beats.py` asks in a round. Knows no time.
+"""The nodes that could take a container, be reserved, or lose a reservation, and the demand for
+which they could: what `beats.py` asks in a round.
 
 Kept in step with the state by looking again at the nodes and applications that events name.
 """

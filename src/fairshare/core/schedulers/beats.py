@@ -1,4 +1,4 @@
-"""Owns the rounds of node heartbeats that assign containers, and when they are due.
+"""The rounds of node heartbeats that assign containers, and when they are due.
 
 A node's beat is the only moment at which containers are assigned, so the runtime makes nodes beat
 as soon as something has happened that could matter, in rounds, in the order of joining, until a

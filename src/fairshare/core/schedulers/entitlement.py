@@ -1,5 +1,5 @@
-"""Owns what preemption owes to an application that waits below its share: the queues that have more
-than their share, and what keeps preemption from taking it from them.
+"""What preemption owes to an application that waits below its share: the queues that have more than
+their share, and what keeps preemption from taking it from them.
 
 A scheduler fills it in for one application (`Limits.preemption`); `insight` turns it into words.
 """

@@ -1,10 +1,10 @@
-"""Owns the iteration order of Java's hash maps, where YARN's behaviour depends on it.
+"""The iteration order of Java's hash maps, where YARN's behaviour depends on it.
 
 YARN iterates over hash maps when it ends the containers of an application or of a lost node and
 when it chooses victims of preemption. The order has no meaning, but with the same order a run can
 be compared with Hadoop's event by event. It follows from the keys' 32-bit hash codes and from the
 size of the table, a power of two that only grows: `slot = (h ^ h >> 16) & size - 1`; within a slot,
-the older key comes first. This module does not know what the keys are used for.
+the older key comes first.
 """
 
 from collections.abc import Callable, Iterable

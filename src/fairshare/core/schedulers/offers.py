@@ -1,5 +1,5 @@
-"""Owns what the nodes of a cluster offer to an ask: those that it may use, that have room, that are
-free. Knows no queue and no limit. Changes nothing.
+"""What the nodes of a cluster offer to an ask: those that it may use, that have room, that are
+free.
 
 An answer holds until the state changes. Asks of one size and partition that accept every node have
 the same answer, which a `Survey` keeps: it is for questions about many applications at once.

@@ -1,4 +1,4 @@
-"""Owns the order in which siblings are served, kept incrementally: a heap of sort keys.
+"""The order in which siblings are served, kept incrementally: a heap of sort keys.
 
 The top of the heap is the first sibling. When a sibling's key changes, its new entry is pushed and
 the old one stays in the heap until it reaches the top, where it is dropped: a change costs O(log n)

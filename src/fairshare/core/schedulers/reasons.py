@@ -1,4 +1,4 @@
-"""Owns the reasons for which an application, or one of its asks, waits: causes with numbers.
+"""The reasons for which an application, or one of its asks, waits: causes with numbers.
 
 A scheduler contributes the limits that only it knows (`Limits`); what nodes offer (`offers.py`) is
 the same for all schedulers. Nothing is stored: each query walks once over what a heartbeat would

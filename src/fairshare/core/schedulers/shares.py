@@ -1,8 +1,7 @@
-"""Owns the division of one resource among siblings by weight, minimum and maximum.
+"""The division of one resource among siblings by weight, minimum and maximum.
 
 The results equal Hadoop's exactly: one ratio R gives each sibling `clamp(R * weight, min, max)` and
-is found by doubling and 25 halvings (Hadoop: ComputeFairShares.computeShares). This module does not
-know queues.
+is found by doubling and 25 halvings (Hadoop: ComputeFairShares.computeShares).
 """
 
 import math

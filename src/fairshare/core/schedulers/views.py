@@ -1,4 +1,4 @@
-"""Owns the views of queues and applications: frozen, the same for all schedulers.
+"""The views of queues and applications: frozen, the same for all schedulers.
 
 Their fields are those of the REST records (`api`), with vectors in the order of the state's types.
 A field is None where a scheduler does not have it. REST, pages, command line, scenarios and reports

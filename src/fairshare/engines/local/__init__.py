@@ -1,4 +1,4 @@
-"""The engine that runs containers as processes on this machine. Knows only orders and reports.
+"""The engine that runs containers as processes on this machine.
 
 Its parts, from the server outwards:
 

@@ -176,21 +176,17 @@ def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
         if value is None:
             return None
         if "status" not in value:
-            return _decoded(value)
+            # What `verdict` wrote, or the compiled supervisor.
+            known = (*ContainerExited.__struct_fields__, "ended_at_ms")
+            if not value.keys() <= set(known):
+                raise ValueError(f"not only {', '.join(known)}")
+            flags = {name: value.get(name, 0) != 0 for name in ("cannot_start", "node_failed")}
+            return msgspec.convert({**value, **flags}, ContainerExited)
         launch = _launch_as_written(directory)  # its groups say nothing of its end
         return None if launch is None else exited(Ending.decode(value), launch, directory.stderr)
     except (KeyError, TypeError, ValueError) as error:
         _warn(directory.exit, error)
         return None
-
-
-def _decoded(value: dict[str, Any]) -> ContainerExited:
-    """What `verdict` wrote, or the compiled supervisor."""
-    known = (*ContainerExited.__struct_fields__, "ended_at_ms")
-    if not value.keys() <= set(known):
-        raise ValueError(f"not only {', '.join(known)}")
-    flags = {name: value.get(name, 0) != 0 for name in ("cannot_start", "node_failed")}
-    return msgspec.convert({**value, **flags}, ContainerExited)
 
 
 def _read_record(directory: ContainerDirectory) -> tuple[str, int, int] | None:

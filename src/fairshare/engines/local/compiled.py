@@ -1,4 +1,4 @@
-"""Owns the choice between the two supervisors: a compiled program, where there is one, or Python.
+"""The choice between the two supervisors: a compiled program, where there is one, or Python.
 
 The program (`native/`) is built at installation, if the machine has a C compiler. It does what
 `supervisor` does, and hands a container over to it before the container starts, if the order says

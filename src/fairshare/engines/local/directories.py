@@ -1,4 +1,4 @@
-"""Owns the files of one container, and how a file is replaced atomically.
+"""The files of one container, and how a file is replaced atomically.
 
     launch.json   the order                pid.json        the supervisor that runs it
     exit.json     how it ended             settled         exists when this was reported

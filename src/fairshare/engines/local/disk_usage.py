@@ -1,4 +1,4 @@
-"""Owns the disk usage of the containers' directories, and the enforcement of its limits.
+"""The disk usage of the containers' directories, and the enforcement of its limits.
 
 A separate thread measures them periodically, for at most a tenth of the time, with pauses within
 each walk. Ended containers are measured once. If an application, or all containers of a user,

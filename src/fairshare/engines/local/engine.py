@@ -1,4 +1,4 @@
-"""Owns the local engine, which offers this machine as nodes, takes orders and makes reports.
+"""The local engine, which offers this machine as nodes, takes orders and makes reports.
 
 `launch` and `stop` only enqueue orders for the engine's thread (`watcher`). That thread makes the
 reports, except those of containers that ended while no server ran, which `start` makes.

@@ -1,4 +1,4 @@
-"""Owns the steps between fork and exec that set up a container's first process.
+"""The steps between fork and exec that set up a container's first process.
 
 Either the command runs, or `StartFailure` says why not. Must stay light: supervisors use it.
 """

@@ -1,4 +1,4 @@
-"""Owns operations on single cgroups: create, set, kill and remove. Knows no policy of limits.
+"""Operations on single cgroups: create, set, kill and remove.
 
 A group is the path of its directory. Only groups that this package created are ever changed. Must
 stay light: supervisors use it.

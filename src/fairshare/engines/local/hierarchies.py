@@ -1,4 +1,4 @@
-"""Owns the cgroup hierarchies of this machine: their locations, and which of them are usable.
+"""The cgroup hierarchies of this machine: their locations, and which of them are usable.
 
 Two versions exist, also both at once ("hybrid"). Groups are created below the server's own group,
 so that its limits also apply to the containers; if that is impossible, below the nearest possible

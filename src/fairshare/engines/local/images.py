@@ -1,4 +1,4 @@
-"""Owns how a command runs in an image: with podman, docker or apptainer. Starts nothing.
+"""How a command runs in an image: with podman, docker or apptainer.
 
 Of these programs the container's first process is the client. Podman's and apptainer's containers
 are its descendants, so that a supervisor measures and ends them as all else; those of docker belong

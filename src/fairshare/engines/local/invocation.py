@@ -1,4 +1,4 @@
-"""Owns the execution of a Python callable in a container: `python invocation.py CALL RESULT`.
+"""The execution of a Python callable in a container: `python invocation.py CALL RESULT`.
 
 CALL contains a pickled `(function, args, kwargs)`. The return value is pickled to RESULT, which is
 created atomically. If the function raises, the container exits with code 1, with the traceback in

@@ -1,4 +1,4 @@
-"""Owns the file that orders a container, `launch.json`, the input of a supervisor.
+"""The file that orders a container, `launch.json`, the input of a supervisor.
 
 Must stay light: supervisors use it, and import nothing of the model.
 """

@@ -1,5 +1,5 @@
-"""Owns the times after which interactive containers end, and the limits that this machine supports,
-and their values for one container.
+"""The times after which interactive containers end, and the limits that this machine supports, and
+their values for one container.
 
 The engine tries them: it creates, sets, enters and removes a group. If a method is not available,
 the next one is used, and nodes report it by its name:

@@ -1,4 +1,4 @@
-"""Owns the watched supervisors: by their pidfds, until each container is reported as ended.
+"""The watched supervisors: by their pidfds, until each container is reported as ended.
 
 Used by the engine's thread only. A supervisor whose files cannot be read now is checked again.
 """

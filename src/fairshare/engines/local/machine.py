@@ -1,5 +1,4 @@
-"""Owns the resources of this machine, and how they are offered as one or several nodes. Starts no
-process."""
+"""The resources of this machine, and how they are offered as one or several nodes."""
 
 import math
 import os

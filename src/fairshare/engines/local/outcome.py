@@ -1,9 +1,9 @@
-"""Owns how containers end: exit codes, diagnostics, and the file `exit.json`.
+"""How containers end: exit codes, diagnostics, and the file `exit.json`.
 
 Supervisors write facts of containers that were started (`Ending`), and the exit code with its
 diagnostics of those that could not be (`verdict`). Exit codes are those of the process, 128 +
-signal number, or Hadoop's negative ones (Hadoop: ContainerExitStatus). Must stay light:
-supervisors use it.
+signal number, or Hadoop's negative ones (Hadoop: ContainerExitStatus). Must stay light: supervisors
+use it.
 """
 
 import json

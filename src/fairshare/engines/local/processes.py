@@ -1,4 +1,4 @@
-"""Owns the information in /proc about processes: their identity, descendants and memory.
+"""The information in /proc about processes: their identity, descendants and memory.
 
 A process is identified by its pid *and* its start time (field 22 of /proc/PID/stat, in clock ticks
 since boot), since pids are reused. Must stay light: supervisors use it.

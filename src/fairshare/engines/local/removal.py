@@ -1,4 +1,4 @@
-"""Owns the deletion of containers' files.
+"""The deletion of containers' files.
 
 They leave their place at once, for a directory that is closed to users (`STATE/deleted`), and a
 thread of its own deletes them there. What a user's container made is deleted with that user's

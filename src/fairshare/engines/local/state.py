@@ -1,4 +1,4 @@
-"""Owns the layout of the engine's files in the state directory. Used by the server only.
+"""The layout of the engine's files in the state directory. Used by the server only.
 
 STATE/engine.lock    held by the server that uses the directory
 STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not exist yet

@@ -1,4 +1,4 @@
-"""Owns the supervision of one container from its start to its end, in a process of its own.
+"""The supervision of one container from its start to its end, in a process of its own.
 
 The supervisor starts the command, enforces memory and time limits, ends the whole process tree, and
 writes the outcome. It works without the server and the zygote. As the subreaper of all descendants

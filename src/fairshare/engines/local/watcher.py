@@ -1,4 +1,4 @@
-"""Owns the engine's thread, which has containers started and watches their supervisors.
+"""The engine's thread, which has containers started and watches their supervisors.
 
 Only that thread uses this state, except where a docstring says otherwise. It watches a supervisor
 by its pidfd, and reads the outcome from its files.

@@ -1,4 +1,4 @@
-"""Owns the zygote: a small process with all modules imported, which starts a supervisor per order.
+"""The zygote: a small process with all modules imported, which starts a supervisor per order.
 
 It lets the compiled supervisor fork itself (`compiled.Starter`), or forks itself if there is none,
 which is cheap because, unlike a server, it is small. Its messages, one datagram each:

@@ -1,4 +1,4 @@
-"""Owns the server's side of the zygote: its start, orders, answers, and its replacement if it ends.
+"""The server's side of the zygote: its start, orders, answers, and its replacement if it ends.
 
 Knows directories, not containers. Used by the engine's thread only.
 """

@@ -1,1 +1,1 @@
-"""Owns the durable record of inputs and events; does not know their meaning."""
+"""The durable record of inputs and events."""

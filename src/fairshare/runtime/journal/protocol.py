@@ -1,7 +1,4 @@
-"""Owns the interface of a journal: appending, reading, and when records are durable.
-
-Does not know where records are stored, nor their contents beyond the sequence number.
-"""
+"""The interface of a journal: appending, reading, and when records are durable."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol

@@ -1,7 +1,7 @@
-"""Owns the activities of the scheduler on nodes and for applications that clients requested.
+"""The activities of the scheduler on nodes and for applications that clients requested.
 
 Derived from the records of node updates. Requests and their results are kept for a while; without
-requests nothing is kept. Decides nothing.
+requests nothing is kept.
 """
 
 import msgspec

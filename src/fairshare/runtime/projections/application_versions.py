@@ -1,5 +1,5 @@
-"""Owns the number of the last record about each application, by which caches of documents see what
-is outdated. Derived from records alone; empty at a start.
+"""The number of the last record about each application, by which caches of documents see what is
+outdated. Derived from records alone; empty at a start.
 
 Fields of an application that change without a record about it (fair share, headroom) are not
 covered: `schedulers.views.VolatileFields` has them.

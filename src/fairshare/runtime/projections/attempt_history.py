@@ -1,4 +1,4 @@
-"""Owns the history of every application: attempts, masters, use over time; from records alone.
+"""The history of every application: attempts, masters, use over time; from records alone.
 
 The core's state only has the present; YARN's clients also read the history. This projection is
 rebuilt from the journal at a start, and decides nothing. Amounts over time are vectors of the

@@ -1,10 +1,9 @@
-"""Owns the compact form of records: what is needed to simulate a history again, in few bytes.
+"""The compact form of records: what is needed to simulate a history again, in few bytes.
 
 Kept are the inputs, the instants, and which container was granted, launched and ended where. Left
 out are commands, environments, measurements, and events that follow from decisions. Many records
 together are packed by columns: records of the same shape (kinds of input and events) are a table,
 of which whole numbers are stored as differences, compressed. A container then takes about 30 bytes.
-Knows no file.
 """
 
 import zlib

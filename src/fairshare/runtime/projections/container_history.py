@@ -1,4 +1,4 @@
-"""Owns the history of containers: a bounded projection, derived from events alone.
+"""The history of containers: a bounded projection, derived from events alone.
 
 The core forgets a container when it completes; tenants need its outcome for longer. This projection
 is rebuilt from the journal at a start, and decides nothing.

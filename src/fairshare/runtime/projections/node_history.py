@@ -1,6 +1,6 @@
-"""Owns the data of nodes beside the core's state: their measurements, and the nodes that are gone.
+"""The data of nodes beside the core's state: their measurements, and the nodes that are gone.
 
-Derived from records, and from what an engine measures. Decides nothing.
+Derived from records, and from what an engine measures.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Owns `Projection`: data derived from the records of the journal alone.
+"""`Projection`: data derived from the records of the journal alone.
 
 The core's state has only the present. A projection adds what readers also need: the past, or values
 that the core does not keep. It follows the records in their order, live and at recovery, is part of

@@ -1,5 +1,5 @@
-"""Owns the history of applications as spans: held back by a limit, queued, running; reservations;
-and marks of changes to them. Derived from records alone, as all projections.
+"""The history of applications as spans: held back by a limit, queued, running; reservations; and
+marks of changes to them. Derived from records alone, as all projections.
 
 An application is queued while it has no container, and runs while it has one.
 """

@@ -1,1 +1,1 @@
-"""Owns YARN's Capacity Scheduler: guaranteed capacities, limits for users, priorities."""
+"""YARN's Capacity Scheduler: guaranteed capacities, limits for users, priorities."""

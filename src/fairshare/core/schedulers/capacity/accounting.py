@@ -1,7 +1,6 @@
-"""Owns how containers and reservations count for queues, users and orders.
+"""How containers and reservations count for queues, users and orders.
 
-`state.py` calls it from the event handlers. Decides nothing (Hadoop: LeafQueue.allocateResource,
-UsersManager).
+`state.py` calls it from the event handlers (Hadoop: LeafQueue.allocateResource, UsersManager).
 """
 
 from fairshare.core.model.nodes import Node

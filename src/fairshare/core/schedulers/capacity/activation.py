@@ -1,5 +1,5 @@
-"""Owns the activation of waiting applications: the pass that finds room for masters, and the
-release of applications that max-parallel-apps held back.
+"""The activation of waiting applications: the pass that finds room for masters, and the release of
+applications that max-parallel-apps held back.
 
 Decides by `step.emit` alone (Hadoop: LeafQueue.activateApplications, CSMaxRunningAppsEnforcer).
 """

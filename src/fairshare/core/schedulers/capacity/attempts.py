@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's data of an attempt. Decides nothing (Hadoop: FiCaSchedulerApp)."""
+"""The Capacity Scheduler's data of an attempt (Hadoop: FiCaSchedulerApp)."""
 
 import enum
 from typing import TYPE_CHECKING, Any

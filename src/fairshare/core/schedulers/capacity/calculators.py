@@ -1,4 +1,4 @@
-"""Owns the arithmetic of Hadoop's two resource calculators. Knows neither queue nor application.
+"""The arithmetic of Hadoop's two resource calculators.
 
 The memory-only calculator considers memory alone; its rounded or divided results have one vcore, or
 none when the memory is 0. The dominant calculator considers the dominant share of the cluster.

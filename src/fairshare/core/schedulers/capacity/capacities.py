@@ -120,14 +120,10 @@ def _divide_type(
                 part = whole / cluster * (base / whole) * value / 100 if whole else 0.0
                 amount = math.floor(cluster * part)
             else:
-                amount = _round(base * (value / summed)) if summed else 0
+                amount = math.floor((base * (value / summed)) + 0.5) if summed else 0
             shares[name] = 0 if name in idle else amount
             left -= shares[name]
     return shares
-
-
-def _round(value: float) -> int:
-    return math.floor(value + 0.5)
 
 
 def _maximum(capacity: Capacity | None, above: Resource) -> Resource:

@@ -1,4 +1,4 @@
-"""Owns the validation of settings as a whole: sums, modes, weights, limits, states, mappings.
+"""The validation of settings as a whole: sums, modes, weights, limits, states, mappings.
 
 Checks a planned tree and, at a reload, what must not change at run time. Reports all faults, in
 Hadoop's words, and changes nothing (Hadoop: CapacitySchedulerConfigValidator).

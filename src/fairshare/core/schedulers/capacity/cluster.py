@@ -1,5 +1,5 @@
-"""Owns the data of the Capacity Scheduler's state: nodes, partitions, queues, the settings in
-force, and what follows from them at a look.
+"""The data of the Capacity Scheduler's state: nodes, partitions, queues, the settings in force, and
+what follows from them at a look.
 
 Only events change it: `state.py` has their handlers.
 """

@@ -1,8 +1,7 @@
-"""Owns how settings become a queue's own: defaults, inheritance, templates, and what a reload
-rereads.
+"""How settings become a queue's own: defaults, inheritance, templates, and what a reload rereads.
 
-Everything is computed from `state.settings`; decides nothing
-(Hadoop: CapacitySchedulerConfiguration, AutoCreatedQueueTemplate).
+Everything is computed from `state.settings` (Hadoop:
+CapacitySchedulerConfiguration, AutoCreatedQueueTemplate).
 """
 
 from typing import Any
@@ -63,18 +62,14 @@ def overlay(base: QueueSettings, over: QueueSettings) -> QueueSettings:
             continue
         changes[name] = {**getattr(base, name), **value} if name in _MERGED else value
     if base.unreadable:
-        changes["unreadable"] = _unreadable(base, over)
+        # What cannot be read of `base` matters only where `over` says nothing.
+        kept = {
+            key: message
+            for key, message in base.unreadable.items()
+            if getattr(over, key.partition(":")[2], None) in (None, {})
+        }
+        changes["unreadable"] = kept | over.unreadable
     return msgspec.structs.replace(base, **changes) if changes else base
-
-
-def _unreadable(base: QueueSettings, over: QueueSettings) -> dict[str, str]:
-    """What cannot be read of `base` matters only where `over` says nothing."""
-    kept = {
-        key: message
-        for key, message in base.unreadable.items()
-        if getattr(over, key.partition(":")[2], None) in (None, {})
-    }
-    return kept | over.unreadable
 
 
 def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
@@ -132,7 +127,10 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
     for one in queue.path[:2]:
         orders.settle(one)
     if parent is None:
-        own = _with_all_partitions(settings, own)
+        # Root has 100 % of each partition that any queue names, although the file does not say so.
+        whole = LabelCapacity(Percentage(100.0), Percentage(100.0))
+        every = dict.fromkeys(partitions.configured(settings), whole)
+        own = overlay(QueueSettings(label_capacities=every), own) if every else own
     queue.settings = own
     if first:
         queue.allow_zero_sum = bool(own.allow_zero_capacity_sum)
@@ -141,7 +139,12 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
         own.maximum_parallel_applications, settings.maximum_parallel_applications
     )
     queue.maximum_allocation = maximum_allocation(state.types, settings, own, parent)
-    _take_policy(queue, own)
+    if queue.leaf:
+        queue.policy = own.ordering_policy or "fifo"
+    elif own.ordering_policy in _POLICIES:
+        queue.policy = _POLICIES[own.ordering_policy]
+    else:
+        queue.policy = "utilization" if queue.parent is None else queue.parent.policy
     _take_preemption(settings, queue, own)
     _take_lifetimes(queue, own)
     _take_labels(queue, own)
@@ -158,13 +161,6 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
     queue.user_limit_factor = _or(own.user_limit_factor, settings.user_limit_factor)
     queue.size_based = bool(own.size_based_weight)
     queue.users.reweigh(user_weights(settings, queue))
-
-
-def _with_all_partitions(settings: CapacitySettings, root: QueueSettings) -> QueueSettings:
-    """Root has 100 % of each partition that any queue names, although the file does not say so."""
-    whole = LabelCapacity(Percentage(100.0), Percentage(100.0))
-    every = dict.fromkeys(partitions.configured(settings), whole)
-    return overlay(QueueSettings(label_capacities=every), root) if every else root
 
 
 def _or(value: Any, default: Any) -> Any:
@@ -201,15 +197,6 @@ def maximum_allocation(
     if own.maximum_allocation_vcores not in (None, UNSET):
         named[VCORES] = own.maximum_allocation_vcores
     return types.vector(named)
-
-
-def _take_policy(queue: CapacityQueue, own: QueueSettings) -> None:
-    if queue.leaf:
-        queue.policy = own.ordering_policy or "fifo"
-    elif own.ordering_policy in _POLICIES:
-        queue.policy = _POLICIES[own.ordering_policy]
-    else:
-        queue.policy = "utilization" if queue.parent is None else queue.parent.policy
 
 
 def _take_preemption(settings: CapacitySettings, queue: CapacityQueue, own: QueueSettings) -> None:

@@ -1,4 +1,4 @@
-"""Owns the order in which Hadoop ends containers that end together, and examines reserved nodes.
+"""The order in which Hadoop ends containers that end together, and examines reserved nodes.
 
 This is the iteration order of its hash maps (`core/schedulers/hash_order.py`), whose size follows
 from the most entries that they ever had. An application's live containers are in a

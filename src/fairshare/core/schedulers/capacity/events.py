@@ -1,5 +1,4 @@
-"""Owns the events of the Capacity Scheduler alone. The rules of `core/model/events.py` hold here
-too."""
+"""The events of the Capacity Scheduler alone. The rules of `core/model/events.py` hold here too."""
 
 from typing import Final
 

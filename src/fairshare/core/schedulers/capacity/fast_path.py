@@ -1,5 +1,5 @@
-"""Owns the fast path down the tree: the first child of each queue, the leaf's first application and
-its first ask.
+"""The fast path down the tree: the first child of each queue, the leaf's first application and its
+first ask.
 
 Nearly every container is granted here, so this is the hottest code of the package, written out for
 two resource types and one partition. It has no rules of its own: it decides as the general walk of
@@ -7,10 +7,10 @@ two resource types and one partition. It has no rules of its own: it decides as 
 reach), it returns False without side effects, and the general walk runs.
 
 Each queue on the path passes down what it has left of its limit, and the served application is the
-first everywhere; so what fits below fits above too, and each maximum is checked once
-(Hadoop: AbstractCSQueue.canAssignToThisQueue, ParentQueue.getResourceLimitsOfChild). The dominant
-calculator compares vectors by their dominant shares; here a vector is smaller only if it is smaller
-in both types, else the case is not simple.
+first everywhere; so what fits below fits above too, and each maximum is checked once (Hadoop:
+AbstractCSQueue.canAssignToThisQueue, ParentQueue.getResourceLimitsOfChild). The dominant calculator
+compares vectors by their dominant shares; here a vector is smaller only if it is smaller in both
+types, else the case is not simple.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Owns the processing of a node's heartbeat: the walk from the root to a leaf's applications.
+"""The processing of a node's heartbeat: the walk from the root to a leaf's applications.
 
 Each attempt starts at the root and grants at most one container; attempts are repeated as long as
 the settings allow (Hadoop: CapacityScheduler.allocateContainersToNode, LeafQueue.assignContainers).
@@ -134,7 +134,14 @@ class Heartbeat:
                 break
             if self.refused >= MOST_REFUSED:
                 break
-        self._record()
+        for (number, _), (key, _count) in tuple(self._misses.items()):
+            self.emit_misses(self.state.attempts[number], key)
+        for leaf in self.walked:
+            if leaf.unsorted:
+                self.step.emit(ApplicationsOrdered(leaf.name))
+        for leaf, limit in self.limit_of.items():
+            if leaf.limit != limit:
+                self.step.emit(QueueLimited(leaf.name, limit))
 
     def _attempt(self) -> Answer:
         state = self.state
@@ -376,13 +383,3 @@ class Heartbeat:
         """An ask was served: on the default partition its wait for that partition starts again."""
         if not self.label and len(self.state.labels) > 1:
             self._default_misses[attempt.id, key.order] = 0
-
-    def _record(self) -> None:
-        for (number, _), (key, _count) in tuple(self._misses.items()):
-            self.emit_misses(self.state.attempts[number], key)
-        for leaf in self.walked:
-            if leaf.unsorted:
-                self.step.emit(ApplicationsOrdered(leaf.name))
-        for leaf, limit in self.limit_of.items():
-            if leaf.limit != limit:
-                self.step.emit(QueueLimited(leaf.name, limit))

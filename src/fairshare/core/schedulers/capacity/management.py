@@ -1,5 +1,5 @@
-"""Owns the capacities of leaves created by the older auto-creation: each has that of its
-parent's template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
+"""The capacities of leaves created by the older auto-creation: each has that of its parent's
+template, or none, by Hadoop's GuaranteedOrZeroCapacityOverTimePolicy.
 
 A new leaf gets the capacity if the parent has enough left. Then a round every 1.5 s takes it from
 leaves without applications and gives it to those whose applications have waited longest; if leaves

@@ -1,9 +1,9 @@
-"""Owns the maintenance of orders: a parent's children, a leaf's active and waiting applications.
+"""The maintenance of orders: a parent's children, a leaf's active and waiting applications.
 
 Keys are tuples in sorted lists. `state.py` calls this when an event has changed what an order
 depends on: an application moves at once, a queue when the order of its siblings is next read, so
-that a key that changes often in between is computed once. Decides nothing
-(Hadoop: PriorityUtilizationQueueOrderingPolicy, OrderingPolicy).
+that a key that changes often in between is computed once (Hadoop:
+PriorityUtilizationQueueOrderingPolicy, OrderingPolicy).
 """
 
 import math

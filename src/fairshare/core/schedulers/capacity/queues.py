@@ -1,7 +1,7 @@
-"""Owns the Capacity Scheduler's queue: its settings in force, its capacities, its usage.
+"""The Capacity Scheduler's queue: its settings in force, its capacities, its usage.
 
 Everything that is counted or granted by partition (node label) is in a `Share`; the default
-partition is the label `""`. Decides nothing; the package's `state.py` changes it.
+partition is the label `""`.
 """
 
 from bisect import insort

@@ -1,4 +1,4 @@
-"""Owns the reasons for waiting that only the Capacity Scheduler knows. Changes nothing."""
+"""The reasons for waiting that only the Capacity Scheduler knows."""
 
 from collections.abc import Iterable, Sequence
 

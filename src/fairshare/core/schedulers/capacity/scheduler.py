@@ -1,5 +1,4 @@
-"""Owns the Capacity Scheduler's interface to the resource manager; the other modules have the
-rules."""
+"""The Capacity Scheduler's interface to the resource manager; the other modules have the rules."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's settings as frozen data. Knows no file: its family reads them.
+"""The Capacity Scheduler's settings as frozen data.
 
 All values are as configured: the core computes what is inherited, derived or defaulted, so that a
 reload is judged as a whole. None means that the file does not set the value. Floats that Hadoop

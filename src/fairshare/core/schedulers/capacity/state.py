@@ -1,12 +1,10 @@
-"""Owns the Capacity Scheduler's state: what events change beyond the common state.
+"""The Capacity Scheduler's state: what events change beyond the common state.
 
-The same handlers update capacities, limits and orders, which follow from the state. Decides
-nothing.
+The same handlers update capacities, limits and orders, which follow from the state.
 """
 
 import msgspec
 
-from fairshare.core.model.asks import AskKey
 from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -248,18 +246,14 @@ class CapacityState(CapacityCluster):
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
         node = self.nodes[event.node]
-        self._charge_again(node)
-        self._drop_reservation(node)  # as in Hadoop, whatever the new size
-        super()._node_total_changed(now_ms, event)
-        self._total_changed()
-
-    def _charge_again(self, node: Node) -> None:
-        """As in Hadoop each user of a container on the node gets a record, if it had none:
-        Hadoop subtracts the container's use and adds it again, as if the node had changed its
-        partition."""
+        # As in Hadoop each user of a container on the node gets a record, if it had none: Hadoop
+        # subtracts the container's use and adds it again, as if the node had changed its partition.
         for record in node.containers.values():
             attempt = self.attempts[application_of(record.container)]
             attempt.leaf.users.get_or_add(attempt.user)
+        self._drop_reservation(node)  # as in Hadoop, whatever the new size
+        super()._node_total_changed(now_ms, event)
+        self._total_changed()
 
     def _total_changed(self) -> None:
         self.count_totals()
@@ -275,7 +269,13 @@ class CapacityState(CapacityCluster):
         key = attempt.asks.keys[(event.priority, event.request)]
         leaf = attempt.leaf
         if event.reserved:
-            self._reservation_fulfilled(now_ms, event, attempt, key)
+            # The container counts as used since the reservation.
+            node = self.nodes[event.node]
+            wanted = key.size_at(node.host, node.rack, event.locality)
+            self.fulfilling = True
+            super()._container_allocated(now_ms, event)
+            self.fulfilling = False
+            attempt.drift = add(attempt.drift, subtract(wanted, event.resource))
             accounting.count_pending(attempt)
         else:
             users, seen = leaf.users, attempt.seen
@@ -303,17 +303,6 @@ class CapacityState(CapacityCluster):
             key.opportunities += 1
         if not attempt.asks.wanting or leaf.policy == "fair" or attempt.entry is None:
             self._asks_served(attempt, leaf)
-
-    def _reservation_fulfilled(
-        self, now_ms: int, event: ContainerAllocated, attempt: CapacityAttempt, key: AskKey
-    ) -> None:
-        """The container counts as used since the reservation."""
-        node = self.nodes[event.node]
-        wanted = key.size_at(node.host, node.rack, event.locality)
-        self.fulfilling = True
-        super()._container_allocated(now_ms, event)
-        self.fulfilling = False
-        attempt.drift = add(attempt.drift, subtract(wanted, event.resource))
 
     def _asks_served(self, attempt: CapacityAttempt, leaf: CapacityQueue) -> None:
         wanting = bool(attempt.asks.wanting)

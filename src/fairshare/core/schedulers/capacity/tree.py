@@ -1,4 +1,4 @@
-"""Owns the creation and removal of queues: by a load, on demand, and after their expiration time.
+"""The creation and removal of queues: by a load, on demand, and after their expiration time.
 
 Decides by `step.emit` alone (Hadoop: CapacitySchedulerQueueManager).
 """

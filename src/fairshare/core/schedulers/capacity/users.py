@@ -1,7 +1,7 @@
-"""Owns the users of a leaf queue: their use, which of them are active, and their limits.
+"""The users of a leaf queue: their use, which of them are active, and their limits.
 
-Does not know heartbeats. Formulas of Hadoop's UsersManager; sums in single precision are kept as in
-Hadoop, by adding differences.
+Formulas of Hadoop's UsersManager; sums in single precision are kept as in Hadoop, by adding
+differences.
 """
 
 from typing import Protocol

@@ -1,1 +1,1 @@
-"""Owns YARN's Fair Scheduler. Knows the model; knows no file, clock or process."""
+"""YARN's Fair Scheduler."""

@@ -1,4 +1,4 @@
-"""Owns the processing of a node's heartbeat: the walk from the root to a container.
+"""The processing of a node's heartbeat: the walk from the root to a container.
 
 The first child in the order is offered the node; a child that cannot use it is put aside until the
 end of the heartbeat. This is correct since within one heartbeat room only shrinks and use only
@@ -369,14 +369,11 @@ class Heartbeat:
                 continue
             ended, granted = self._offer_key(attempt, key, fulfilling=False)
             if ended:
-                if granted is None and key is not attempt.asks.wanting[-1]:
-                    self._note_early_end(attempt, key)
+                early = granted is None and key is not attempt.asks.wanting[-1]
+                if early and attempt.leaf.bounded:
+                    self._ended_early.append((attempt, key))
                 return granted
         return None
-
-    def _note_early_end(self, attempt: FairAttempt, key: AskKey) -> None:
-        if attempt.leaf.bounded:
-            self._ended_early.append((attempt, key))
 
     def _wanted_here(self, attempt: FairAttempt, key: AskKey) -> bool:
         """Whether the node may serve this ask at all (Hadoop: FSAppAttempt.hasContainerForNode)."""

@@ -1,5 +1,4 @@
-"""Owns the Fair Scheduler's data of an attempt: the values it competes with. Decides nothing
-(Hadoop: FSAppAttempt)."""
+"""The Fair Scheduler's data of an attempt: the values it competes with (Hadoop: FSAppAttempt)."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
-"""Owns the maintenance of the orders in which siblings are served.
+"""The maintenance of the orders in which siblings are served.
 
-`state.py` calls this when an event has changed what an order depends on. Decides nothing, and knows
-neither nodes nor settings (`core/schedulers/ordering.py` has the order itself).
+`state.py` calls this when an event has changed what an order depends on.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""Owns the policies of the Fair Scheduler, each as a sort key and a division of shares.
+"""The policies of the Fair Scheduler, each as a sort key and a division of shares.
 
-A key is a total order that ends in the sibling's rank: lower is served first
-(Hadoop: SchedulingPolicy.getComparator). Other packages add theirs with `register`; this module
-does not know where they come from.
+A key is a total order that ends in the sibling's rank: lower is served first (Hadoop:
+SchedulingPolicy.getComparator). Other packages add theirs with `register`; this module does not
+know where they come from.
 """
 
 import math

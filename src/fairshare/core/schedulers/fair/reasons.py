@@ -1,4 +1,4 @@
-"""Owns the reasons for waiting that only the Fair Scheduler knows. Changes nothing."""
+"""The reasons for waiting that only the Fair Scheduler knows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Owns the Fair Scheduler's interface to the resource manager; the other modules have the rules."""
+"""The Fair Scheduler's interface to the resource manager; the other modules have the rules."""
 
 from collections.abc import Iterable, Sequence
 

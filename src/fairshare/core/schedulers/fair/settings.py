@@ -1,4 +1,4 @@
-"""Owns the Fair Scheduler's settings as frozen data. Knows no file: its family reads them.
+"""The Fair Scheduler's settings as frozen data.
 
 Vectors are in the order of `FairSettings.types`. Times are in milliseconds here, even where the
 file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32 bits.

@@ -1,4 +1,4 @@
-"""Owns demand and fair shares: Hadoop's update pass, limited to what has changed.
+"""Demand and fair shares: Hadoop's update pass, limited to what has changed.
 
 Demand is aggregated up the tree, shares are divided down it (Hadoop: ComputeFairShares). Steady
 shares do not depend on which queues are active.
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from fairshare.core.model.resources import Resource, add, smallest, subtract
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair import orders
-from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.shares import Claim, fair_shares
 
@@ -26,7 +25,12 @@ def update_due(state: "FairState") -> bool:
 def update(state: "FairState") -> None:
     """Update demand, then fair shares, then the orders that depend on them."""
     _update_demand(state)
-    _update_shares(state)
+    root = state.root
+    if root.fair_share != state.total:
+        root.fair_share = state.total
+        root.shares_stale = True
+    if state.shares_stale:
+        _share_below(root)
     state.changed.clear()
     state.stale_demand.clear()
     state.shares_stale = False
@@ -46,7 +50,12 @@ def _update_demand(state: "FairState") -> None:
             attempt.demand = demand
             state.stale_demand[leaf.name] = None
         if by_size:
-            _weigh(attempt)
+            # Size-based weight: log2(1 + memory demand), in 32 bits.
+            weight = single(math.log1p(attempt.demand[0]) / math.log(2))
+            if attempt.runnable:
+                attempt.leaf.division.weigh(attempt, weight)
+            else:
+                attempt.weight = weight
             leaf.shares_stale = state.shares_stale = True
         orders.reconsider(attempt)
     stale = sorted(
@@ -65,35 +74,13 @@ def _update_demand(state: "FairState") -> None:
             parent.demand_sum = add(parent.demand_sum, subtract(demand, queue.demand))
             if parent.name not in seen:
                 seen.add(parent.name)
-                _insert_by_depth(stale, parent)
+                place = len(stale)
+                while place and len(stale[place - 1].path) < len(parent.path):
+                    place -= 1
+                stale.insert(place, parent)
         queue.demand = demand
         if queue.entry is not None and parent is not None:
             parent.order.changed(queue)
-
-
-def _insert_by_depth(stale: list[FairQueue], queue: FairQueue) -> None:
-    place = len(stale)
-    while place and len(stale[place - 1].path) < len(queue.path):
-        place -= 1
-    stale.insert(place, queue)
-
-
-def _weigh(attempt: FairAttempt) -> None:
-    """Size-based weight: log2(1 + memory demand), in 32 bits."""
-    weight = single(math.log1p(attempt.demand[0]) / math.log(2))
-    if attempt.runnable:
-        attempt.leaf.division.weigh(attempt, weight)
-    else:
-        attempt.weight = weight
-
-
-def _update_shares(state: "FairState") -> None:
-    root = state.root
-    if root.fair_share != state.total:
-        root.fair_share = state.total
-        root.shares_stale = True
-    if state.shares_stale:
-        _share_below(root)
 
 
 def _share_below(queue: FairQueue) -> None:

@@ -1,8 +1,7 @@
-"""Owns the starvation check: which applications are below their share, by how much, and for long
-enough.
+"""The starvation check: which applications are below their share, by how much, and for long enough.
 
-Part of the update pass when preemption is on; computed from the state, decides nothing
-(Hadoop: FSLeafQueue.updateStarvedApps).
+Part of the update pass when preemption is on; computed from the state (Hadoop:
+FSLeafQueue.updateStarvedApps).
 """
 
 from typing import TYPE_CHECKING
@@ -49,19 +48,15 @@ def check(state: "FairState", now_ms: int) -> None:
     line = _Line()
     for queue in state.queues.values():
         if queue.leaf:
-            _check_leaf(state, queue, now_ms, line)
+            wanting = _wanting(queue, now_ms)
+            by_fairness = _check_fair_shares(state, queue, wanting, now_ms, line)
+            lacking = lacking_minimum(queue)
+            if not any(lacking):
+                queue.last_at_min_share_ms = now_ms
+            if now_ms - queue.last_at_min_share_ms < queue.min_share_timeout_ms:
+                lacking = state.none
+            _spread(state, queue, wanting, take_from(lacking, by_fairness), line)
     state.starved = [attempt.id for attempt in line.drain()]
-
-
-def _check_leaf(state: "FairState", leaf: FairQueue, now_ms: int, line: "_Line") -> None:
-    wanting = _wanting(leaf, now_ms)
-    by_fairness = _check_fair_shares(state, leaf, wanting, now_ms, line)
-    lacking = lacking_minimum(leaf)
-    if not any(lacking):
-        leaf.last_at_min_share_ms = now_ms
-    if now_ms - leaf.last_at_min_share_ms < leaf.min_share_timeout_ms:
-        lacking = state.none
-    _spread(state, leaf, wanting, take_from(lacking, by_fairness), line)
 
 
 def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:

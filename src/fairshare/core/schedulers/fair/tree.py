@@ -219,7 +219,9 @@ def tidy(state: "FairState", step: Step) -> None:
     parents: dict[str, FairQueue] = {}
     for queue in list(state.queues.values()):
         if queue.dynamic and not queue.children and queue.name != ROOT and queue.empty:
-            _remove(state, step, queue, parents)
+            step.emit(QueueRemoved(queue.name))
+            if queue.parent is not None and queue.parent.dynamic:
+                parents[queue.parent.name] = queue.parent
     for name in list(parents):
         parent = state.queues.get(name)
         while parent is not None and parent.dynamic and parent.name != ROOT and parent.empty:
@@ -233,14 +235,6 @@ def tidy(state: "FairState", step: Step) -> None:
             if configured and name not in state.queues:
                 get_or_create(state, step, name, leaf=leaf)
             _mark_static(state, step, name)
-
-
-def _remove(
-    state: "FairState", step: Step, queue: FairQueue, parents: dict[str, FairQueue]
-) -> None:
-    step.emit(QueueRemoved(queue.name))
-    if queue.parent is not None and queue.parent.dynamic:
-        parents[queue.parent.name] = queue.parent
 
 
 def remove_with_children(state: "FairState", step: Step, queue: FairQueue) -> None:

@@ -1,4 +1,4 @@
-"""Owns the update of the deficit scheduler, 0.19 and 0.20: deficits, minimums, fair shares.
+"""The update of the deficit scheduler, 0.19 and 0.20: deficits, minimums, fair shares.
 
 Everything is computed twice, for maps and for reduces (Hadoop: FairScheduler.update).
 """

@@ -1,5 +1,5 @@
-"""Owns the heartbeats of both generations (Hadoop: FairScheduler.assignTasks): the node, its slots,
-and the event that grants a task.
+"""The heartbeats of both generations (Hadoop: FairScheduler.assignTasks): the node, its slots, and
+the event that grants a task.
 
 0.19 and 0.20 serve the job with the largest deficit first: at most one map, then at most one
 reduce, or only one of both. 1.2 serves pools by need and share, then their jobs, then by locality;
@@ -160,7 +160,11 @@ class ShareHeartbeat:
                 open_kinds[kind] = False
         for line, entrant, entry, kind in self._aside:  # a pool comes after its jobs
             self._lines.enter_again(line, entrant, entry, kind)
-        self._take_note()
+        for number, job in sorted({**self.state.waiting, **self._visited}.items()):
+            passed_over = number in self._visited and number not in self._launched
+            waited_ms = self._waited_ms.get(number, job.waited_ms)
+            if (passed_over, waited_ms) != (job.passed_over, job.waited_ms):
+                self._step.emit(OffersCounted(number, 0, 0, int(passed_over), job.level, waited_ms))
 
     def _lines_now(self) -> ShareOrders:
         state = self.state
@@ -224,13 +228,6 @@ class ShareHeartbeat:
             return Locality.OFF_SWITCH
         waited_ms = self._waited_ms.get(job.id, job.waited_ms)
         return allowed_level(job.level, waited_ms, *self.state.delays_ms)
-
-    def _take_note(self) -> None:
-        for number, job in sorted({**self.state.waiting, **self._visited}.items()):
-            passed_over = number in self._visited and number not in self._launched
-            waited_ms = self._waited_ms.get(number, job.waited_ms)
-            if (passed_over, waited_ms) != (job.passed_over, job.waited_ms):
-                self._step.emit(OffersCounted(number, 0, 0, int(passed_over), job.level, waited_ms))
 
 
 def tasks_per_heartbeat(multiple: bool, cap: int, free: int) -> int:

@@ -1,5 +1,5 @@
-"""Owns the limit on the tasks of a node, by which a partly used cluster is filled evenly
-(Hadoop: CapBasedLoadManager).
+"""The limit on the tasks of a node, by which a partly used cluster is filled evenly (Hadoop:
+CapBasedLoadManager).
 
 Other packages add load managers with `register`; this module does not know where they come from.
 """

@@ -1,4 +1,4 @@
-"""Owns the pool of a job, determined by its properties (Hadoop: PoolManager.getPoolName).
+"""The pool of a job, determined by its properties (Hadoop: PoolManager.getPoolName).
 
 A property that a job does not set has the site's value; `${name}` refers to another property.
 """

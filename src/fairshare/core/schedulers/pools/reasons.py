@@ -1,4 +1,4 @@
-"""Owns the reasons for waiting that only the pool scheduler knows. Changes nothing."""
+"""The reasons for waiting that only the pool scheduler knows."""
 
 from collections.abc import Iterable, Sequence
 

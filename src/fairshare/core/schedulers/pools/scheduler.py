@@ -1,4 +1,4 @@
-"""Owns the pool scheduler's interface to the resource manager; the other modules have the rules.
+"""The pool scheduler's interface to the resource manager; the other modules have the rules.
 
 Jobs belong to pools and take map slots and reduce slots, one for each task. A setting selects the
 release of Hadoop that decides: the deficit schedulers 0.19 and 0.20, or 1.2 with preemption and

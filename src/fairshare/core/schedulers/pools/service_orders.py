@@ -1,8 +1,8 @@
-"""Owns the orders of service of jobs and pools, updated when tasks start and end.
+"""The orders of service of jobs and pools, updated when tasks start and end.
 
 The orders follow from the state, so no snapshot contains them. They are rebuilt after an update and
 after any event that concerns more than one job; a task that starts or ends only moves its own job
-and the pools around it, which costs O(log n) of the jobs and pools. Decides nothing.
+and the pools around it, which costs O(log n) of the jobs and pools.
 """
 
 from collections.abc import Callable

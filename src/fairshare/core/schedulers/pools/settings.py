@@ -1,4 +1,4 @@
-"""Owns the pool scheduler's settings as frozen data. Knows no file: its family reads them.
+"""The pool scheduler's settings as frozen data.
 
 Times are in milliseconds, even where the file uses seconds. Slots of a kind are integers; a pair is
 always (map slots, reduce slots).

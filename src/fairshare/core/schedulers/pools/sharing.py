@@ -1,4 +1,4 @@
-"""Owns the update of 1.2: demands of pools and jobs, and their fair shares, from the root down.
+"""The update of 1.2: demands of pools and jobs, and their fair shares, from the root down.
 
 Slots are divided by filling: all shares rise together, in proportion to the weight. Everything is
 computed twice, for maps and for reduces (Hadoop: FairScheduler.update,

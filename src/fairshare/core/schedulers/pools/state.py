@@ -1,7 +1,7 @@
-"""Owns the pool scheduler's state: pools, jobs, and the times of the last update and checks.
+"""The pool scheduler's state: pools, jobs, and the times of the last update and checks.
 
 An update is an event (`SharesUpdated`); its values are computed here from the state before it, so
-that a recovery computes the same. Decides nothing.
+that a recovery computes the same.
 """
 
 import msgspec

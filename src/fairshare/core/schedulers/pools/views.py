@@ -1,4 +1,4 @@
-"""Owns the views of pools and jobs. Changes nothing."""
+"""The views of pools and jobs."""
 
 from fairshare.api.applications import JobFigures, JobSlots
 from fairshare.api.queues import PoolFigures, PoolSlots

@@ -1,4 +1,4 @@
-"""Owns a job's weight: size, priority, and the result of an adjuster (Hadoop: WeightAdjuster).
+"""A job's weight: size, priority, and the result of an adjuster (Hadoop: WeightAdjuster).
 
 Other packages add adjusters with `register`; this module does not know where they come from.
 """

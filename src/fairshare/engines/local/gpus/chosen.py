@@ -1,4 +1,4 @@
-"""Owns which GPUs are offered, as which resource type, and by which node. Finds no device.
+"""Which GPUs are offered, as which resource type, and by which node.
 
 A GPU is offered as exactly one type, so that each amount can be counted by itself: `yarn.io/gpu-X`
 if the configuration has that type and all words of X are words of the model's name (the type with

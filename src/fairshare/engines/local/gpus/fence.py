@@ -1,4 +1,4 @@
-"""Owns whether the kernel keeps a container from the GPUs of others, and how.
+"""Whether the kernel keeps a container from the GPUs of others, and how.
 
 By the controller `devices` of cgroups of the first version: a container's group may not open the
 device files of other GPUs. The second version has no such file; a BPF program would be needed,

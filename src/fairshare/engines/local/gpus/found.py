@@ -1,4 +1,4 @@
-"""Owns the list of this machine's GPUs. Knows no setting, no container.
+"""The list of this machine's GPUs.
 
 NVIDIA's are numbered as CUDA and nvidia-smi do with CUDA_DEVICE_ORDER=PCI_BUS_ID, AMD's as ROCm
 does, in the order of the kernel's topology. On a machine with both only NVIDIA's are listed: AMD's

@@ -1,6 +1,6 @@
-"""Owns the process that holds one command beside a container, `fs-session`, from start to end: it
-reads what a user wants to run strictly, and starts it inside the container, with its account,
-limits, environment and directory.
+"""The process that holds one command beside a container, `fs-session`, from start to end: it reads
+what a user wants to run strictly, and starts it inside the container, with its account, limits,
+environment and directory.
 
 It is the subreaper of all that the command starts, as a supervisor is: nothing outlives it. It ends
 with the command, with the container, and when the connection of the user is lost. The limits of a

@@ -1,4 +1,4 @@
-"""Owns the terminal of a container's first process, and the user who is attached to it.
+"""The terminal of a container's first process, and the user who is attached to it.
 
 Runs as a thread of the container's supervisor. It listens at the Unix socket `terminal` in the
 container's directory. The last output is kept, and shown to a user who attaches; a second user

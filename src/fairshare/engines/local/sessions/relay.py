@@ -1,7 +1,7 @@
-"""Owns the passing of bytes between processes and the connection of a user, within bounds.
+"""The passing of bytes between processes and the connection of a user, within bounds.
 
 A user who does not read stops the processes, processes that do not read stop the user: nothing
-grows. Knows neither containers nor servers. Must stay light: supervisors use it.
+grows. Must stay light: supervisors use it.
 """
 
 import contextlib

@@ -1,1 +1,1 @@
-"""Owns preemption: the ideal shares of queues and users, the choice of victims, and the timing."""
+"""Preemption: the ideal shares of queues and users, the choice of victims, and the timing."""

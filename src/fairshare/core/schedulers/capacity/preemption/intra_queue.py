@@ -1,4 +1,4 @@
-"""Owns preemption inside a leaf: between its users, and between its applications' priorities.
+"""Preemption inside a leaf: between its users, and between its applications' priorities.
 
 Only leaves that wanted more in this round are considered (Hadoop: IntraQueueCandidatesSelector).
 """
@@ -85,22 +85,19 @@ class IntraQueue:
             if parts:
                 planned.append((leaf, parts, users))
         for leaf, parts, _ in planned:
-            self._deduct(leaf, parts)
+            # Subtract the selections of other selectors from what each of the leaf's applications
+            # should give, where that is more: from all of them, as in Hadoop.
+            whole = self.state.total_of(leaf.label)
+            for size in self.selection.chosen_from(leaf):
+                for part in parts:
+                    if self.c.compare(whole, part.taken, size) > 0:
+                        part.taken = subtract(part.taken, size)
         for leaf, parts, users in planned:
             if leaf.queue.intra_preemptable and leaf.queue.preemptable:
                 self._choose(leaf, parts, users, wait_ms)
 
     def _above(self, a: Resource, b: Resource) -> bool:
         return self.c.compare(self.state.total, a, b) > 0
-
-    def _deduct(self, leaf: Claim, parts: list[_Part]) -> None:
-        """Subtract the selections of other selectors from what each of the leaf's applications
-        should give, where that is more: from all of them, as in Hadoop."""
-        whole = self.state.total_of(leaf.label)
-        for size in self.selection.chosen_from(leaf):
-            for part in parts:
-                if self.c.compare(whole, part.taken, size) > 0:
-                    part.taken = subtract(part.taken, size)
 
     def _plan(self, leaf: Claim, users: dict[str, _User]) -> list[_Part]:
         """The applications, the least deserving first, with what each should give."""
@@ -128,7 +125,14 @@ class IntraQueue:
         self._assign_ideals(leaf, parts, users, left)
         parts.reverse()
         self._offer(leaf, parts)
-        self._match(parts, users)
+        # For each application in need, the most deserving first, take from the least deserving
+        # (Hadoop: FifoIntraQueuePreemptionPlugin.validateOutSameAppPriorityFromDemand).
+        for taker in reversed(parts):
+            if not self._above(taker.need, self.none):
+                continue
+            for giver in parts:
+                if self._above(giver.offered, self.none):
+                    self._take(taker, giver, users)
         return parts
 
     def _part(self, attempt: CapacityAttempt, label: str) -> _Part:
@@ -171,7 +175,9 @@ class IntraQueue:
             if self.settings.conservative_drf and c.zero_or_less(left):
                 continue
             user = users[part.attempt.user]
-            self._count_selected(leaf, part, user)
+            for size in self.selection.chosen_of(part.attempt, leaf.label):
+                part.selected = add(part.selected, size)
+                user.selected = add(user.selected, size)
             pending = part.attempt.asks.pending_on(leaf.label)
             want = subtract(add(part.used_by_tasks, pending), part.selected)
             if c.compare(total, user.ideal, user.limit) >= 0:
@@ -183,11 +189,6 @@ class IntraQueue:
             if self._above(part.ideal, has):
                 part.need = subtract(part.ideal, has)
             left = subtract_not_below_zero(left, part.ideal)
-
-    def _count_selected(self, leaf: Claim, part: _Part, user: _User) -> None:
-        for size in self.selection.chosen_of(part.attempt, leaf.label):
-            part.selected = add(part.selected, size)
-            user.selected = add(user.selected, size)
 
     def _offer(self, leaf: Claim, parts: list[_Part]) -> None:
         """Set what may be taken from each, the least deserving first, within the limit
@@ -206,16 +207,6 @@ class IntraQueue:
                 spare = subtract_not_below_zero(spare, self.state.settings.minimum_allocation)
             part.offered = smaller(c, total, larger(c, total, spare, self.none), limit)
             limit = subtract_not_below_zero(limit, part.offered)
-
-    def _match(self, parts: list[_Part], users: dict[str, _User]) -> None:
-        """For each application in need, the most deserving first, take from the least deserving
-        (Hadoop: FifoIntraQueuePreemptionPlugin.validateOutSameAppPriorityFromDemand)."""
-        for taker in reversed(parts):
-            if not self._above(taker.need, self.none):
-                continue
-            for giver in parts:
-                if self._above(giver.offered, self.none):
-                    self._take(taker, giver, users)
 
     def _take(self, taker: _Part, giver: _Part, users: dict[str, _User]) -> None:
         c, total = self.c, self.state.total

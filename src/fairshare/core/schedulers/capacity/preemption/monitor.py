@@ -1,5 +1,5 @@
-"""Owns one round of the proportional preemption monitor: select containers, mark them, and kill
-those that were selected before and whose wait is over.
+"""One round of the proportional preemption monitor: select containers, mark them, and kill those
+that were selected before and whose wait is over.
 
 Decides by `step.emit` alone (Hadoop: ProportionalCapacityPreemptionPolicy.editSchedule).
 """

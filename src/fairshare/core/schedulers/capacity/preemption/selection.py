@@ -1,4 +1,4 @@
-"""Owns the containers that one round has selected, and the choice among those of a leaf.
+"""The containers that one round has selected, and the choice among those of a leaf.
 
 Selects; marks and kills nothing (Hadoop: FifoCandidatesSelector).
 """
