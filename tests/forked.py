@@ -44,7 +44,7 @@ _VERBS = (
 _LOADED = (
     *("asyncio", "click._textwrap", "concurrent.futures.thread", "encodings.idna", "httpx"),
     *("uvicorn.lifespan.off", "uvicorn.protocols.http.h11_impl"),
-    *("fairshare.cli.progress", "fairshare.client", "fairshare.yarn.rpc.setup"),
+    *("fairshare.cli.wait", "fairshare.client", "fairshare.yarn.rpc.setup"),
     "fairshare.server.web.listener",
     *(
         f"fairshare.settings.{name}.{part}"

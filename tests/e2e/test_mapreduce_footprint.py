@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fairshare.mapreduce.counters import Counters
+from fairshare.mapreduce.map_task import Spills
 from fairshare.mapreduce.pairs import Combiner, PairBuffer, footprint, partition_of
-from fairshare.mapreduce.spills import Spills
 
 LIMIT_BYTES = 1 << 20
 MOST = 1.3

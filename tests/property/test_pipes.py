@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fairshare.cli import tables
-from fairshare.cli.pipes import LONGEST_LINE, Pipe
 from fairshare.cli.tables import (
+    LONGEST_LINE,
     PIPE_WIDTH,
     Column,
     Facts,
     Indented,
     Listing,
+    Pipe,
     Styled,
     open_console,
     open_output,

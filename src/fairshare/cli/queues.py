@@ -1,17 +1,27 @@
-"""The verb `queues`, which shows the tree of queues with usage, shares and limits."""
+"""The verb `queues`: the tree of queues with usage, shares and limits, and for MapReduce the job
+tracker's view of pools, jobs and slots.
+"""
 
 from collections.abc import Sequence
 
 import click
 
 from fairshare.api import routes
-from fairshare.cli.cells import amounts_text, bar, dominant_fraction, share_text
+from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, share_text
 from fairshare.cli.lists import CSV, JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
-from fairshare.cli.pools import pool_table
-from fairshare.cli.tables import Listing, Output, Styled, ascii_only, bar_width, open_output
+from fairshare.cli.tables import (
+    Cell,
+    Column,
+    Listing,
+    Output,
+    Styled,
+    ascii_only,
+    bar_width,
+    open_output,
+)
 from fairshare.client import Client, Queue
-from fairshare.client.answers import Amounts
+from fairshare.client.answers import Amounts, JobFigures, JobSlots, PoolSlots
 
 
 @click.command()
@@ -90,3 +100,66 @@ def _use(console: Output, queue: Queue, total: Amounts) -> Styled:
 
 def _weight(queue: Queue) -> str | None:
     return None if queue.weight is None else f"{queue.weight:g}"
+
+
+_OF_A_KIND = ("run", "want", "fair", "min", "max")
+COLUMNS = (
+    Column("Pool"),
+    Column("Jobs", right=True, whole=True),
+    *(
+        Column(f"{kind} {what}", right=True, extra=what == "max")
+        for kind in ("Maps", "Reduces")
+        for what in _OF_A_KIND
+    ),
+    Column("Mode", extra=True),
+)
+
+
+def pool_table(queues: Sequence[Queue]) -> Listing | None:
+    """One row for each pool; None if the scheduler has no pools."""
+    rows: list[list[Cell]] = [
+        [
+            queue.name.removeprefix("root."),
+            str(queue.pool.jobs),
+            *_slot_cells(queue.pool.maps),
+            *_slot_cells(queue.pool.reduces),
+            queue.policy or NOTHING,
+        ]
+        for queue in queues
+        if queue.pool is not None and queue.parent
+    ]
+    return Listing(COLUMNS, rows) if rows else None
+
+
+def _slot_cells(slots: PoolSlots) -> list[str]:
+    return [
+        str(slots.running),
+        str(slots.demand),
+        f"{slots.fair_share:.1f}",
+        str(slots.min_share),
+        NOTHING if slots.max_share is None else str(slots.max_share),
+    ]
+
+
+def job_lines(job: JobFigures) -> list[tuple[str, Cell]]:
+    """The names and values of a job's fields in the job tracker."""
+    return [
+        ("Job priority", job.priority),
+        ("Maps", job_line(job.maps)),
+        ("Reduces", job_line(job.reduces)),
+    ]
+
+
+def job_line(slots: JobSlots) -> str:
+    """`3 run, 5 to start, 2 done; fair share 4.0, minimum 1, weight 1.0, deficit 12s`.
+
+    A deficit is in whole seconds, and only shown for a job with startable or running tasks.
+    """
+    line = (
+        f"{slots.running} run, {slots.needed} to start, {slots.finished} done;"
+        f" fair share {slots.fair_share:.1f}, minimum {slots.min_share}, weight {slots.weight:.1f}"
+    )
+    if slots.deficit is None:
+        return line
+    owed = f"{int(slots.deficit / 1000)}s" if slots.needed else "--"
+    return f"{line}, deficit {owed}"

@@ -11,11 +11,11 @@ import msgspec
 
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
-from fairshare.cli.console import converse, on_terminal
 from fairshare.cli.options import Whole, with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
 from fairshare.cli.surroundings import with_caller
+from fairshare.cli.terminals import converse, on_terminal
 from fairshare.cli.verbs import Failure
 from fairshare.cli.work_options import names_of, options_without
 from fairshare.client import Client, Submission

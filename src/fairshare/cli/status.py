@@ -23,7 +23,7 @@ from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
 from fairshare.cli.options import json_option, print_json, with_client
-from fairshare.cli.pools import job_lines
+from fairshare.cli.queues import job_lines
 from fairshare.cli.tables import (
     Cell,
     Facts,

@@ -9,7 +9,9 @@ If a table is wider than its terminal
 4. the last columns are omitted, and a line below the table names them.
 
 Only what goes to a terminal is drawn by rich, whose import takes a quarter of the time of a short
-verb: `Listing`, `Facts`, `Styled` and `Indented` can be printed without it (`pipes`).
+verb: `Listing`, `Facts`, `Styled` and `Indented` can be printed without it, by `Pipe`, and look as
+rich would print them. What only rich can draw is None for a pipe: characters beyond ASCII, whose
+widths it knows, those that control a terminal, and lines beyond the longest one.
 """
 
 import os
@@ -20,15 +22,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 import msgspec
 
-from fairshare.cli import pipes
 from fairshare.cli.cells import plain, plain_lines
-from fairshare.cli.pipes import LONGEST_LINE, Pipe
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
+
 
 Output: TypeAlias = "Console | Pipe"
 """What a verb prints to."""
@@ -88,7 +89,7 @@ class Styled(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str] | None:
         """The text in a pipe; None if only rich can print it."""
-        return pipes.text_lines(self.text)
+        return text_lines(self.text)
 
 
 Cell: TypeAlias = str | Styled
@@ -107,7 +108,7 @@ class Indented(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str] | None:
         """The text in a pipe; None if only rich can print it."""
-        return pipes.text_lines(self.text.text, self.indent) if self.text.text else []
+        return text_lines(self.text.text, self.indent) if self.text.text else []
 
 
 class Listing:
@@ -164,7 +165,7 @@ class Listing:
 
     def lines(self) -> list[str] | None:
         """The table in a pipe; None if only rich can print it."""
-        return pipes.table_lines(
+        return table_lines(
             [column.title for column in self._columns],
             [[cell.text for cell in row] for row in self._rows],
             [column.right for column in self._columns],
@@ -193,7 +194,7 @@ class Facts:
 
     def lines(self) -> list[str] | None:
         """The table in a pipe; None if only rich can print it."""
-        return pipes.fact_lines([(name, value.text) for name, value in self._pairs])
+        return fact_lines([(name, value.text) for name, value in self._pairs])
 
 
 def open_output(*, stderr: bool = False) -> Output:
@@ -309,7 +310,7 @@ def print_all(console: Output, *parts: "RenderableType | None") -> None:
 def _lines(part: "RenderableType") -> list[str] | None:
     """A part in a pipe; None if only rich can print it."""
     if isinstance(part, str):
-        return pipes.text_lines(part)
+        return text_lines(part)
     return part.lines() if isinstance(part, Styled | Indented | Listing | Facts) else None
 
 
@@ -323,3 +324,72 @@ def _print_without_blanks(console: "Console", part: "RenderableType") -> None:
     console.width = width
     for line in captured.get().splitlines():
         console.print(Text(line.rstrip()), soft_wrap=True)
+
+
+LONGEST_LINE = 20_000
+"""The width of tables and texts in a pipe: they are neither cut nor wrapped."""
+
+
+class Pipe:
+    """Where a verb prints that prints to no terminal."""
+
+    is_terminal = False
+
+    def __init__(self, width: int, *, stderr: bool) -> None:
+        self.width = width
+        self.stderr = stderr
+
+
+def table_lines(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+) -> list[str] | None:
+    """The titles and the rows, with columns as wide as their widest value.
+
+    >>> table_lines(["Name", "N"], [["ann", "10"], ["bo", "9"]], [False, True])
+    ['Name  N', 'ann  10', 'bo    9']
+    """
+    printed = [titles, *rows]
+    if not all(_is_simple(cell) for row in printed for cell in row):
+        return None
+    widths = [max(map(len, column)) for column in zip(*printed, strict=True)]
+    if sum(widths) + len(widths) > LONGEST_LINE:
+        return None
+    return [" ".join(map(_padded, row, widths, right)).rstrip() for row in printed]
+
+
+def fact_lines(pairs: Sequence[tuple[str, str]]) -> list[str] | None:
+    """Names and their values, of which each may have several lines.
+
+    >>> fact_lines([("User", "ann"), ("Diagnostics", "exit code 1\\nkilled")])
+    ['User         ann', 'Diagnostics  exit code 1', '             killed']
+    """
+    width = max(len(name) for name, _ in pairs)
+    lines = [
+        (name if number == 0 else "", line)
+        for name, value in pairs
+        for number, line in enumerate(value.split("\n"))
+    ]
+    made = [f"{_padded(name, width, False)}  {line}".rstrip() for name, line in lines]
+    return made if all(map(_is_plain, made)) else None
+
+
+def text_lines(text: str, indent: int = 0) -> list[str] | None:
+    """A text, behind blanks.
+
+    >>> text_lines("It waits. ", 2), text_lines("\\x1b[2J")
+    (['  It waits.'], None)
+    """
+    return [f"{' ' * indent}{text}".rstrip()] if _is_plain(text) else None
+
+
+def _is_simple(text: str) -> bool:
+    """Whether each character has one cell of a terminal, which only rich knows of others."""
+    return text.isascii() and text.isprintable()
+
+
+def _is_plain(text: str) -> bool:
+    return _is_simple(text) and len(text) <= LONGEST_LINE // 2
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    return cell.rstrip().rjust(width) if right else cell.ljust(width)

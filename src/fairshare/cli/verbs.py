@@ -32,8 +32,11 @@ VERBS = {
     "run": ("fairshare.cli.run", "Run a command in a container, as if it ran in your shell."),
     "shell": ("fairshare.cli.shell", "Open a terminal in a container."),
     "jupyter": ("fairshare.cli.jupyter", "Run a notebook server in a container."),
-    "attach": ("fairshare.cli.attach", "Follow a running application, with its terminal."),
-    "exec": ("fairshare.cli.exec", "Run a command in a running container."),
+    "attach": (
+        "fairshare.cli.terminals:attach",
+        "Follow a running application, with its terminal.",
+    ),
+    "exec": ("fairshare.cli.terminals:exec_command", "Run a command in a running container."),
     "mapreduce": ("fairshare.mapreduce.verb", "Run a MapReduce job over files."),
     "status": ("fairshare.cli.status", "Show the cluster, or one application."),
     "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
@@ -41,7 +44,7 @@ VERBS = {
     "queues": ("fairshare.cli.queues", "Show the queues, their shares and their usage."),
     "nodes": ("fairshare.cli.nodes", "List nodes."),
     "logs": ("fairshare.cli.logs", "Print the output of containers."),
-    "kill": ("fairshare.cli.kill", "Kill applications."),
+    "kill": ("fairshare.cli.orders:kill", "Kill applications."),
     "wait": ("fairshare.cli.wait", "Wait until applications have ended."),
     "priority": ("fairshare.cli.orders:priority", "Change the priority of an application."),
     "resubmit": (
@@ -50,7 +53,7 @@ VERBS = {
     ),
     "history": ("fairshare.cli.history", "List ended applications of the last months."),
     "cron": ("fairshare.cli.cron", "Submit an application on a cron schedule."),
-    "report": ("fairshare.cli.report", "Sum the usage by users, queues or months."),
+    "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),
     "hold": (
         "fairshare.cli.orders:hold",
         "Let applications start no further tasks until they are released.",

@@ -23,9 +23,9 @@ from fairshare.cli.options import (
     tags_option,
     with_client,
 )
-from fairshare.cli.progress import Waiting
 from fairshare.cli.tables import Output, open_output
 from fairshare.cli.verbs import INTERRUPTED
+from fairshare.cli.wait import Waiting
 from fairshare.client import ApplicationFailed, Client
 from fairshare.documents.sizes import parse_memory_mb
 from fairshare.mapreduce.counters import Counters

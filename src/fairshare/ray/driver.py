@@ -24,7 +24,7 @@ import ray
 from fairshare.core.model.events import ExitCode
 from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.ray import amounts, room
+from fairshare.ray import amounts
 from fairshare.ray.agent import PROTOCOL, NodeAgent
 from fairshare.ray.amounts import attributes_of
 from fairshare.ray.messages import (
@@ -81,7 +81,7 @@ class Driver:
         self._watching: dict[str, asyncio.Task[None]] = {}  # of all nodes that are alive
         self._orders: dict[str, list[tuple[bytes, bytes]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._free = room.FreeRoom()
+        self._free = amounts.FreeRoom()
         self._offered: dict[str, dict[str, int]] = {}  # of the nodes that are up
 
     async def watch_nodes(self) -> None:
@@ -116,12 +116,12 @@ class Driver:
     async def _take_room(self) -> None:
         """Hold what others have freed on the nodes, and say so to their agents."""
         try:
-            free = await asyncio.wait_for(asyncio.to_thread(room.free_everywhere), ANSWER_S)
+            free = await asyncio.wait_for(asyncio.to_thread(amounts.free_everywhere), ANSWER_S)
             for name, amounts_there in self._free.lasting(free).items():
                 more = amounts.further(amounts_there, self._options.types)
                 if more is None or name not in self._agents:
                     continue
-                if await asyncio.to_thread(room.hold, self._options.cluster, name, more):
+                if await asyncio.to_thread(amounts.hold, self._options.cluster, name, more):
                     await _result(self._agents[name].enlarge.remote(more.resources))
                     self._watching[name].cancel()  # its next hello has the new amounts
         except Exception as error:
@@ -182,7 +182,7 @@ class Driver:
         raise RuntimeError("an agent of another release was ended; a new one comes")
 
     async def _new_agent(self, name: str, node: dict[str, Any]) -> Any:
-        await asyncio.to_thread(room.release, self._options.cluster, node["NodeID"])
+        await asyncio.to_thread(amounts.release, self._options.cluster, node["NodeID"])
         free = await asyncio.wait_for(asyncio.to_thread(amounts.free_on, node), ANSWER_S)
         offer = amounts.offer(free, self._options.types)
         options = AgentOptions(
@@ -308,7 +308,7 @@ class Driver:
         await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), CREATE_S)
         for agent in agents:
             await asyncio.to_thread(ray.kill, agent)
-        await asyncio.to_thread(room.release, self._options.cluster)
+        await asyncio.to_thread(amounts.release, self._options.cluster)
 
     def _later(self, reference: Any) -> None:
         self._spawn(_ignored(reference))

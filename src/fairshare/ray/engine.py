@@ -1,6 +1,8 @@
-"""What follows when the agent of a node answers (again): the inputs that make the state true.
+"""The engine of a Ray cluster: orders to its driver, and what comes back from it.
 
-Pure: returns the inputs to feed and the containers to stop, and does neither.
+When the agent of a node answers (again), `returned` says with which inputs the state is made true,
+and which containers are to be stopped. `waiting_room` says which containers that wait may make the
+cluster grow. Both are pure.
 """
 
 import asyncio
@@ -10,22 +12,22 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ExitCode
 from fairshare.core.model.identifiers import ContainerId, application_of
 from fairshare.core.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
-from fairshare.core.model.resources import VCORES, Resource
+from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.ray.growth import waiting_room
 from fairshare.ray.messages import (
     RAY_NODE,
     DriverOptions,
@@ -49,6 +51,63 @@ from fairshare.ray.messages import (
 )
 from fairshare.runtime.recovery import MISSING, Findings, reconcile_node
 from fairshare.wording import cause
+
+MOST_BUNDLES = 1_000
+"""The most containers that are asked for at once."""
+
+
+def waiting_room(
+    queues: Iterable[QueueView],
+    applications: Iterable[Application],
+    types: ResourceTypes,
+    present_vcores: int,
+    most_vcores: int,
+) -> dict[Resource, int]:
+    """The containers that wait, by their size: so many as a cluster of `most_vcores` and the limits
+    of their queues admit. A limit in percent counts as that part of `most_vcores`."""
+    place = types.names.index(VCORES)
+    views = {queue.name: queue for queue in queues}
+    left = {
+        queue.name: _limit(queue, place, most_vcores) - queue.used[place]
+        for queue in views.values()
+    }
+    room, wanted, count = most_vcores - present_vcores, dict[Resource, int](), 0
+    for application in applications:
+        path = _path(application.queue, views)
+        if not application.attempt.runnable or not path:
+            continue
+        for key in application.attempt.asks.wanting:
+            ask = key.anywhere
+            if ask is None or ask.count < 1:
+                continue
+            each = max(1, ask.resource[place])
+            most = min(
+                ask.count,
+                MOST_BUNDLES - count,
+                *(one // each for one in (room, *(left[name] for name in path))),
+            )
+            if most < 1:
+                continue
+            wanted[ask.resource] = wanted.get(ask.resource, 0) + most
+            count, room = count + most, room - most * each
+            for name in path:
+                left[name] -= most * each
+    return wanted
+
+
+def _limit(queue: QueueView, place: int, most_vcores: int) -> int:
+    if queue.capacity is not None:
+        return int(most_vcores * queue.capacity.absolute_max_capacity / 100)
+    return queue.max_share[place] if queue.max_share else most_vcores
+
+
+def _path(name: str, views: Mapping[str, QueueView]) -> list[str]:
+    """A queue and those above it; none if it is gone."""
+    path = []
+    while name in views:
+        path.append(name)
+        name = views[name].parent
+    return path
 
 
 def returned(

@@ -15,7 +15,7 @@ from fairshare.client.discovery import UNIX, Server, published_url
 from fairshare.client.exchange import NotConnected, OtherAccount, check_server
 
 OWN = ("queue", "workers", "more", "memory", "vcores", "gpus", "label", "priority", "lifetime")
-"""The options of `submit` that become metadata (ray/web/submission.py)."""
+"""The options of `submit` that become metadata (ray/web/jobs.py)."""
 
 METADATA = "--metadata-json"
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from fairshare.cli import kill, shutdown
+from fairshare.cli import orders, shutdown
 
 from .conftest import application, application_name
 
@@ -195,7 +195,7 @@ def test_kill_on_a_terminal_says_which_and_asks(run, cluster, monkeypatch, answe
     for number in (9, 7, 3):
         cluster.answers[f"/applications/{application_name(number)}/kill"] = {}
     terminal = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr(kill, "sys", SimpleNamespace(stdin=terminal))
+    monkeypatch.setattr(orders, "sys", SimpleNamespace(stdin=terminal))
     result = run("kill", "--queue", "a", typed=answer)
     assert f"  {application_name(9)} PENDING ann" in result.stderr
     assert result.exit_code == code

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairshare.cli import attach
+from fairshare.cli import terminals
 from fairshare.client.errors import Refused
 
 CLIENT = SimpleNamespace(url="http://127.0.0.1:1")
@@ -21,11 +21,11 @@ def refuse(code):
 def test_the_output_is_shown_of_a_container_without_a_terminal_or_that_has_just_ended(
     monkeypatch, code
 ):
-    monkeypatch.setattr(attach, "open_session", refuse(code))
-    assert attach._terminal(CLIENT, "container_1", optional=True) is None
+    monkeypatch.setattr(terminals, "open_session", refuse(code))
+    assert terminals._terminal(CLIENT, "container_1", optional=True) is None
 
 
 def test_a_container_that_was_named_must_have_a_terminal(monkeypatch):
-    monkeypatch.setattr(attach, "open_session", refuse("not-running"))
+    monkeypatch.setattr(terminals, "open_session", refuse("not-running"))
     with pytest.raises(Refused):
-        attach._terminal(CLIENT, "container_1", optional=False)
+        terminals._terminal(CLIENT, "container_1", optional=False)

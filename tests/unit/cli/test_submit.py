@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from fairshare.cli import submit
-from fairshare.cli.progress import Waiting
+from fairshare.cli.wait import Waiting
 from fairshare.client import Application, GroupProgress
 
 APPLICATION = "application_1700000000000_0007"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshare.mapreduce.job import TaskFailed
-from fairshare.mapreduce.keys import decoded, encoded
+from fairshare.mapreduce.pairs import decoded, encoded
 
 simple = st.text() | st.binary() | st.integers()
 keys = st.recursive(simple, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6)

@@ -5,8 +5,8 @@ import pytest
 from tests.unit.core.schedulers.waiting import Cluster, ask, capacity, fair
 
 from fairshare.core.schedulers.capacity.settings import Percentage
-from fairshare.ray import growth
-from fairshare.ray.growth import waiting_room
+from fairshare.ray import engine
+from fairshare.ray.engine import waiting_room
 
 ONE = (1024, 1)
 
@@ -55,5 +55,5 @@ def test_the_limit_of_a_queue_of_the_capacity_scheduler_is_a_part_of_the_cluster
 
 
 def test_so_many_containers_at_once_and_no_more(full, monkeypatch):
-    monkeypatch.setattr(growth, "MOST_BUNDLES", 5)
+    monkeypatch.setattr(engine, "MOST_BUNDLES", 5)
     assert wanted(full, 100) == {ONE: 5}

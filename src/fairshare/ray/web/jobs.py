@@ -1,7 +1,16 @@
-"""The paths of Ray jobs: submit, look, list, stop, delete."""
+"""The paths of Ray jobs (submit, look, list, stop, delete), and how one becomes an application:
+a Ray program with workers of its own.
 
+What Ray has no words for comes in metadata whose keys begin with `fairshare.`; what this server
+cannot do is refused by name. All problems raise InputError (`bad-request`).
+"""
+
+import math
 import secrets
 import string
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -9,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare import __version__
+from fairshare.api import work
 from fairshare.api.applications import Submitted
 from fairshare.api.ray_jobs import (
     INTERFACE_VERSION,
@@ -19,11 +29,21 @@ from fairshare.api.ray_jobs import (
     RayJobSubmitted,
     RayVersion,
 )
-from fairshare.api.values import ActorBody
+from fairshare.api.ray_programs import (
+    Job,
+    Program,
+    container_signal,
+    job_arguments,
+    program_arguments,
+)
+from fairshare.api.values import ActorBody, in_words
 from fairshare.core.model.inputs import ForgetApplications, KillApplication, SubmitApplication
+from fairshare.documents.bounds import GANG_TIMEOUT_MS
+from fairshare.documents.durations import parse_duration_ms
+from fairshare.documents.gpus import GPU
+from fairshare.documents.sizes import parse_memory_mb
 from fairshare.errors import InputError
-from fairshare.ray.web.found import details_of, index_of, read_job, visible_jobs
-from fairshare.ray.web.submission import PREFIX, packages_of, submission_body, worker_resources
+from fairshare.ray.web.known_jobs import details_of, index_of, read_job, visible_jobs
 from fairshare.server.slices import sliced
 from fairshare.server.web.actors import actor_of, caller_of, groups_of, identity_of
 from fairshare.server.web.answers import answer
@@ -143,3 +163,195 @@ async def delete_job(request: Request) -> Response:
 
 def _new_id() -> str:
     return "raysubmit_" + "".join(secrets.choice(_LETTERS) for _ in range(16))
+
+
+PREFIX: Final = "fairshare."
+KEYS: Final = (
+    "queue",
+    "user",
+    "workers",
+    "more",
+    "memory",
+    "vcores",
+    "gpus",
+    "label",
+    "priority",
+    "lifetime",
+)
+"""The keys of metadata that fairshare reads, after the prefix."""
+
+JOB_NAME: Final = "job_name"
+"""The key of metadata that names a job, in Ray too."""
+
+SUPPORTED: Final = ("env_vars", "working_dir", "py_modules", "excludes")
+"""The fields of a runtime environment that have an effect here; `excludes` has its own in the
+client, which leaves out files."""
+
+HEAD_MB: Final = 1024
+"""The least memory of the first container, in which Ray's head runs beside the entrypoint."""
+_MEBIBYTE: Final = 1024 * 1024
+_MOST_WORKERS: Final = 10_000
+
+
+def packages_of(runtime_env: Mapping[str, Any]) -> tuple[str, ...]:
+    """The URIs of the packages that a runtime environment names, in order; raises InputError for
+    any that were not uploaded to this server, and for fields that are not supported."""
+    for name, value in runtime_env.items():
+        if name not in SUPPORTED and value not in (None, {}, []):
+            raise _wrong(
+                f"runtime_env.{name} is not supported: only {', '.join(SUPPORTED)} are. Install"
+                " what the job needs on the nodes, or let the entrypoint do it"
+            )
+    found: list[str] = []
+    working_dir = runtime_env.get("working_dir")
+    modules = runtime_env.get("py_modules") or ()
+    if not isinstance(modules, list | tuple):
+        raise _wrong("runtime_env.py_modules is a list of packages")
+    for place, uri in [("working_dir", working_dir), *(("py_modules", one) for one in modules)]:
+        if uri is None:
+            continue
+        if not isinstance(uri, str) or not uri.startswith("gcs://") or not uri.endswith(".zip"):
+            raise _wrong(
+                f"runtime_env.{place}: {uri!r:.200} is not a directory that the client has uploaded"
+                " (gcs://NAME.zip): name a local directory"
+            )
+        found.append(uri)
+    return tuple(dict.fromkeys(found))
+
+
+def variables_of(runtime_env: Mapping[str, Any]) -> dict[str, str]:
+    """The environment variables of a runtime environment."""
+    try:
+        return msgspec.convert(runtime_env.get("env_vars") or {}, dict[str, str])
+    except msgspec.ValidationError as error:
+        raise _wrong(f"runtime_env.env_vars: {error}") from None
+
+
+def submission_body(
+    request: RayJobRequest,
+    submission_id: str,
+    packages: Mapping[str, str],
+    queue: str | None,
+    *,
+    warned: bool,
+) -> work.Submission:
+    """The application of a job. `packages` has the SHA-256 of each package by its URI; `queue` is
+    the one to use if the metadata names none. `warned`: the engine can signal one process alone,
+    so that Ray's head outlives the warning of the program."""
+    if "\0" in request.entrypoint:
+        raise _wrong("entrypoint: it holds a NUL character")
+    metadata = request.metadata or {}
+    settings = _settings(metadata)
+    runtime_env = request.runtime_env or {}
+    variables = variables_of(runtime_env)
+    job = Job(
+        submission_id=submission_id,
+        entrypoint=request.entrypoint,
+        metadata=metadata,
+        runtime_env={
+            name: value for name, value in runtime_env.items() if name != "env_vars" and value
+        },
+        packages=dict(packages),
+        variables=tuple(variables),
+    )
+    program = Program(
+        workers=_whole(settings, "workers", 1, 1, _MOST_WORKERS),
+        more=_whole(settings, "more", 0, 0, _MOST_WORKERS),
+        resources=worker_resources(metadata),
+        gang_timeout_ms=GANG_TIMEOUT_MS,
+        command=job_arguments(job, sys.executable),
+    )
+    arguments = program_arguments(program, sys.executable)
+    fields = {
+        "user": settings.get("user"),
+        "queue": settings.get("queue") or queue or None,
+        "name": metadata.get(JOB_NAME) or submission_id,
+        "label": settings.get("label"),
+        "priority": _whole(settings, "priority", None, -(2**31), 2**31 - 1),
+        "lifetime_s": _lifetime(settings),
+        "driver": {
+            "arguments": arguments,
+            "environment": variables,
+            **({"end_signal": msgspec.to_builtins(container_signal())} if warned else {}),
+        },
+        "master": {"resources": entrypoint_resources(request)},
+    }
+    try:
+        return msgspec.convert(fields, work.Submission)
+    except msgspec.ValidationError as error:
+        raise _wrong(f"the job is not what is expected here: {in_words(error)}") from None
+
+
+def worker_resources(metadata: Mapping[str, str]) -> dict[str, int]:
+    """The size of each worker's container."""
+    settings = _settings(metadata)
+    default = work.DEFAULT_RESOURCES
+    try:
+        memory_mb = parse_memory_mb(settings.get("memory", f"{default['memory-mb']}m"))
+    except ValueError as error:
+        raise _wrong(f"metadata {PREFIX}memory: {error}") from None
+    vcores = _whole(settings, "vcores", default["vcores"], 1, 2**31 - 1)
+    gpus = _whole(settings, "gpus", 0, 0, 2**31 - 1)
+    sizes = {"memory-mb": memory_mb, "vcores": vcores}
+    return {**sizes, GPU: gpus} if gpus else sizes
+
+
+def entrypoint_resources(request: RayJobRequest) -> dict[str, int]:
+    """The size of the first container, for Ray's head and the entrypoint: processors are rounded
+    up, of everything else there are no fractions."""
+    if request.entrypoint_label_selector:
+        raise _wrong(
+            "entrypoint_label_selector is not supported: choose a partition by the metadata"
+            f" {PREFIX}label"
+        )
+    named = dict(request.entrypoint_resources or {})
+    if request.entrypoint_num_gpus:
+        named[GPU] = request.entrypoint_num_gpus
+    for name, amount in named.items():
+        if amount != int(amount):
+            raise _wrong(f"{amount:g} of {name} for the entrypoint: only whole numbers are given")
+    memory_mb = math.ceil((request.entrypoint_memory or 0) / _MEBIBYTE)
+    return {
+        **{name: int(amount) for name, amount in named.items()},
+        "memory-mb": max(HEAD_MB, memory_mb),
+        "vcores": max(1, math.ceil(request.entrypoint_num_cpus or 0)),
+    }
+
+
+def _settings(metadata: Mapping[str, str]) -> dict[str, str]:
+    """What metadata says to fairshare."""
+    found = {
+        name.removeprefix(PREFIX): value
+        for name, value in metadata.items()
+        if name.startswith(PREFIX)
+    }
+    for name in found:
+        if name not in KEYS:
+            known = ", ".join(PREFIX + key for key in KEYS)
+            raise _wrong(f"metadata {PREFIX}{name:.100}: there is no such key, only {known}")
+    return found
+
+
+def _whole(settings: Mapping[str, str], key: str, default: Any, least: int, most: int) -> Any:
+    text = settings.get(key)
+    if text is None:
+        return default
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 19):
+        raise _wrong(f"metadata {PREFIX}{key}: {text!r:.100} is not a whole number")
+    if not least <= int(text) <= most:
+        raise _wrong(f"metadata {PREFIX}{key}: {text} is not between {least} and {most}")
+    return int(text)
+
+
+def _lifetime(settings: Mapping[str, str]) -> int | None:
+    if "lifetime" not in settings:
+        return None
+    try:
+        return max(1, parse_duration_ms(settings["lifetime"]) // 1_000)
+    except ValueError as error:
+        raise _wrong(f"metadata {PREFIX}lifetime: {error}") from None
+
+
+def _wrong(message: str) -> InputError:
+    return InputError("bad-request", message)

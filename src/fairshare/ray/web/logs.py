@@ -17,7 +17,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import ContainerId, application_name
 from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import InputError
-from fairshare.ray.web.found import read_job
+from fairshare.ray.web.known_jobs import read_job
 from fairshare.server.server import LiveServer
 from fairshare.server.web.answers import answer
 from fairshare.server.web.containers import log_of_node_manager, read_part

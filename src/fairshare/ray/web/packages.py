@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from fairshare.api.ray_programs import job_of
 from fairshare.errors import InputError
-from fairshare.ray.web.found import index_of
+from fairshare.ray.web.known_jobs import index_of
 from fairshare.server.archives import ArchiveProblem, check_archive
 from fairshare.server.packages import NAME
 from fairshare.server.web.actors import caller_of

@@ -4,7 +4,7 @@ import msgspec
 from rich.console import Console
 from tests.unit.core.schedulers.pools.conftest import Cluster, maps, pools, reduces, settings
 
-from fairshare.cli.pools import job_line, pool_table
+from fairshare.cli.queues import job_line, pool_table
 from fairshare.client.answers import JobFigures, JobSlots, PoolFigures, Queue
 from fairshare.core.model.inputs import NodeBeat
 from fairshare.core.schedulers.pools.settings import PoolAllocation

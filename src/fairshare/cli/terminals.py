@@ -1,4 +1,4 @@
-"""The conversation of this terminal, or of these pipes, with a session in a container."""
+"""The verbs `attach` and `exec`: this terminal, or these pipes, with a session in a container."""
 
 import contextlib
 import os
@@ -14,7 +14,13 @@ import click
 
 from fairshare.api.frames import STDERR
 from fairshare.cli.cells import plain_lines
-from fairshare.client.sessions import Session, last_word
+from fairshare.cli.options import with_client, without_dashes
+from fairshare.cli.orders import running_container
+from fairshare.cli.run import Endings, LiveOutput, follow
+from fairshare.client import Client
+from fairshare.client.discovery import Server
+from fairshare.client.errors import Refused
+from fairshare.client.sessions import Session, last_word, open_session
 
 _PIECE_BYTES = 16 * 1024
 _LOST = 1
@@ -135,3 +141,76 @@ def _resized(session: Session) -> Iterator[int]:
         signal.signal(signal.SIGWINCH, earlier)
         os.close(wake)
         os.close(waker)
+
+
+@click.command()
+@click.argument("target", metavar="APP[/TASK]|CONTAINER")
+@with_client
+def attach(client: Client, target: str) -> None:
+    """Follow a running application.
+
+    For a terminal (fairshare shell) it takes the terminal over. For any other application it shows
+    the output until the application has ended, and exits with the exit code of its command; Ctrl-C
+    leaves it running.
+    """
+    application, _, task = target.partition("/")
+    if task or target.startswith("container_"):
+        code = _terminal(client, running_container(client, target), optional=False)
+    else:
+        running = [one.id for one in client.containers(application) if one.state == "RUNNING"]
+        code = _terminal(client, running[0], optional=True) if len(running) == 1 else None
+    if code is not None:
+        raise click.exceptions.Exit(code)
+    several = len(client.containers(application)) > 1
+    raise click.exceptions.Exit(
+        follow(client, application, Endings(), LiveOutput(client, lines=several))
+    )
+
+
+NO_TERMINAL = ("no-terminal", "no-session", "not-running")
+"""The codes of refusals after which an application's output is shown: the container has no
+terminal, or has just ended."""
+
+
+def _terminal(client: Client, container: str, *, optional: bool) -> int | None:
+    """Take a terminal over; returns the exit code. None: there is none, and it is `optional`."""
+    try:
+        session = open_session(Server(client.url, None), container, "terminal")
+    except Refused as refusal:
+        if refusal.code in NO_TERMINAL and optional:
+            return None
+        raise
+    with session:
+        return converse(session, terminal=on_terminal())
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("target", metavar="APP[/TASK]|CONTAINER")
+@click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, required=True)
+@click.option(
+    "--terminal/--no-terminal",
+    default=None,
+    help="Whether the command gets a terminal. [default: if this is one]",
+)
+@with_client
+def exec_command(
+    client: Client, target: str, command_line: tuple[str, ...], terminal: bool | None
+) -> None:
+    """Run a command in a running container.
+
+    It has the account, the environment, the working directory and the limits of the container, and
+    standard input. The exit code is that of the command. It ends with the container, with this
+    program, and when the connection is lost.
+    """
+    terminal = on_terminal() if terminal is None else terminal
+    arguments = without_dashes(command_line)
+    if not arguments:
+        raise click.UsageError("a command is needed: what is to run there")
+    container = running_container(client, target)
+    request: dict[str, object] = {"arguments": arguments}
+    if terminal:
+        term = os.environ.get("TERM", "")
+        request |= {"terminal": True, "term": term, **terminal_size()}
+    with open_session(Server(client.url, None), container, "exec") as session:
+        session.say(**request)
+        raise click.exceptions.Exit(converse(session, terminal=terminal and on_terminal()))
