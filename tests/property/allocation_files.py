@@ -15,7 +15,7 @@ from fairshare.core.schedulers.fair.settings import (
 )
 from fairshare.documents.xml import escaped
 from fairshare.lab.convert.fair_to_capacity.texts import number
-from fairshare.settings.fair.file_settings import SETTINGS as FILE_SETTINGS
+from fairshare.settings.fair.allocation_file import SETTINGS as FILE_SETTINGS
 from fairshare.settings.fair.queue_settings import SETTINGS
 
 _NEVER_S = NEVER_MS // 1000 + 1

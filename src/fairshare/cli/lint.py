@@ -16,8 +16,8 @@ from fairshare.cli.cells import plain_lines
 from fairshare.core.model.resources import MEMORY
 from fairshare.documents.problems import Problem
 from fairshare.documents.sizes import parse_memory_mb
-from fairshare.settings.cluster_size import UnknownResourceType
 from fairshare.settings.linting import lint
+from fairshare.settings.resource_types import UnknownResourceType
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}
 

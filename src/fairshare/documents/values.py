@@ -15,11 +15,33 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from fairshare.documents.booleans import parse_boolean
 from fairshare.documents.durations import Unit, parse_duration, parse_duration_ms
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.sizes import MEMORY, parse_size
+
+_WORDS: Final = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+_LONGEST: Final = 40
+
+
+def parse_boolean(text: str) -> bool:
+    """Parse a boolean; raises ValueError with a message that says what to write.
+
+    >>> parse_boolean("true"), parse_boolean("Off")
+    (True, False)
+    """
+    value = _WORDS.get(text.strip().lower())
+    if value is None:
+        raise ValueError(f"{text[:_LONGEST]!r} is neither true nor false: write true or false")
+    return value
+
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float)

@@ -16,9 +16,9 @@ import msgspec
 from fairshare.core.model.resources import Resource
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import ConfigurationError
-from fairshare.settings.cluster_size import cluster_of
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.family import ReadSettings, SchedulerFamily, Source, Watched
+from fairshare.settings.resource_types import cluster_of
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import read_file

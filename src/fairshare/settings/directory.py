@@ -1,10 +1,13 @@
-"""Owns a configuration directory as Hadoop's: which files are read, which scheduler they mean, and
-what comes out of them.
+"""A configuration directory as Hadoop's: which files are read, which scheduler they mean, and what
+comes out of them.
 
-Opens files. Knows no scheduler's settings, and nothing of what a server does with the result.
+The certificate of `[server]` is checked here, so that a mistake has a file and a line, and no
+server stops in the middle of its start.
 """
 
 import os
+import ssl
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -13,10 +16,10 @@ import msgspec
 
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GpuSetting
+from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
 from fairshare.settings import shell
-from fairshare.settings.certificates import check_certificate
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
@@ -24,11 +27,80 @@ from fairshare.settings.manager import read_manager
 from fairshare.settings.node_manager import read_node_manager
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import gpus_of, with_types
-from fairshare.settings.shell import ShellSettings
+from fairshare.settings.shell import ServerSettings, ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_file, read_site
 from fairshare.settings.user_groups import read_user_groups
 from fairshare.settings.web import read_web
+from fairshare.wording import cause
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def check_certificate(server: ServerSettings, root: Node, problems: Problems) -> None:
+    """Report what keeps a server from speaking TLS. The paths are absolute; `root` is the document
+    that names them."""
+
+    def place(key: str) -> Place:
+        return root.find("server", key)
+
+    certificate, key = server.certificate, server.key
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        given, missing = ("certificate", "key") if key is None else ("key", "certificate")
+        problems.error(
+            place(given),
+            "tls",
+            f"{given} without {missing}: TLS needs both; name the {missing} below [server] too",
+        )
+        return
+    unreadable = False
+    for name, path in (("certificate", certificate), ("key", key)):
+        reason = _unreadable(path)
+        if reason:
+            unreadable = True
+            problems.error(place(name), "tls", f"{name}: cannot read {path}: {reason}")
+    if unreadable:
+        return
+    if Path(key).stat().st_mode & _OTHERS:
+        problems.warning(
+            place("key"), "tls", f"{key} can be read by others than its owner: chmod 600 {key}"
+        )
+    reason = _unusable(certificate, key)
+    if reason:
+        problems.error(
+            place("certificate"),
+            "tls",
+            f"TLS is not possible with {certificate} and {key}: {reason}",
+        )
+
+
+def _unreadable(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        return cause(error)
+    return ""
+
+
+def _unusable(certificate: str, key: str) -> str:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # OpenSSL would ask for a password on the terminal, where no user waits.
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as error:
+        if "KEY_VALUES_MISMATCH" in str(error):
+            return "the key is not that of the certificate"
+        return (
+            "they are not a certificate and its key in PEM form, or the key has a password"
+            f" ({error.reason or error})"
+        )
+    except (OSError, ValueError) as error:
+        return f"the key has a password, which a server cannot type ({cause(error)})"
+    return ""
+
 
 _USUAL: Final = ResourceTypes()
 _KEYS: Final = (CLASS, TASK_SCHEDULER)

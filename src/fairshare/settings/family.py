@@ -5,7 +5,7 @@ scheduler, its state or its settings. Knows no particular scheduler.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -27,7 +27,24 @@ from fairshare.settings.parts import named, part
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader
-from fairshare.settings.stored_class import StoredClass
+
+
+class StoredClass(msgspec.Struct, frozen=True):
+    """A class with its tag, which is permanent, and the fields to store: those of a structure, the
+    slots, or else `fields`.
+
+    `derived` fields follow from the others: the class's method `derive` makes them. `state`: it is
+    the scheduler's state, and also has the fields of `ClusterState`. `names` leads from a name to
+    the object, for those that are not copied.
+    """
+
+    tag: str
+    cls: type
+    fields: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    names: Callable[[str], Any] | None = None
+    state: bool = False
+
 
 CLASS: Final = "yarn.resourcemanager.scheduler.class"
 TASK_SCHEDULER: Final = "mapred.jobtracker.taskScheduler"

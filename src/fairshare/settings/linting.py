@@ -18,13 +18,13 @@ from fairshare.documents.gpus import GPU
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.documents.toml_tree import RULE as TOML
 from fairshare.documents.xml import Element, parse
-from fairshare.settings.cluster_size import cluster_of
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.directory import collect_directory, named_family, names_scheduler
 from fairshare.settings.engines import runs_here
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.known_names import report_not_honoured, report_unknown
 from fairshare.settings.registry import FILE_DEFAULT, all_families, family_of, section_types
+from fairshare.settings.resource_types import cluster_of
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import read_shell
 from fairshare.settings.site_files import FileReader, read_site

@@ -4,11 +4,12 @@ are known, and not honoured here (docs/hadoop-differences.md says what to do ins
 Knows no scheduler: a scheduler's own rule for a value is in its reader.
 """
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.core.schedulers.base import BaseSettings
 from fairshare.documents.problems import Problems
 from fairshare.settings.resource_types import limit_key, read_limits, read_types, scheduler_limit
 from fairshare.settings.site import Site
@@ -218,3 +219,22 @@ def check_limits(site: Site, problems: Problems) -> None:
             f" allocation {least} {wrong} (see {keys[0]} and {keys[1]})",
             "does not start",
         )
+
+
+Settings = TypeVar("Settings", bound=BaseSettings)
+
+
+def collect_base(site: Site, kind: type[Settings], problems: Problems, **further: Any) -> Settings:
+    """Settings of a class, with `further` fields of its own; errors are added to the problems."""
+    manager = read_manager(site, problems)
+    return kind(
+        types=manager.types,
+        minimum_allocation=manager.minimum_allocation,
+        maximum_allocation=manager.maximum_allocation,
+        increment_allocation=manager.minimum_allocation,
+        maximum_override_delay_ms=manager.maximum_override_delay_ms,
+        acl_enabled=manager.acl_enabled,
+        administrators=manager.administrators,
+        master_max_attempts=manager.master_max_attempts,
+        **further,
+    )

@@ -11,7 +11,7 @@ from typing import Final
 
 from fairshare.settings.capacity import mappings, monitor, scheduler_settings, store
 from fairshare.settings.capacity import queue_settings as capacity_queues
-from fairshare.settings.fair import file_settings, queue_settings, site_settings
+from fairshare.settings.fair import allocation_file, queue_settings, reading
 from fairshare.settings.pools import pool_settings
 from fairshare.settings.setting import Setting, reference
 
@@ -24,8 +24,8 @@ PAGES: Final[Mapping[str, tuple[str, Sections]]] = {
         "Settings of the Fair Scheduler",
         {
             "A queue, in fair-scheduler.xml": queue_settings.SETTINGS,
-            "All queues, in fair-scheduler.xml": file_settings.SETTINGS,
-            "The scheduler, in yarn-site.xml": site_settings.SETTINGS,
+            "All queues, in fair-scheduler.xml": allocation_file.SETTINGS,
+            "The scheduler, in yarn-site.xml": reading.SETTINGS,
         },
     ),
     "capacity-scheduler.md": (

@@ -18,6 +18,7 @@ from fairshare.documents.gpus import GPU, GpuSetting, wrong_gpus
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Problems
 from fairshare.documents.xml import escaped
+from fairshare.errors import FairshareError
 from fairshare.settings.site import Site
 
 RESOURCE_TYPES = "yarn.resource-types"
@@ -231,3 +232,19 @@ def _document(properties: Mapping[str, str]) -> bytes:
         for name, value in properties.items()
     )
     return f"<configuration>{''.join(lines)}</configuration>".encode()
+
+
+class UnknownResourceType(FairshareError):
+    """The size of the cluster names a type that the configuration does not have."""
+
+
+def cluster_of(cluster: Mapping[str, int] | None, types: ResourceTypes) -> Resource | None:
+    """The vector of a described cluster; types that are not named are 0."""
+    if cluster is None:
+        return None
+    try:
+        return types.vector(cluster)
+    except KeyError as error:
+        known = ", ".join(types.names)
+        message = f"there is no resource type {error.args[0]!r} (there are {known})"
+        raise UnknownResourceType(message) from error

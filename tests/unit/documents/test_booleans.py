@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.documents.booleans import parse_boolean
+from fairshare.documents.values import parse_boolean
 
 
 @pytest.mark.parametrize("text", ["true", "TRUE", "yes", "Yes", "on", " on "])

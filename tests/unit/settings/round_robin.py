@@ -19,11 +19,10 @@ from fairshare.core.schedulers.base import (
 from fairshare.core.schedulers.protocol import Step
 from fairshare.core.schedulers.reasons import MOST_AHEAD
 from fairshare.documents.problems import Problems
-from fairshare.settings.base_reading import collect_base
 from fairshare.settings.configuration import Configuration
-from fairshare.settings.family import CLASS, ReadSettings, SchedulerFamily, Source
+from fairshare.settings.family import CLASS, ReadSettings, SchedulerFamily, Source, StoredClass
+from fairshare.settings.manager import collect_base
 from fairshare.settings.site import Site
-from fairshare.settings.stored_class import StoredClass
 
 PER_TURN = "yarn.scheduler.round-robin.containers-per-turn"
 LONG_TURN = 100

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.settings.cluster_size import UnknownResourceType
 from fairshare.settings.linting import lint
+from fairshare.settings.resource_types import UnknownResourceType
 
 SCHEDULER = (
     "<property><name>yarn.resourcemanager.scheduler.class</name><value>"

@@ -11,7 +11,7 @@ from fairshare.core.schedulers.pools.settings import PoolAllocations
 from fairshare.documents.problems import Problems
 from fairshare.settings.capacity import monitor, scheduler_settings
 from fairshare.settings.capacity import queue_settings as capacity_queues
-from fairshare.settings.fair import file_settings, queue_settings, site_settings
+from fairshare.settings.fair import allocation_file, queue_settings, reading
 from fairshare.settings.pools import pool_settings
 from fairshare.settings.reference import PAGES, page
 from fairshare.settings.site import Site
@@ -76,8 +76,8 @@ def test_a_reference_page_is_made_from_the_tables(name):
     ("settings", "table"),
     [
         (QueueSettings, queue_settings.SETTINGS),
-        (AllocationSettings, file_settings.SETTINGS),
-        (FairSettings, site_settings.SETTINGS),
+        (AllocationSettings, allocation_file.SETTINGS),
+        (FairSettings, reading.SETTINGS),
         (PoolAllocations, pool_settings.FILE),
         (capacity.QueueSettings, capacity_queues.SETTINGS),
         (capacity.LabelCapacity, capacity_queues.LABEL),
@@ -113,7 +113,7 @@ IN_WORDS = {"no limit", "none", "DefaultResourceCalculator", "user.max-parallel-
 @pytest.mark.parametrize(
     ("settings", "table"),
     [
-        (FairSettings(), site_settings.SETTINGS),
+        (FairSettings(), reading.SETTINGS),
         (capacity.CapacitySettings(), scheduler_settings.SETTINGS),
         (capacity.MonitorSettings(), monitor.MONITOR),
         (capacity.IntraQueuePreemption(), monitor.INTRA_QUEUE),

@@ -11,7 +11,7 @@ from fairshare.core.model.inputs import NodeJoined
 from fairshare.core.model.resources import Resource, fits
 from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.lab.simulate.workload import alike
-from fairshare.settings.cluster_size import cluster_of
+from fairshare.settings.resource_types import cluster_of
 
 MADE_UP: Final = 10
 """The number of nodes, if none is given."""

@@ -37,8 +37,8 @@ from fairshare.lab.simulate.workload import Workload
 from fairshare.lab.verbs.plan import show
 from fairshare.lab.verbs.recorded_comparison import compare_on, read_recorded
 from fairshare.lab.verbs.simulated_trace import TraceOptions, is_workload, read_trace
-from fairshare.settings.cluster_size import UnknownResourceType
 from fairshare.settings.output import Written, write_directory
+from fairshare.settings.resource_types import UnknownResourceType
 from fairshare.wording import counted
 
 CAPACITY_FILE = "capacity-scheduler.xml"

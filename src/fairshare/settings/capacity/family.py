@@ -15,7 +15,6 @@ from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.capacity.names import CAPACITY_FILE, PREFIX, misplaced
-from fairshare.settings.cluster_size import cluster_of
 from fairshare.settings.configuration import STORED, Configuration, ConfigurationStore, Refreshed
 from fairshare.settings.configuration_update import Update
 from fairshare.settings.draft import DraftForm
@@ -30,6 +29,7 @@ from fairshare.settings.family import (
 )
 from fairshare.settings.maximum import with_maximum
 from fairshare.settings.parts import lazy, named, part
+from fairshare.settings.resource_types import cluster_of
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
     from fairshare.settings import lint_rules, node_labels
     from fairshare.settings.capacity import changes as capacity_changes
-    from fairshare.settings.capacity import draft as capacity_draft
     from fairshare.settings.capacity import monitor as capacity_monitor
     from fairshare.settings.capacity import reading as capacity_reading
     from fairshare.settings.capacity import scheduler_settings
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
 else:
     capacity_changes = lazy("fairshare.settings.capacity.changes")
     capacity_checks = lazy("fairshare.core.schedulers.capacity.checks")
-    capacity_draft = lazy("fairshare.settings.capacity.draft")
     capacity_monitor = lazy("fairshare.settings.capacity.monitor")
     capacity_reading = lazy("fairshare.settings.capacity.reading")
     capacity_registry = lazy("fairshare.settings.capacity.lint.registry")
@@ -71,7 +69,7 @@ else:
 
 
 def _draft() -> DraftForm | None:
-    return capacity_draft.DRAFT
+    return capacity_changes.DRAFT
 
 
 class CapacityFamily(SchedulerFamily[CapacitySettings]):
@@ -281,7 +279,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings | None:
         """As `SchedulerFamily.lint_draft`."""
-        site = capacity_draft.draft_site(text, file, configuration, problems)
+        site = capacity_changes.draft_site(text, file, configuration, problems)
         found = capacity_reading.collect_capacity(
             site, problems, file, file_reader(configuration.directory)
         )

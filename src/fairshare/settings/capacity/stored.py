@@ -10,7 +10,7 @@ from fairshare.core.schedulers.capacity.queues import CapacityQueue, Share
 from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.capacity.users import User
-from fairshare.settings.stored_class import StoredClass
+from fairshare.settings.family import StoredClass
 
 STORED_CLASSES: Final = (
     StoredClass("capacity-attempt", CapacityAttempt),

@@ -11,7 +11,7 @@ from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import UNBOUNDED
 from fairshare.core.schedulers.fair.policies import POLICIES
 from fairshare.documents.xml import Element
-from fairshare.settings.element_draft import ElementDraft
+from fairshare.settings.draft import ElementDraft
 from fairshare.settings.fair.element_values import ElementValues
 from fairshare.settings.setting import Setting, by_name, form_fields
 

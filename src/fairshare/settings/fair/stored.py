@@ -10,7 +10,7 @@ from fairshare.core.schedulers.fair.policies import Policy, policy_named
 from fairshare.core.schedulers.fair.queues import Division, FairQueue
 from fairshare.core.schedulers.fair.scheduler import FairScheduler
 from fairshare.core.schedulers.fair.state import FairState
-from fairshare.settings.stored_class import StoredClass
+from fairshare.settings.family import StoredClass
 
 STORED_CLASSES: Final = (
     StoredClass("fair-attempt", FairAttempt),

@@ -22,21 +22,19 @@ if TYPE_CHECKING:
     from fairshare.settings import lint_rules
     from fairshare.settings.pools import file as pools_file
     from fairshare.settings.pools import jobs as pools_jobs
+    from fairshare.settings.pools import lint as pools_lint
     from fairshare.settings.pools import pool_settings
     from fairshare.settings.pools import reading as pools_reading
     from fairshare.settings.pools import stored as pools_stored
-    from fairshare.settings.pools.lint import registry as pools_registry
-    from fairshare.settings.pools.lint import subject as pools_subject
 else:
     lint_rules = lazy("fairshare.settings.lint_rules")
     pool_settings = lazy("fairshare.settings.pools.pool_settings")
     pools_file = lazy("fairshare.settings.pools.file")
     pools_jobs = lazy("fairshare.settings.pools.jobs")
+    pools_lint = lazy("fairshare.settings.pools.lint")
     pools_reading = lazy("fairshare.settings.pools.reading")
-    pools_registry = lazy("fairshare.settings.pools.lint.registry")
     pools_scheduler = lazy("fairshare.core.schedulers.pools.scheduler")
     pools_stored = lazy("fairshare.settings.pools.stored")
-    pools_subject = lazy("fairshare.settings.pools.lint.subject")
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
 
@@ -117,5 +115,5 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     ) -> None:
         """As `AllocationFileFamily.apply_rules`."""
         lint_rules.apply_rules(
-            pools_registry.RULES, pools_subject.PoolsSubject(settings, texts, cluster), problems
+            pools_lint.RULES, pools_lint.PoolsSubject(settings, texts, cluster), problems
         )

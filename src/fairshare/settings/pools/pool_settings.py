@@ -7,7 +7,7 @@ from them. To add a setting, add its field to `PoolAllocation` or `PoolAllocatio
 from typing import Final
 
 from fairshare.documents import literals
-from fairshare.settings.element_draft import ElementDraft
+from fairshare.settings.draft import ElementDraft
 from fairshare.settings.setting import Setting, by_name, form_fields
 
 

@@ -7,7 +7,7 @@ from fairshare.core.schedulers.pools.jobs import Job, Slots
 from fairshare.core.schedulers.pools.scheduler import PoolsScheduler
 from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.pools.tree import Pool
-from fairshare.settings.stored_class import StoredClass
+from fairshare.settings.family import StoredClass
 
 STORED_CLASSES: Final = (
     StoredClass("pools-job", Job),

@@ -14,7 +14,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.core.schedulers.access_lists import allows
-from fairshare.settings.fifo.reading import read_fifo
+from fairshare.settings.fifo.family import read_fifo
 from fairshare.settings.pools.reading import read_pools
 from fairshare.settings.registry import family_of
 from fairshare.settings.site import Site

@@ -4,7 +4,7 @@ import pytest
 
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.errors import ConfigurationError
-from fairshare.settings.fifo.reading import read_fifo
+from fairshare.settings.fifo.family import read_fifo
 from fairshare.settings.site import Site
 
 

@@ -9,7 +9,7 @@ from fairshare.core.schedulers.pools import load, weights
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.errors import ConfigurationError
 from fairshare.settings.directory import read_directory
-from fairshare.settings.pools import plugins
+from fairshare.settings.pools import reading
 from fairshare.settings.pools.file import read_pools_file
 from fairshare.settings.pools.names import PoolSwitches
 from fairshare.settings.pools.reading import read_pools
@@ -329,21 +329,21 @@ def packages(monkeypatch: pytest.MonkeyPatch):
             return plug_ins[self.value.partition(":")[2]]
 
     monkeypatch.setattr(
-        plugins,
+        reading,
         "entry_points",
         lambda group: [Found(e.name, e.value, e.group) for e in entries if e.group == group],
     )
     monkeypatch.setattr(weights, "ADJUSTERS", {})
     monkeypatch.setattr(load, "LOAD_MANAGERS", {})
-    plugins._names.cache_clear()
+    reading._names.cache_clear()
     yield entries
-    plugins._names.cache_clear()
+    reading._names.cache_clear()
 
 
 def test_a_package_may_bring_an_adjuster_and_a_load_manager(packages: list[EntryPoint]) -> None:
     packages += [
-        entry("doubler", "Doubler", plugins.ADJUSTER_GROUP),
-        entry("one-each", "OneEach", plugins.MANAGER_GROUP),
+        entry("doubler", "Doubler", reading.ADJUSTER_GROUP),
+        entry("one-each", "OneEach", reading.MANAGER_GROUP),
     ]
     found = of({P + "weightadjuster": "doubler", P + "loadmanager": f"{__name__}.OneEach"})
     assert (found.weight_adjuster, found.load_manager) == ("doubler", "one-each")
@@ -352,7 +352,7 @@ def test_a_package_may_bring_an_adjuster_and_a_load_manager(packages: list[Entry
 
 
 def test_a_package_that_cannot_be_used_is_named(packages: list[EntryPoint]) -> None:
-    packages.append(entry("wrong", "Doubler", plugins.ADJUSTER_GROUP))
+    packages.append(entry("wrong", "Doubler", reading.ADJUSTER_GROUP))
     with pytest.raises(ConfigurationError, match="calls itself 'doubler'"):
         of({P + "weightadjuster": "wrong"})
 
@@ -361,8 +361,8 @@ def test_what_packages_bring_decides(packages: list[EntryPoint]) -> None:
     from tests.unit.core.schedulers.pools.conftest import Cluster, maps, settings
 
     packages += [
-        entry("doubler", "Doubler", plugins.ADJUSTER_GROUP),
-        entry("one-each", "OneEach", plugins.MANAGER_GROUP),
+        entry("doubler", "Doubler", reading.ADJUSTER_GROUP),
+        entry("one-each", "OneEach", reading.MANAGER_GROUP),
     ]
     of({P + "weightadjuster": "doubler", P + "loadmanager": "one-each"})
     given = settings("1.2", weight_adjuster="doubler", load_manager="one-each")

@@ -1,9 +1,8 @@
-"""Owns the lint rules of the Fair Scheduler: the functions of these modules. A new rule is a
-function in one of them."""
+"""The lint rules of the Fair Scheduler: the functions of these modules."""
 
 from typing import Final
 
-from fairshare.settings.fair.lint import access, limits, placement, preemption, properties, shares
+from fairshare.settings.fair.lint import placement, preemption, shares
 from fairshare.settings.lint_rules import rules_of
 
-RULES: Final = rules_of(shares, limits, preemption, placement, access, properties)
+RULES: Final = rules_of(shares, preemption, placement)

@@ -1,14 +1,66 @@
-"""Owns the rules about pools: minimums, limits, preemption, locality, weights.
+"""The lint rules about pools: minimums, limits, preemption, locality, weights.
 
 Settings of another generation, and unknown names, are reported when the files are read.
 """
 
+import sys
 from collections.abc import Iterator
+from typing import Final
 
-from fairshare.core.schedulers.pools.settings import DEFAULT_POOL, NEVER_MS, NO_ADJUSTER, SLOTS
-from fairshare.documents.problems import Finding
-from fairshare.settings.pools.lint.subject import PoolsSubject
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.pools.settings import (
+    DEFAULT_POOL,
+    NEVER_MS,
+    NO_ADJUSTER,
+    SLOTS,
+    PoolsSettings,
+)
+from fairshare.documents.problems import Finding, Place, Problems
+from fairshare.documents.xml import Element, parse
+from fairshare.settings.allocation import Texts
+from fairshare.settings.lint_rules import rules_of
 from fairshare.settings.pools.names import PREFIX
+
+
+class PoolsSubject:
+    """A configuration of the pool scheduler. `cluster` is what all nodes have; None: unknown."""
+
+    def __init__(self, settings: PoolsSettings, texts: Texts, cluster: Resource | None) -> None:
+        self.has_site = texts.has_site
+        self.settings = settings
+        self.allocations = settings.allocations
+        self.site = texts.site
+        self.cluster = cluster
+        self._top = None
+        if texts.document is not None:
+            self._top = parse(texts.document, texts.file, Problems())
+        self._elements: dict[str, Element] = {}
+        if self._top is not None:
+            self._collect(self._top, "")
+
+    def _collect(self, holder: Element, parent: str) -> None:
+        for child in holder.children:
+            if child.name == "pool":
+                name = child.attributes.get("name", "")
+                full = f"{parent}.{name}" if parent else name
+                self._elements[full] = child
+                if self.settings.hierarchical:
+                    self._collect(child, full)
+
+    def pool_place(self, pool: str, *tags: str) -> Place:
+        """Where a pool says one of these things; else where it begins; else the file."""
+        element = self._elements.get(pool)
+        return self.top_place(*tags) if element is None else _last(element, tags)
+
+    def top_place(self, *tags: str) -> Place:
+        """Where the file says one of these things for all pools; else where it begins."""
+        return self.site.place() if self._top is None else _last(self._top, tags)
+
+
+def _last(element: Element, tags: tuple[str, ...]) -> Place:
+    found = [child for child in element.children if child.name in tags]
+    return found[-1].text_place if found else element.place
+
 
 _TIMEOUTS = ("defaultMinSharePreemptionTimeout", "fairSharePreemptionTimeout")
 _MIN_TIMEOUT = "minSharePreemptionTimeout"
@@ -179,3 +231,6 @@ def booster_not_chosen(subject: PoolsSubject) -> Iterator[Finding]:
             " (org.apache.hadoop.mapred.NewJobWeightBooster)",
             "boosts no jobs",
         )
+
+
+RULES: Final = rules_of(sys.modules[__name__])

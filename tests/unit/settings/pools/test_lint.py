@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from fairshare.settings.linting import lint
-from fairshare.settings.pools.lint.registry import RULES
+from fairshare.settings.pools.lint import RULES
 
 P = "mapred.fairscheduler."
 PREEMPTION = {P + "preemption": "true"}
