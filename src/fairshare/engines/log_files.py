@@ -74,10 +74,10 @@ def read_part(log: Path, offset: int, limit: int) -> tuple[bytes, int]:
 
 def describe(path: str, descriptor: int) -> tuple[str, int, int, int] | None:
     """What `outputs.json` says of an open file; None for a device or a pipe, which has no log."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         return None
-    return (path, found.st_dev, found.st_ino, found.st_size)
+    return (path, status.st_dev, status.st_ino, status.st_size)
 
 
 def write_outputs(directory: Path, outputs: dict[str, object]) -> None:

@@ -101,12 +101,12 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
             held = type(one)
             if held is int and -GREATEST <= one <= GREATEST:
                 continue
-            if held not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
-                return _within(f"[{number}]", found)
+            if held not in _WITHOUT_NUMBERS and (place := _out_of_range(one)) is not None:
+                return _within(f"[{number}]", place)
     elif kind is dict:
         for key, one in value.items():
-            if type(one) not in _WITHOUT_NUMBERS and (found := _out_of_range(one)) is not None:
-                return _within(f"[{key}]", found)
+            if type(one) not in _WITHOUT_NUMBERS and (place := _out_of_range(one)) is not None:
+                return _within(f"[{key}]", place)
     else:
         fields, values_of = _numbered_fields(kind)
         for (name, default, limit), one in zip(fields, values_of(value), strict=True):
@@ -116,9 +116,9 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
             if held is int and -limit <= one <= limit:
                 continue
             if held not in _WITHOUT_NUMBERS:
-                found = _out_of_range(one, limit)
-                if found is not None:
-                    return _within(name, found)
+                place = _out_of_range(one, limit)
+                if place is not None:
+                    return _within(name, place)
     return None
 
 

@@ -101,20 +101,20 @@ class Kinds:
 
     def of_class(self, cls: type) -> Kind | None:
         """The kind of a class; of what is known by name alone, of classes derived from it too."""
-        found = self._of_class(cls)
-        if found is None:
+        kind = self._of_class(cls)
+        if kind is None:
             for _ in self.add_missing(cls.__module__):
-                found = self._of_class(cls)
-                if found is not None:
+                kind = self._of_class(cls)
+                if kind is not None:
                     break
-        return found
+        return kind
 
     def _of_class(self, cls: type) -> Kind | None:
-        found = self._by_class.get(cls)
-        if found is None:
+        kind = self._by_class.get(cls)
+        if kind is None:
             bases = (self._by_class.get(one) for one in cls.__mro__)
-            found = next((one for one in bases if one is not None and one.names is not None), None)
-        return found
+            kind = next((one for one in bases if one is not None and one.names is not None), None)
+        return kind
 
 
 def declared_fields(cls: type) -> tuple[str, ...]:

@@ -118,10 +118,10 @@ def reconcile(
     join, others are resized. The engine must have reported what ended in the meantime before.
     """
     inputs: list[Input] = []
-    known: set[ContainerId] = set()
+    containers: set[ContainerId] = set()
     for application in state.applications.values():
         for container in application.containers:
-            known.add(container)
+            containers.add(container)
             if container in running:
                 if container not in state.running:
                     inputs.append(ContainerStarted(container))
@@ -131,7 +131,7 @@ def reconcile(
         ContainerExited(one, ExitCode.ABORTED, LOST) for one in state.ending if one not in running
     ]
     inputs += _nodes(state, offers)
-    return Findings(tuple(inputs), tuple(sorted(running - known)))
+    return Findings(tuple(inputs), tuple(sorted(running - containers)))
 
 
 def reconcile_node(

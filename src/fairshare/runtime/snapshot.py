@@ -219,7 +219,7 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
 
 def _unpacked(body: bytes) -> bytes:
     unpacker = zlib.decompressobj()
-    found = unpacker.decompress(body, MOST_BYTES)
+    content = unpacker.decompress(body, MOST_BYTES)
     if not unpacker.eof:
         raise ValueError("it is cut off, or larger than any state")
-    return found
+    return content

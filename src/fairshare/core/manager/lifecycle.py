@@ -94,7 +94,7 @@ class Lifecycle:
         if not requests:
             return
         queue = application.queue
-        found = entries(
+        asks = entries(
             application,
             requests,
             self.state.node_on,
@@ -105,10 +105,10 @@ class Lifecycle:
             sizes = {(one.priority, one.request): one.resource for one in requests}
             asked = [
                 msgspec.structs.replace(one, resource=sizes[one.priority, one.request])
-                for one in found
+                for one in asks
             ]
             self.scheduler.check_asks(application.id, queue, asked)
-        step.emit(AsksChanged(application.id, found))
+        step.emit(AsksChanged(application.id, asks))
 
     def gang_due(self, step: Step, application: Application, number: int) -> None:
         """A gang has waited for long enough: it gives up, or, if it did that before, asks again.

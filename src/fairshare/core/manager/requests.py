@@ -73,27 +73,27 @@ def entries(
     of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` returns the partition of a
     request; only the entry for anywhere has it, as in Hadoop. `node_on` returns a node of a host.
     """
-    found: dict[_Key, ResourceRequest] = {}
+    asks: dict[_Key, ResourceRequest] = {}
     for request in requests:
         size = normalise(request.resource)
         label = label_of(request)
         if request.location:
-            _put(found, request, request.location, size, 0, label, relax=request.relax)
+            _put(asks, request, request.location, size, 0, label, relax=request.relax)
             continue
-        if not (found or request.hosts or request.racks):  # nearly always
+        if not (asks or request.hosts or request.racks):  # nearly always
             key = (request.priority, request.request, ANYWHERE)
             outstanding = _outstanding(application, key, size)
-            _put(found, request, ANYWHERE, size, outstanding, label, relax=request.relax)
+            _put(asks, request, ANYWHERE, size, outstanding, label, relax=request.relax)
             continue
         for place, relax in _places(request, node_on):
             key = (request.priority, request.request, place)
-            earlier = found.get(key)
+            earlier = asks.get(key)
             if earlier is not None:
                 outstanding = earlier.count if earlier.resource == size else 0
             else:
                 outstanding = _outstanding(application, key, size)
-            _put(found, request, place, size, outstanding, label, relax=relax)
-    return tuple(found.values())
+            _put(asks, request, place, size, outstanding, label, relax=relax)
+    return tuple(asks.values())
 
 
 def _places(

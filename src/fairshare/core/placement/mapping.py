@@ -92,11 +92,11 @@ def from_root(path: str, queues: MappingQueues) -> str:
     `from_root("people.ann", queues) == "root.people.ann"`, if one queue is called `people`.
     """
     first, dot, rest = path.partition(".")
-    found = queues.find(first)
-    if found is None:
+    queue = queues.find(first)
+    if queue is None:
         wrong = "is ambiguous" if queues.is_ambiguous(first) else "does not exist"
         raise Unusable(f"the queue {first!r} {wrong}, so that {path!r} leads nowhere")
-    return f"{found}{dot}{rest}"
+    return f"{queue}{dot}{rest}"
 
 
 def target(path: str, queues: MappingQueues, *, create: bool) -> str:

@@ -377,16 +377,18 @@ class BaseScheduler(Scheduler):
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""
         state = self._state
-        found = state.applications[application]
+        application_data = state.applications[application]
         return application_view(
-            found,
-            found.attempt,
+            application_data,
+            application_data.attempt,
             VolatileFields(
-                total((found.used, found.attempt.asks.pending), len(state.none)),
+                total(
+                    (application_data.used, application_data.attempt.asks.pending), len(state.none)
+                ),
                 state.none,
                 positive(subtract(state.total, state.used)),
-                found.diagnostics,
+                application_data.diagnostics,
             ),
-            used=found.used,
+            used=application_data.used,
             reserved=state.none,
         )

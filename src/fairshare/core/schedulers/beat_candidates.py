@@ -112,12 +112,12 @@ class NodeGroups:
             del self._group_of[number]
             return
         self._group_of[number] = group
-        found = self.groups.get(group)
-        if found is None:
+        present = self.groups.get(group)
+        if present is None:
             self.groups[group] = [number]
             self.new_groups.append(group)
         else:
-            insort(found, number)
+            insort(present, number)
 
 
 class PendingSizes:

@@ -147,15 +147,15 @@ class FifoScheduler(BaseScheduler):
     def beat(self, step: Step, node: str) -> None:
         """Fill the node, first come first served."""
         state = self._state
-        found = state.nodes.get(node)
-        if found is None:
+        place = state.nodes.get(node)
+        if place is None:
             return
         aside: list[tuple[FifoAttempt, Entry]] = []
-        while fits(state.settings.minimum_allocation, found.available):
+        while fits(state.settings.minimum_allocation, place.available):
             attempt = state.line.first()
             if attempt is None:
                 break
-            if not self.serve(step, attempt, found) and attempt.entry is not None:
+            if not self.serve(step, attempt, place) and attempt.entry is not None:
                 aside.append((attempt, state.line.put_aside(attempt)))
         for attempt, entry in aside:
             state.line.enter_again(attempt, entry)

@@ -118,11 +118,11 @@ class Survey:
         ask = key.anywhere
         if key.places or refused or ask is None or not ask.relax:
             return Offers(key, size, tuple(partition(key)), drained, refused)
-        found = self._found.get((key.label, size))
-        if found is None:
-            found = Offers(key, size, tuple(partition(key)), drained, refused)
-            self._found[key.label, size] = found
-        return found
+        answer = self._found.get((key.label, size))
+        if answer is None:
+            answer = Offers(key, size, tuple(partition(key)), drained, refused)
+            self._found[key.label, size] = answer
+        return answer
 
 
 def _accepts(key: AskKey, node: Node) -> bool:

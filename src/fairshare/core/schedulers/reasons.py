@@ -270,28 +270,28 @@ def _reasons(
             due_ms, first = min((state.failing[name].until_ms or 0, name) for name in failing)
             count = len(state.nodes)
             return [Reason(cause=Cause.NODES_FAILING, node=first, count=count, due_ms=due_ms)]
-    found = _of_deferral(application, state)
-    if found:
-        return found
+    reasons = _of_deferral(application, state)
+    if reasons:
+        return reasons
     if not application.attempt.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     view = _View(application, limits, drained, survey, ahead, {})
-    found = list(limits.of_application())
-    if found:
+    reasons = list(limits.of_application())
+    if reasons:
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
-        return _together(found, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
+        return _together(reasons, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
     for key in application.attempt.asks.wanting:
-        found.append(_with_preemption(view, key, _of_ask(view, key)))
-    found += _of_pauses(application)
-    found += [*_of_limited_groups(application), *_of_groups(application)]
+        reasons.append(_with_preemption(view, key, _of_ask(view, key)))
+    reasons += _of_pauses(application)
+    reasons += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
-        found += _of_gangs(application, state)
-    if not found and application.managed and not application.attempt.registered:
-        found.append(Reason(cause=Cause.MASTER_SILENT))
-    if len(found) > 1:
-        found.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
-    return found
+        reasons += _of_gangs(application, state)
+    if not reasons and application.managed and not application.attempt.registered:
+        reasons.append(Reason(cause=Cause.MASTER_SILENT))
+    if len(reasons) > 1:
+        reasons.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
+    return reasons
 
 
 _RANK: Mapping[Cause, int] = {cause: rank for rank, cause in enumerate(Cause)}
@@ -322,15 +322,15 @@ def _of_deferral(application: Application, state: "State | None") -> list[Reason
     start = None if state is None else state.deferred.get(application.id)
     if start is None:
         return []
-    found = [Reason(cause=Cause.HELD)] if start.held else []
+    reasons = [Reason(cause=Cause.HELD)] if start.held else []
     if start.after:
         ahead = tuple(condition.application for condition in start.after)
-        found.append(
+        reasons.append(
             Reason(cause=Cause.APPLICATIONS_AHEAD, count=len(ahead), ahead=ahead[:MOST_AHEAD])
         )
     if start.begin_ms:
-        found.append(Reason(cause=Cause.BEGINS_LATER, due_ms=start.begin_ms))
-    return _together(found)
+        reasons.append(Reason(cause=Cause.BEGINS_LATER, due_ms=start.begin_ms))
+    return _together(reasons)
 
 
 def _of_groups(application: Application) -> list[Reason]:

@@ -107,10 +107,10 @@ def _ratio(target: int, rows: tuple[Row, ...]) -> float:
     low = 0.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        found = _used(rows, middle)
-        if found == target:
+        used = _used(rows, middle)
+        if used == target:
             return middle
-        if found < target:
+        if used < target:
             low = middle
         else:
             high = middle

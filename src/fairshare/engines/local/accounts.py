@@ -45,22 +45,22 @@ def find_account(user: str) -> Account:
     """The account of a user; raises StartFailure if there is none, it is root's, or it cannot be
     looked up now, which is not final."""
     try:
-        found = account_named(user)
+        entry = account_named(user)
     except AccountsUnavailable as error:
         raise StartFailure(ABORTED, str(error)) from error
-    if found is None:
+    if entry is None:
         raise StartFailure(
             NOT_EXECUTABLE,
             f"there is no account {user!r} on this machine, and containers run under that of who"
             ' submits them (run_as = "user" below [engine] in fairshare.toml)',
         )
-    if found.pw_uid == 0:
+    if entry.pw_uid == 0:
         raise StartFailure(
             NOT_EXECUTABLE,
             f"{user!r} is root here, and nothing runs as root: submit under another name",
         )
     return Account(
-        found.pw_name, found.pw_uid, found.pw_gid, found.pw_dir or "/", found.pw_shell or "/bin/sh"
+        entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir or "/", entry.pw_shell or "/bin/sh"
     )
 
 

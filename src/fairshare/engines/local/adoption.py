@@ -205,8 +205,8 @@ def fate(directory: ContainerDirectory) -> Fate:
 
     Raises OSError if a file cannot be read now.
     """
-    if found := read_exit(directory):
-        return Finished(found)
+    if exit_report := read_exit(directory):
+        return Finished(exit_report)
     try:
         record = _read_record(directory)
     except (KeyError, TypeError, ValueError) as error:
@@ -228,8 +228,8 @@ def fate(directory: ContainerDirectory) -> Fate:
         if processes.start_time(pid) == start and processes.is_supervisor(pid, directory.path):
             return Alive(pidfd)
         os.close(pidfd)
-    if found := read_exit(directory):  # it ended between the two checks
-        return Finished(found)
+    if exit_report := read_exit(directory):  # it ended between the two checks
+        return Finished(exit_report)
     return Orphaned(KILLED)
 
 

@@ -87,12 +87,12 @@ def read_json(path: Path) -> dict[str, Any] | None:
         raise
     with contextlib.ExitStack() as opened:
         opened.callback(os.close, descriptor)
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
             raise ValueError("a plain file of a sensible size is needed")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             # Not up to the limit: Python would reserve all of that first.
-            value = json.loads(file.read(found.st_size))
+            value = json.loads(file.read(status.st_size))
     if not isinstance(value, dict):
         raise ValueError("a JSON object is needed")
     return value
@@ -255,12 +255,12 @@ class ContainerDirectory:
     def take_secrets(self) -> dict[str, str]:
         """The secret variables, for the process that starts the container; deletes their file."""
         try:
-            found = read_json(self.secrets) or {}
+            secrets = read_json(self.secrets) or {}
         except (OSError, ValueError):
-            found = {}
+            secrets = {}
         with contextlib.suppress(OSError):
             self.secrets.unlink()
-        return found
+        return secrets
 
     def _give(self, uid: int, gid: int, *, call: bool) -> None:
         # Users can traverse these directories to their own files, but not list them.

@@ -110,23 +110,23 @@ class DiskUsage:
         sizes: dict[Path, int] = {}
         users: Counter[str] = Counter()
         applications: Counter[str] = Counter()
-        known: dict[Path, tuple[str, int]] = {}
+        ended: dict[Path, tuple[str, int]] = {}
         for directory in self._state.all_containers():
             path = directory.path
             if path in self._condemned:  # it ends, and its directory goes: others must not suffer
                 continue
             if path not in running and not directory.settled.exists():
                 continue  # it has just started: it could not be ended, so others would be
-            found = None if path in running else self._ended.get(path)
-            if found is None:
+            usage = None if path in running else self._ended.get(path)
+            if usage is None:
                 user = running[path].user if path in running else _user_of(directory)
-                found = (user, self._size_of(path))
+                usage = (user, self._size_of(path))
             if directory.settled.exists():
-                known[path] = found
-            user, sizes[path] = found
+                ended[path] = usage
+            user, sizes[path] = usage
             users[user] += sizes[path]
             applications[path.parent.name] += sizes[path]
-        self._ended = known
+        self._ended = ended
         for path in sorted(running, key=lambda path: -sizes.get(path, 0)):
             one = running[path]
             reason = self._reason(path.parent.name, applications, one.user, users)
@@ -208,16 +208,16 @@ def _listed(
     Python call is among them."""
     with contextlib.suppress(OSError), os.scandir(descriptor) as entries:
         for entry in entries:
-            found = _stat(entry)
-            if found is None or (shared and entry.name == _SHARED):
+            status = _stat(entry)
+            if status is None or (shared and entry.name == _SHARED):
                 continue
-            if stat.S_ISDIR(found.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 directories.append(entry.name)
-            elif found.st_nlink > 1:
-                if (found.st_dev, found.st_ino) in seen:
+            elif status.st_nlink > 1:
+                if (status.st_dev, status.st_ino) in seen:
                     continue
-                seen.add((found.st_dev, found.st_ino))
-            yield found.st_blocks * 512
+                seen.add((status.st_dev, status.st_ino))
+            yield status.st_blocks * 512
 
 
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -355,13 +355,13 @@ class LocalEngine:
             raise EngineError(str(error)) from None
         for name in self._state.names(application_name):
             try:
-                found = fate(ContainerDirectory(path / name))
+                state = fate(ContainerDirectory(path / name))
             except OSError as error:
                 raise EngineError(f"what {name} does cannot be seen: {cause(error)}") from error
-            begins = isinstance(found, Never) and parse_container(name) in self.running()
-            if isinstance(found, Alive):
-                os.close(found.pidfd)
-            if begins or isinstance(found, Alive):
+            begins = isinstance(state, Never) and parse_container(name) in self.running()
+            if isinstance(state, Alive):
+                os.close(state.pidfd)
+            if begins or isinstance(state, Alive):
                 raise EngineError(f"{name} still runs; stop it before its files are deleted")
         self._removal.discard(path)
         if self._watcher is not None:
@@ -503,9 +503,10 @@ def _lock(descriptor: int) -> None:
 def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies:
     if enforcement == "watch":
         return Hierarchies(notes=("cgroups are switched off",))
-    found = choose(name, mounts)
-    if enforcement == "cgroup" and (found.memory is None or found.cpu is None):
+    hierarchies = choose(name, mounts)
+    if enforcement == "cgroup" and (hierarchies.memory is None or hierarchies.cpu is None):
         raise EngineError(
-            "cgroups are demanded and cannot be used: " + ("; ".join(found.notes) or "none found")
+            "cgroups are demanded and cannot be used: "
+            + ("; ".join(hierarchies.notes) or "none found")
         )
-    return found
+    return hierarchies

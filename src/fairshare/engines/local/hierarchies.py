@@ -125,11 +125,11 @@ def memory_limit_bytes(mounts: Mounts) -> int | None:
 
 def read_mounts(mountinfo: str, own_groups: str) -> Mounts:
     """Parse the content of /proc/self/mountinfo and /proc/self/cgroup."""
-    own: dict[str, str] = {}
+    group_paths: dict[str, str] = {}
     for line in own_groups.splitlines():
         _, controllers, group = line.split(":", 2)
         for controller in controllers.split(","):
-            own[controller] = group  # the second version has no name: ""
+            group_paths[controller] = group  # the second version has no name: ""
     v2: tuple[Path, ...] = ()
     v1: dict[str, tuple[Path, ...]] = {}
     for line in mountinfo.splitlines():
@@ -137,11 +137,11 @@ def read_mounts(mountinfo: str, own_groups: str) -> Mounts:
         root, top = (_unescape(field) for field in left.split()[3:5])
         kind, _, options = right.split()[:3]
         if kind == "cgroup2" and not v2:
-            v2 = _candidates(Path(top), root, own.get("", "/"))
+            v2 = _candidates(Path(top), root, group_paths.get("", "/"))
         elif kind == "cgroup":
             for controller in options.split(","):
-                if controller in own and controller not in v1:
-                    v1[controller] = _candidates(Path(top), root, own[controller])
+                if controller in group_paths and controller not in v1:
+                    v1[controller] = _candidates(Path(top), root, group_paths[controller])
     return Mounts(v2, v1)
 
 
@@ -255,11 +255,13 @@ def usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -
     base = hierarchy.base(name)
     existed = base.is_dir()
     probe = base / f"probe-{os.getpid()}"
-    wanted = [controller] if controller else _words(hierarchy.parent / "cgroup.subtree_control")
+    controllers = (
+        [controller] if controller else _words(hierarchy.parent / "cgroup.subtree_control")
+    )
     settings: list[Setting] = []
-    if "memory" in wanted:
+    if "memory" in controllers:
         settings += hierarchy.memory(1 << 30)
-    if "cpu" in wanted:
+    if "cpu" in controllers:
         settings += hierarchy.weight(1)
     if controller == _PIDS:
         settings += hierarchy.processes(1_000)

@@ -63,17 +63,17 @@ def environment(
     the order, a command that contains the environment of the container in which it was created
     cannot override the index of its own task.
     """
-    own = inherited(server)
+    variables = inherited(server)
     if account is not None:
-        own.pop("TMPDIR", None)  # it may be accessible to the server only
-        own |= {
+        variables.pop("TMPDIR", None)  # it may be accessible to the server only
+        variables |= {
             "HOME": account.home,
             "LOGNAME": account.name,
             "SHELL": account.shell,
             "USER": account.name,
         }
     return {
-        **own,
+        **variables,
         **order.command.environment,
         "FAIRSHARE_NODE": order.node,  # an agent's order has the cluster's name of the node
         **order.environment,

@@ -89,22 +89,22 @@ def is_supervisor(pid: int, directory: Path) -> bool:
 def supervisors(directory: Path) -> list[int]:
     """The pids of the supervisors of a container's directory: at most one. Raises OSError."""
     name = f"{SUPERVISOR}\n".encode()
-    found = []
+    pids = []
     for pid in all_pids():
         with contextlib.suppress(OSError):
             if _read(f"/proc/{pid}/comm") == name and is_supervisor(pid, directory):
-                found.append(pid)
-    return found
+                pids.append(pid)
+    return pids
 
 
 def supervised() -> frozenset[str]:
     """The directories of all containers with a supervisor."""
-    found = set()
+    directories = set()
     for pid in all_pids():
         with contextlib.suppress(OSError):
             if _read(f"/proc/{pid}/comm") == f"{SUPERVISOR}\n".encode():
-                found.add(str(Path(f"/proc/{pid}/cwd").readlink()))
-    return frozenset(found)
+                directories.add(str(Path(f"/proc/{pid}/cwd").readlink()))
+    return frozenset(directories)
 
 
 def all_pids() -> Iterator[int]:
@@ -121,13 +121,13 @@ def descendants(pid: int) -> list[int]:
     Concurrent forks may be missing: to kill all descendants, repeat until none is left.
     """
     children = _finder()
-    found: list[int] = []
+    pids: list[int] = []
     waiting = [pid]
     while waiting:
         new = children(waiting.pop())
-        found += new
+        pids += new
         waiting += new
-    return found
+    return pids
 
 
 def children(pid: int) -> list[int]:
@@ -191,11 +191,11 @@ def proportional_bytes(pids: Iterable[int]) -> int:
 
 def marked(variable: str, value: str) -> list[int]:
     """The pids of processes that were started with `variable=value` in their environment."""
-    wanted = f"{variable}={value}".encode("utf-8", "surrogateescape")
+    assignment = f"{variable}={value}".encode("utf-8", "surrogateescape")
     result = []
     for pid in all_pids():
         with contextlib.suppress(OSError):
-            if wanted in _read(f"/proc/{pid}/environ").split(b"\0"):
+            if assignment in _read(f"/proc/{pid}/environ").split(b"\0"):
                 result.append(pid)
     return result
 

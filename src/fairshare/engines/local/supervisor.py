@@ -163,10 +163,10 @@ class Supervisor:
         return first
 
     def _write_pid(self) -> None:
-        own = os.getpid()
+        pid = os.getpid()
         record = {
-            "supervisor": own,
-            "supervisor_start": processes.start_time(own),
+            "supervisor": pid,
+            "supervisor_start": processes.start_time(pid),
             "pid": self._first,
             "start": processes.start_time(self._first),
             "boot": processes.boot_id(),

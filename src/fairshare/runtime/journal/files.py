@@ -135,10 +135,10 @@ class Place:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 RESERVE_FILE: Final = "journal.reserve"
@@ -157,10 +157,10 @@ class Reserve:
     def fill(self) -> None:
         """Extend the reserve to its full size, if the disk has enough free space."""
         with contextlib.suppress(OSError):
-            found = os.statvfs(self._path.parent)
-            size = min(RESERVE_BYTES, found.f_frsize * found.f_blocks // _SHARE)
+            disk = os.statvfs(self._path.parent)
+            size = min(RESERVE_BYTES, disk.f_frsize * disk.f_blocks // _SHARE)
             held = self._path.stat().st_size if self._path.exists() else 0
-            if held < size and found.f_frsize * found.f_bavail > 2 * size:
+            if held < size and disk.f_frsize * disk.f_bavail > 2 * size:
                 descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
                 try:
                     os.posix_fallocate(descriptor, 0, size)

@@ -177,12 +177,12 @@ class LoadedVersions(Projection):
 
     def get(self, version: int) -> LoadedVersion:
         """One version; raises InputError (`unknown-version`)."""
-        found = self._versions.get(version)
-        if found is None:
+        version_settings = self._versions.get(version)
+        if version_settings is None:
             known = ", ".join(map(str, self._versions)) or "none"
             raise InputError(
                 "unknown-version",
                 f"no configuration was loaded by record {version}, or it is too long ago: the"
                 f" versions that are kept are {known}",
             )
-        return found
+        return version_settings

@@ -169,10 +169,10 @@ class Timelines(Projection):
             case ReservationDropped(node=node) | NodeRemoved(node=node):
                 self._released(now_ms, node)
             case ReservationMoved(node=node, target=target):
-                found = self._reserved.get(node)
+                reserved = self._reserved.get(node)
                 self._released(now_ms, node)
-                if found is not None:
-                    self._reserve(now_ms, found[0], target)
+                if reserved is not None:
+                    self._reserve(now_ms, reserved[0], target)
             case AttemptEnded(application=number):
                 for node, (owner, _) in list(self._reserved.items()):
                     if owner == number:

@@ -98,16 +98,16 @@ def check_leaf(step: "Step", leaf: CapacityQueue, user: str) -> None:
             f" another one (the maximum is {leaf.maximum_applications})",
         )
     record = leaf.users.get(user)
-    own = 0 if record is None else record.applications
+    applications = 0 if record is None else record.applications
     stopped = next((above for above in leaf.path[1:] if above.state != RUNNING), None)
-    exceeded = limited and own >= leaf.maximum_per_user
+    exceeded = limited and applications >= leaf.maximum_per_user
     if record is None and (exceeded or stopped is not None):
         step.emit(UserNoted(leaf.name, user))
     if exceeded:
         raise Refusal(
             "user-limit",
-            f"Queue {leaf.name} already has {own} applications from user {user}, cannot accept"
-            f" submission of another one (the maximum is {leaf.maximum_per_user})",
+            f"Queue {leaf.name} already has {applications} applications from user {user}, cannot"
+            f" accept submission of another one (the maximum is {leaf.maximum_per_user})",
         )
     if stopped is not None:
         raise _stopped(stopped)
@@ -130,12 +130,12 @@ def resolve_priority(
     >>> resolve_priority(-1, None, 9, 5)
     -1
     """
-    wanted = requested
-    if wanted is None:
-        wanted = granted
-    if wanted is None:
-        wanted = leaf_default
-    return min(wanted, most)
+    priority = requested
+    if priority is None:
+        priority = granted
+    if priority is None:
+        priority = leaf_default
+    return min(priority, most)
 
 
 def priority_of(

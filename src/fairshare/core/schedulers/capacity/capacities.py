@@ -41,11 +41,11 @@ def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
 
 
 def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capacity | None]:
-    own = queue.settings
+    settings = queue.settings
     if label:
-        part = own.label_capacities.get(label, LabelCapacity())
+        part = settings.label_capacities.get(label, LabelCapacity())
         return part.capacity, part.maximum_capacity
-    return own.capacity, own.maximum_capacity
+    return settings.capacity, settings.maximum_capacity
 
 
 def divide(state: CapacityCluster, parent: CapacityQueue, label: str) -> None:
@@ -59,14 +59,14 @@ def divide(state: CapacityCluster, parent: CapacityQueue, label: str) -> None:
     cluster = state.root.shares[label].effective_minimum
     children = list(parent.children.values())
     minimums: dict[str, list[int]] = {child.name: [0] * types for child in children}
-    wanted = {}
+    demanded = {}
     for child in children:
         capacity = _configured(child, label)[0]
         if child.dynamic and capacity is None:
             capacity = Weight(1.0)
-        wanted[child.name] = _amounts(capacity, types)
+        demanded[child.name] = _amounts(capacity, types)
     for kind in range(types):
-        parts = {name: amounts[kind] for name, amounts in wanted.items()}
+        parts = {name: amounts[kind] for name, amounts in demanded.items()}
         idle = {name for name, least in minimums.items() if kind and not least[0]}
         shares = _divide_type(parts, idle, above.effective_minimum[kind], cluster[kind])
         for name, amount in shares.items():
@@ -232,7 +232,7 @@ def _minimum_ratios(
 ) -> list[float | None]:
     """The factors by which absolute children are scaled down, by type; None: not scaled
     (Hadoop: ParentQueue.calculateEffectiveResourcesAndCapacity)."""
-    wanted = total(
+    configured = total(
         (
             child.shares[label].configured_minimum or state.none
             for child in parent.children.values()
@@ -242,13 +242,13 @@ def _minimum_ratios(
     c = state.calculator
     available: Resource | None = None
     if parent.parent is None:
-        if any(whole) and c.compare(state.total, whole, wanted) < 0:
+        if any(whole) and c.compare(state.total, whole, configured) < 0:
             available = whole
-    elif c.compare(state.total, parent.shares[label].effective_minimum, wanted) < 0:
+    elif c.compare(state.total, parent.shares[label].effective_minimum, configured) < 0:
         available = parent.shares[label].effective_minimum
     if available is None:
-        return [None] * len(wanted)
-    return [single(a / w) if w else None for a, w in zip(available, wanted, strict=True)]
+        return [None] * len(configured)
+    return [single(a / w) if w else None for a, w in zip(available, configured, strict=True)]
 
 
 def _absolute(

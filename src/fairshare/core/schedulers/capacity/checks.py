@@ -108,13 +108,16 @@ def sizes(settings: CapacitySettings) -> Iterator[Fault]:
 
 def _numbers(settings: CapacitySettings) -> Iterator[Fault]:
     for name in named_queues(settings):
-        own = settings.queues.get(name)
-        if own is None:
+        queue_settings = settings.queues.get(name)
+        if queue_settings is None:
             continue
-        children = own.children or ()
+        children = queue_settings.children or ()
         for child in sorted(child for child, count in Counter(children).items() if count > 1):
             yield Fault(name, "queues", f"Queue {name} has two children called {child}")
-        parts = {"": LabelCapacity(own.capacity, own.maximum_capacity), **own.label_capacities}
+        parts = {
+            "": LabelCapacity(queue_settings.capacity, queue_settings.maximum_capacity),
+            **queue_settings.label_capacities,
+        }
         absolute = {isinstance(part.capacity, Vector) for part in parts.values()}
         if len(absolute) > 1 and name != ROOT and settings.legacy_queue_mode:
             yield Fault(
@@ -191,8 +194,8 @@ def _siblings(
         )
         return
     kind = kinds.pop() if kinds else PERCENTAGE
-    own = kind_of(parent, labels)
-    if parent.parent is not None and ABSOLUTE in (kind, own) and kind != own:
+    parent_kind = kind_of(parent, labels)
+    if parent.parent is not None and ABSOLUTE in (kind, parent_kind) and kind != parent_kind:
         yield Fault(
             parent.name,
             "capacity",
@@ -203,16 +206,16 @@ def _siblings(
             yield from _absolute_sum(planned, parent, label)
     elif kind == PERCENTAGE:
         for label in labels:
-            yield from _percentage_sum(parent, label, own, live)
+            yield from _percentage_sum(parent, label, parent_kind, live)
 
 
 def _childless(parent: CapacityQueue, live: CapacityState | None) -> Iterator[Fault]:
     """At a reload Hadoop compares amounts with the kind of created queues, which is percentages if
     there are none."""
-    found = live.queues.get(parent.name) if live is not None else None
-    if found is None or parent.leaf or makes_leaves(parent) or parent.mode != ABSOLUTE:
+    before = live.queues.get(parent.name) if live is not None else None
+    if before is None or parent.leaf or makes_leaves(parent) or parent.mode != ABSOLUTE:
         return
-    if kinds_among([*found.children.values()], [""]) != {ABSOLUTE}:
+    if kinds_among([*before.children.values()], [""]) != {ABSOLUTE}:
         message = (
             f"Parent={parent.name}: When absolute minResource is used, we must make sure both"
             " parent and child all use absolute minResource, which created children do not"
@@ -229,37 +232,38 @@ def _percentage_sum(
     allowed = parent.allow_zero_sum
     if live is not None and parent.name in live.queues:
         allowed = live.queues[parent.name].allow_zero_sum  # it is read when a queue is made
-    own = 1.0 if parent.parent is None else configured_percentage(parent, label)
+    percentage = 1.0 if parent.parent is None else configured_percentage(parent, label)
     if kind == WEIGHT:
         wrong = abs(summed) > TOLERANCE and abs(1 - summed) > TOLERANCE
     elif abs(summed) <= TOLERANCE:
-        wrong = own > 0 and not allowed
+        wrong = percentage > 0 and not allowed
     elif abs(1 - summed) > TOLERANCE:
         wrong = True
     else:
-        wrong = own == 0 and not allowed
+        wrong = percentage == 0 and not allowed
     if wrong:
         yield Fault(
             parent.name,
             "queues",
             f"Illegal capacity sum of {summed:g} for children of queue {parent.name} for"
-            f" label={label}. It should be either 0 or 1.0. {percentages_text(parent, label, own)}",
+            f" label={label}. It should be either 0 or 1.0."
+            f" {percentages_text(parent, label, percentage)}",
         )
 
 
 def _absolute_sum(planned: CapacityState, parent: CapacityQueue, label: str) -> Iterator[Fault]:
-    own = parent.shares[label].configured_minimum
-    if own is None or parent.parent is None:
+    configured = parent.shares[label].configured_minimum
+    if configured is None or parent.parent is None:
         return
-    wanted = total(
+    needed = total(
         (c.shares[label].configured_minimum or planned.none for c in parent.children.values()),
         len(planned.none),
     )
-    if planned.calculator.compare(planned.total, wanted, own) > 0:
+    if planned.calculator.compare(planned.total, needed, configured) > 0:
         yield Fault(
             parent.name,
             "capacity",
-            f"Parent Queues capacity: {own} is less than to its children: {wanted} of queue"
+            f"Parent Queues capacity: {configured} is less than to its children: {needed} of queue"
             f" {parent.name}",
         )
 
@@ -329,10 +333,10 @@ def _template(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
 
 
 def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
-    own = queue.settings
+    queue_settings = queue.settings
     kind = "leaf" if queue.leaf else "parent"
-    for key, message in own.unreadable.items():
-        overridden = own.maximum_allocation is not None and key.endswith(_OVERRIDDEN)
+    for key, message in queue_settings.unreadable.items():
+        overridden = queue_settings.maximum_allocation is not None and key.endswith(_OVERRIDDEN)
         if key.startswith(f"{kind}:") and not overridden:
             yield Fault(queue.name, "", message)
     settings = planned.settings
@@ -348,12 +352,12 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
                 f" {queue.name}: {name} {amount} is above {most}",
             )
     allowed = _LEAF_POLICIES if queue.leaf else _PARENT_POLICIES
-    if own.ordering_policy is not None and own.ordering_policy not in allowed:
+    if queue_settings.ordering_policy is not None and queue_settings.ordering_policy not in allowed:
         yield Fault(
             queue.name,
             "ordering-policy",
             f"Unable to construct ordering policy for queue {queue.name}: there is none called"
-            f" {own.ordering_policy}",
+            f" {queue_settings.ordering_policy}",
         )
     yield from _labels(queue)
     yield from _bounds(planned, queue)

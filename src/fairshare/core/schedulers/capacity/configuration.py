@@ -78,33 +78,33 @@ def templates_for(settings: CapacitySettings, owner: str) -> list[Template]:
 
     Trailing parts of an owner's name may be `*`; the name with the fewest of them wins.
     """
-    found: list[Template] = []
+    templates: list[Template] = []
     parts = owner.split(".")
     for stars in range(len(parts) - 1, -1, -1):
         name = ".".join(parts[: len(parts) - stars] + ["*"] * stars)
         if name in settings.templates:
-            found.append(settings.templates[name])
-    return found
+            templates.append(settings.templates[name])
+    return templates
 
 
 def settings_of(
     settings: CapacitySettings, name: str, *, leaf: bool, dynamic: bool
 ) -> QueueSettings:
     """A queue's settings in the file; for one created on demand also those of templates."""
-    own = settings.queues.get(name, QueueSettings())
+    configured = settings.queues.get(name, QueueSettings())
     if not dynamic:
-        return own
+        return configured
     owner = name.rpartition(".")[0]
     older = bool(settings.queues.get(owner, QueueSettings()).legacy_dynamic_leaves)
     result = DYNAMIC_LEAF if leaf and not older else QueueSettings()
     for template in templates_for(settings, owner):
         result = overlay(result, template.common)
         result = overlay(result, template.leaf if leaf else template.parent)
-    result = overlay(result, own)
+    result = overlay(result, configured)
     if leaf and older:
         result = _of_older_leaf(result, settings.templates.get(owner, Template()))
     # As in Hadoop a template's weights of users have no effect (UserWeights.createByConfig).
-    return msgspec.structs.replace(result, user_weights=own.user_weights)
+    return msgspec.structs.replace(result, user_weights=configured.user_weights)
 
 
 def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
@@ -122,7 +122,7 @@ def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
 def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = False) -> None:
     """Apply the configuration to a queue whose parent is configured already."""
     settings = state.settings
-    own = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
+    effective = settings_of(settings, queue.name, leaf=queue.leaf, dynamic=queue.dynamic)
     parent = queue.parent
     for one in queue.path[:2]:
         orders.settle(one)
@@ -130,36 +130,38 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
         # Root has 100 % of each partition that any queue names, although the file does not say so.
         whole = LabelCapacity(Percentage(100.0), Percentage(100.0))
         every = dict.fromkeys(partitions.configured(settings), whole)
-        own = overlay(QueueSettings(label_capacities=every), own) if every else own
-    queue.settings = own
+        effective = (
+            overlay(QueueSettings(label_capacities=every), effective) if every else effective
+        )
+    queue.settings = effective
     if first:
-        queue.allow_zero_sum = bool(own.allow_zero_capacity_sum)
-    queue.priority = own.priority or 0
+        queue.allow_zero_sum = bool(effective.allow_zero_capacity_sum)
+    queue.priority = effective.priority or 0
     queue.maximum_parallel = _or(
-        own.maximum_parallel_applications, settings.maximum_parallel_applications
+        effective.maximum_parallel_applications, settings.maximum_parallel_applications
     )
-    queue.maximum_allocation = maximum_allocation(state.types, settings, own, parent)
+    queue.maximum_allocation = maximum_allocation(state.types, settings, effective, parent)
     if queue.leaf:
-        queue.policy = own.ordering_policy or "fifo"
-    elif own.ordering_policy in _POLICIES:
-        queue.policy = _POLICIES[own.ordering_policy]
+        queue.policy = effective.ordering_policy or "fifo"
+    elif effective.ordering_policy in _POLICIES:
+        queue.policy = _POLICIES[effective.ordering_policy]
     else:
         queue.policy = "utilization" if queue.parent is None else queue.parent.policy
-    _take_preemption(settings, queue, own)
-    _take_lifetimes(queue, own)
-    _take_labels(queue, own)
-    _take_state(queue, own, first=first)
+    _take_preemption(settings, queue, effective)
+    _take_lifetimes(queue, effective)
+    _take_labels(queue, effective)
+    _take_state(queue, effective, first=first)
     take_capacities(state, queue)
-    queue.dynamic_eligible = bool(own.dynamic_children) or queue.dynamic
+    queue.dynamic_eligible = bool(effective.dynamic_children) or queue.dynamic
     if not queue.leaf:
         return
-    queue.default_priority = own.default_application_priority or 0
-    queue.priority_rules = own.priority_rules or ()
+    queue.default_priority = effective.default_application_priority or 0
+    queue.priority_rules = effective.priority_rules or ()
     queue.user_limit_percent = _or(
-        own.minimum_user_limit_percent, settings.minimum_user_limit_percent
+        effective.minimum_user_limit_percent, settings.minimum_user_limit_percent
     )
-    queue.user_limit_factor = _or(own.user_limit_factor, settings.user_limit_factor)
-    queue.size_based = bool(own.size_based_weight)
+    queue.user_limit_factor = _or(effective.user_limit_factor, settings.user_limit_factor)
+    queue.size_based = bool(effective.size_based_weight)
     queue.users.reweigh(user_weights(settings, queue))
 
 
@@ -274,15 +276,15 @@ def take_capacities(state: CapacityCluster, queue: CapacityQueue) -> None:
 
     As in Hadoop root has 100 % of a partition if any queue has a capacity there.
     """
-    own = queue.settings
-    master = _or(own.maximum_master_share, state.settings.maximum_master_share)
+    settings = queue.settings
+    master = _or(settings.maximum_master_share, state.settings.maximum_master_share)
     for label in state.labels:
         share = queue.shares.get(label)
         if share is None:
             share = queue.shares[label] = Share(state.none)
-        part = own.label_capacities.get(label, LabelCapacity()) if label else None
-        capacity = own.capacity if part is None else part.capacity
-        maximum = own.maximum_capacity if part is None else part.maximum_capacity
+        part = settings.label_capacities.get(label, LabelCapacity()) if label else None
+        capacity = settings.capacity if part is None else part.capacity
+        maximum = settings.maximum_capacity if part is None else part.maximum_capacity
         share.master_share = master
         if part is not None and part.maximum_master_share is not None:
             share.master_share = part.maximum_master_share
@@ -293,7 +295,7 @@ def take_capacities(state: CapacityCluster, queue: CapacityQueue) -> None:
         elif queue.name == ROOT:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)
-    queue.mode = mode_of(own.capacity if queue.name != ROOT else Percentage(100.0))
+    queue.mode = mode_of(settings.capacity if queue.name != ROOT else Percentage(100.0))
     for one in (queue, *queue.children.values()):  # a parent's policy affects its children
         one.reconsider()
 

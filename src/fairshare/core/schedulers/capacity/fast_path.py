@@ -52,10 +52,10 @@ def grant(beat: "Heartbeat", most: int) -> int:
     limit_of, walked, misses = beat.limit_of, beat.walked, beat.misses_counted
     granted = 0
     while granted < most:
-        found = descend(root, whole, minimum, node.available)
-        if found is None:
+        way = descend(root, whole, minimum, node.available)
+        if way is None:
             break
-        leaf, room_memory, room_vcores, reach = found
+        leaf, room_memory, room_vcores, reach = way
         users, order = leaf.users, leaf.order
         if not order or leaf.held or users.orphaned or leaf.policy == "fifo-with-partitions":
             break

@@ -234,11 +234,11 @@ class Heartbeat:
                 c, room.limit, room.blocked, share, child.shares[self.label], minimum
             )
             below = ResourceLimits(limit, state.none)
-            found = self._leaf(child, below) if child.leaf else self._parent(child, below)
-            if found >= _OFF_SWITCH:
-                return found
-            if found == Answer.QUEUE_LIMIT:
-                answer = found
+            child_answer = self._leaf(child, below) if child.leaf else self._parent(child, below)
+            if child_answer >= _OFF_SWITCH:
+                return child_answer
+            if child_answer == Answer.QUEUE_LIMIT:
+                answer = child_answer
                 kept = below.headroom if child.leaf else below.blocked
                 room.blocked = add(room.blocked, larger(c, state.total, kept, state.none))
         return answer

@@ -125,11 +125,11 @@ def _maximum(state: CapacityCluster, parent: CapacityQueue, label: str) -> float
     above = _most(parent, label)
     if above is None or not any(state.total):
         return 0.0
-    own = maximum.absolute if isinstance(maximum, Vector) else None
-    if own is None or not any(own):
+    amount = maximum.absolute if isinstance(maximum, Vector) else None
+    if amount is None or not any(amount):
         return 1.0
     c = state.calculator
-    return c.divide(state.total, smaller(c, state.total, own, above), above)
+    return c.divide(state.total, smaller(c, state.total, amount, above), above)
 
 
 # State changes of events.

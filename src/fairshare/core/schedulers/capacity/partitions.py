@@ -124,17 +124,17 @@ def _check_enabled(state: CapacityCluster) -> None:
 def add(state: CapacityCluster, step: "Step", labels: dict[str, bool]) -> None:
     """Create partitions; existing ones with the same exclusivity are skipped."""
     _check_enabled(state)
-    known = state.partitions
+    partitions = state.partitions
     for name, exclusive in labels.items():
         if not _NAME.fullmatch(name) or len(name) > _LONGEST:
             raise _refuse(
                 "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with"
                 f" {{-,_}}, now it is= {name}"
             )
-        if known.get(name, exclusive) != exclusive:
+        if partitions.get(name, exclusive) != exclusive:
             wanted = f"<{name}:exclusivity={'true' if exclusive else 'false'}>"
             raise _refuse(f"Exclusivity cannot be modified for an existing label with : {wanted}")
-    new = {name: exclusive for name, exclusive in labels.items() if name not in known}
+    new = {name: exclusive for name, exclusive in labels.items() if name not in partitions}
     if new:
         step.emit(LabelsChanged({**state.added_labels, **new}))
 

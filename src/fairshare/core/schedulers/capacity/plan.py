@@ -39,18 +39,18 @@ def is_parent(own: QueueSettings) -> bool:
 def named_queues(settings: CapacitySettings) -> dict[str, bool]:
     """The paths of all queues that lists of children lead to, parents first, and whether each is a
     leaf. A name that two siblings share occurs once."""
-    found: dict[str, bool] = {}
+    parents: dict[str, bool] = {}
 
     def visit(name: str) -> None:
-        own = settings.queues.get(name, QueueSettings())
-        if name in found:
+        queue_settings = settings.queues.get(name, QueueSettings())
+        if name in parents:
             return
-        found[name] = name != ROOT and not is_parent(own)
-        for child in own.children or ():
+        parents[name] = name != ROOT and not is_parent(queue_settings)
+        for child in queue_settings.children or ():
             visit(f"{name}.{child}")
 
     visit(ROOT)
-    return found
+    return parents
 
 
 def planned_tree(settings: CapacitySettings, live: CapacityState | None = None) -> CapacityState:

@@ -43,11 +43,11 @@ class CapacityLimits:
     def _held(self) -> list[Reason]:
         state, attempt = self._state, self._attempt
         leaf, user = attempt.leaf, attempt.user
-        found: list[Reason] = []
+        reasons: list[Reason] = []
         most = limits.user_parallel_limit(state, user)
         if state.user_runnable.get(user, 0) >= most:
-            found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
-        return found + [
+            reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+        return reasons + [
             Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.maximum_parallel)
             for queue in leaf.path
             if queue.runnable >= queue.maximum_parallel
@@ -57,37 +57,39 @@ class CapacityLimits:
         state, attempt = self._state, self._attempt
         c = state.calculator
         leaf, user, label = attempt.leaf, attempt.user, attempt.label
-        wanted = attempt.master_resource
+        master_size = attempt.master_resource
         used = leaf.shares[label].master_used
         limit = limits.master_limit(state, leaf, label)
-        found: list[Reason] = []
-        if not c.fits(add(used, wanted), limit):
-            found.append(
+        reasons: list[Reason] = []
+        if not c.fits(add(used, master_size), limit):
+            reasons.append(
                 Reason(
                     cause=Cause.QUEUE_MASTERS,
                     queue=leaf.name,
                     used=used,
                     limit=limit,
-                    wanted=wanted,
+                    wanted=master_size,
                 )
             )
         record = leaf.users.get(user)
-        own = state.none if record is None else record.master_used.get(label, state.none)
+        used_by_user = state.none if record is None else record.master_used.get(label, state.none)
         user_limit = limits.user_master_limit(state, leaf, label, user)
-        if not c.fits(add(own, wanted), user_limit):
-            found.append(
+        if not c.fits(add(used_by_user, master_size), user_limit):
+            reasons.append(
                 Reason(
                     cause=Cause.USER_MASTERS,
                     queue=leaf.name,
                     user=user,
-                    used=own,
+                    used=used_by_user,
                     limit=user_limit,
-                    wanted=wanted,
+                    wanted=master_size,
                 )
             )
         # There is room since the last pass: the master starts at the next event that frees
         # resources.
-        return found or [Reason(cause=Cause.QUEUE_MASTERS, queue=leaf.name, used=used, limit=limit)]
+        return reasons or [
+            Reason(cause=Cause.QUEUE_MASTERS, queue=leaf.name, used=used, limit=limit)
+        ]
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Maximum capacities of the queue and its ancestors, and the user's limit.
@@ -101,7 +103,7 @@ class CapacityLimits:
         closed = [q for q in leaf.path if label and not any(q.shares[label].effective_maximum)]
         if closed:
             return [Reason(cause=Cause.NO_CAPACITY, queue=closed[0].name, label=label)]
-        found = [
+        reasons = [
             Reason(
                 cause=Cause.QUEUE_MAXIMUM,
                 queue=queue.name,
@@ -121,7 +123,7 @@ class CapacityLimits:
             used = record.used.get(label, state.none)
             limit = limits.user_limit_now(state, leaf, attempt.user, label, kept=True)
             if c.compare(state.total, used, limit) > 0:
-                found.append(
+                reasons.append(
                     Reason(
                         cause=Cause.USER_LIMIT,
                         queue=leaf.name,
@@ -132,7 +134,7 @@ class CapacityLimits:
                         count=self._lowering(leaf, label, limit),
                     )
                 )
-        return found
+        return reasons
 
     def _lowering(self, leaf: CapacityQueue, label: str, limit: Resource) -> int:
         """How many other users reduce a user's limit: without them it would be larger."""

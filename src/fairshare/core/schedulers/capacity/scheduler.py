@@ -136,20 +136,20 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         if given.recovering:
             return self._leaf(step, given.queue, given).name, given.priority or 0
         name, mapped = self._placed(given)
-        found = naming.find(state, name)
-        if found is None and "." in name:
+        queue = naming.find(state, name)
+        if queue is None and "." in name:
             name = self._in_full(name, given, mapped=mapped)
-            found = naming.find(state, name)
+            queue = naming.find(state, name)
         master = given.master
         if master is not None:
-            self._check_sizes((master,), state.largest_container(step.now_ms, found), name)
-        priority = self._check_rights(found, name, given)
+            self._check_sizes((master,), state.largest_container(step.now_ms, queue), name)
+        priority = self._check_rights(queue, name, given)
         admission.check_system(state)
         if not mapped:
             tree.check_mapped(state, name, given)
         leaf = self._leaf(step, name, given)
-        partitions.check_submission(state, leaf, given, created=found is None)
-        if found is None:
+        partitions.check_submission(state, leaf, given, created=queue is None)
+        if queue is None:
             priority = admission.priority_of(
                 state.settings, leaf, given.user, given.groups, given.priority
             )
@@ -213,8 +213,8 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
                 f"Application submitted by user {given.user} to ambiguous queue: {name} please use"
                 " full queue path instead",
             )
-        found = naming.find(state, name)
-        if found is None:
+        queue = naming.find(state, name)
+        if queue is None:
             if "." not in name:
                 raise Refusal(
                     "unknown-queue",
@@ -227,11 +227,11 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
                     above = state.queues[event.queue].parent or state.root
                     activation.activate_below(state, step, state.made_below(above))
             return leaf
-        if not found.leaf:
-            advice = leaves_below(found.name, self._leaves())
-            reason = f"Application submitted by user {given.user} to non-leaf queue: {found.name}"
-            raise Refusal("not-a-leaf-queue", reason + advice, found.name)
-        return found
+        if not queue.leaf:
+            advice = leaves_below(queue.name, self._leaves())
+            reason = f"Application submitted by user {given.user} to non-leaf queue: {queue.name}"
+            raise Refusal("not-a-leaf-queue", reason + advice, queue.name)
+        return queue
 
     def _leaves(self) -> list[str]:
         return [queue.name for queue in self._state.queues.values() if queue.leaf]
@@ -302,16 +302,16 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         state = self._state
         attempt = state.attempts.get(application.id)
         settings = state.settings
-        wanted = min(priority, settings.maximum_application_priority)
+        limited = min(priority, settings.maximum_application_priority)
         leaf = state.queue_of(application.queue)
-        admission.check_priority(settings, leaf, application.user, application.groups, wanted)
-        if wanted == application.first_priority:  # as in Hadoop it cannot be set back
+        admission.check_priority(settings, leaf, application.user, application.groups, limited)
+        if limited == application.first_priority:  # as in Hadoop it cannot be set back
             return
         moves = attempt is not None and (
             attempt.stage == Stage.HELD or attempt.id in attempt.leaf.unsorted
         )
-        if wanted != application.priority or moves:  # see `reprioritise`
-            step.emit(PriorityChanged(application.id, wanted))
+        if limited != application.priority or moves:  # see `reprioritise`
+            step.emit(PriorityChanged(application.id, limited))
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """Whether a user may kill or move other users' applications in a queue
@@ -324,10 +324,10 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
         """Whether a user may submit applications to a queue."""
-        found = naming.find(self._state, queue)
-        if not self._state.settings.acl_enabled or found is None:
+        leaf = naming.find(self._state, queue)
+        if not self._state.settings.acl_enabled or leaf is None:
             return True
-        return may_submit(found, user, groups)
+        return may_submit(leaf, user, groups)
 
     def lifetime_s(self, queue: str, requested_s: int) -> int:
         """The lifetime that a leaf grants for a requested one; 0 or less: no limit

@@ -52,10 +52,10 @@ def follow(
         if (gone or turned) and queue.name in state.queues:
             _remove(state, step, queue)
     for name, leaf in named.items():
-        found = state.queues.get(name)
-        if found is None:
+        live_queue = state.queues.get(name)
+        if live_queue is None:
             step.emit(QueueCreated(name, leaf, False))
-        elif found.dynamic:
+        elif live_queue.dynamic:
             step.emit(QueueDynamicChanged(name, False))
     step.emit(QueuesConfigured(()))
     management.run_after_reload(state, step)
@@ -152,10 +152,10 @@ def _check_depth(state: CapacityState, parent: CapacityQueue, name: str, missing
 def _check_children(
     state: CapacityState, parent: CapacityQueue, name: str, *, legacy: bool
 ) -> None:
-    own = parent.settings
-    most = own.legacy_maximum_leaves if legacy else own.maximum_dynamic_children
+    settings = parent.settings
+    most = settings.legacy_maximum_leaves if legacy else settings.maximum_dynamic_children
     field = "legacy_maximum_leaves" if legacy else "maximum_dynamic_children"
-    if unreadable := own.unreadable.get(f"maker:{field}"):
+    if unreadable := settings.unreadable.get(f"maker:{field}"):
         raise Refusal("unusable-template", f"Cannot auto create queue {name}: {unreadable}")
     most = MOST_CHILDREN if most is None else most
     children = parent.children.values()

@@ -375,14 +375,14 @@ def base_limit(
         weight = users.active_weight if active_weight is None else active_weight
         share = c.ceil_divide(active, weight)
     least = c.ceil_divide_whole(truncate(current, percent), 100)
-    wanted = larger(c, total, share, least)
+    entitled = larger(c, total, share, least)
     if ignore:
         ceiling = total
     else:
         ceiling = ceiling_of(
             c, cap, minimum=minimum, guarantee=guarantee, maximum=maximum, factor=factor
         )
-    return c.round_up(smaller(c, total, wanted, ceiling), minimum)
+    return c.round_up(smaller(c, total, entitled, ceiling), minimum)
 
 
 def ceiling_of(

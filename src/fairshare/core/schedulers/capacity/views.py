@@ -213,7 +213,7 @@ def pending_after_user_limits(
     """The asks of a leaf's active applications, those of each user limited to its headroom
     (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit)."""
     rooms: dict[str, Resource] = {}
-    wanted = state.none
+    counted = state.none
     for attempt in orders.active_in_order(leaf):
         user = attempt.user
         if user not in rooms:
@@ -225,9 +225,9 @@ def pending_after_user_limits(
         if without_reserved:
             pending = subtract(pending, attempt.reserved_on(label))
         part = smallest(rooms[user], largest(pending, state.none))
-        wanted = add(wanted, part)
+        counted = add(counted, part)
         rooms[user] = subtract(rooms[user], part)
-    return wanted
+    return counted
 
 
 def application_view(state: CapacityState, application: Application) -> ApplicationView:

@@ -85,11 +85,11 @@ class FairAttempt(Attempt):
     @property
     def fair_share(self) -> Resource:
         """Its part of its leaf's share, as of the last update."""
-        own = self.own_share
+        share_of_all = self.own_share
         if not self.divided:
-            return own
+            return share_of_all
         share = self.leaf.division.shares[self.weight]
-        return share if len(share) == len(own) else share + own[len(share) :]
+        return share if len(share) == len(share_of_all) else share + share_of_all[len(share) :]
 
     @property
     def starvation(self) -> Resource:

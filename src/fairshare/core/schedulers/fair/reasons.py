@@ -34,22 +34,22 @@ class FairLimits:
         """maxRunningApps of a user or of a queue, maxAMShare."""
         state, attempt = self._state, self._attempt
         leaf = attempt.leaf
-        found: list[Reason] = []
+        reasons: list[Reason] = []
         if not attempt.runnable:
             user = attempt.user
             most = user_limit(state, user)
             if state.users.running(user) >= most:
-                found.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
-            found += [
+                reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+            reasons += [
                 Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.max_running)
                 for queue in leaf.path
                 if queue.running >= queue.max_running
             ]
-            return found
+            return reasons
         free = subtract(state.total, state.used)
         if attempt.charged and not master_fits(attempt, free):
             ask = attempt.asks.wanting[0].anywhere
-            found.append(
+            reasons.append(
                 Reason(
                     cause=Cause.QUEUE_MASTERS,
                     queue=leaf.name,
@@ -58,7 +58,7 @@ class FairLimits:
                     wanted=None if ask is None else ask.resource,
                 )
             )
-        return found
+        return reasons
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """maxResources of the queue and its ancestors, except those of at least the whole

@@ -316,10 +316,10 @@ class FairScheduler(Scheduler):
         up_ms = now_ms - (state.started_ms or 0)
         if state.nodes and up_ms > state.settings.maximum_override_delay_ms:
             maximum = smallest(maximum, state.largest_node())
-        found = state.queues.get(queue)
-        if found is None or found.max_container is None:
+        leaf = state.queues.get(queue)
+        if leaf is None or leaf.max_container is None:
             return maximum
-        return smallest(maximum, found.max_container)
+        return smallest(maximum, leaf.max_container)
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Refuse containers larger than the queue's maximum, or of a type that it may not use."""

@@ -140,16 +140,16 @@ def steady_shares(state: "FairState") -> dict[str, Resource]:
 
 def _steady_shares_below(root: FairQueue, total: Resource) -> dict[str, Resource]:
     """The steady shares of a queue and of all below it, by name."""
-    found = {root.name: total}
+    steady = {root.name: total}
     parents = [root]
     for queue in parents:  # grows
-        own = found[queue.name]
+        share = steady[queue.name]
         children = list(queue.children.values())
         shares = [child.steady_fair_share for child in children]
         for index in range(queue.policy.shared_types(len(total))):
             claims = [Claim(c.weight, c.min_share[index], c.max_share[index]) for c in children]
-            divided = fair_shares(own[index], claims)
+            divided = fair_shares(share[index], claims)
             shares = [_with(s, index, d) for s, d in zip(shares, divided, strict=True)]
-        found.update(zip((child.name for child in children), shares, strict=True))
+        steady.update(zip((child.name for child in children), shares, strict=True))
         parents.extend(child for child in children if not child.leaf)
-    return found
+    return steady

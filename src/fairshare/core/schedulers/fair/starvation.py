@@ -61,14 +61,14 @@ def check(state: "FairState", now_ms: int) -> None:
 
 def _wanting(leaf: FairQueue, now_ms: int) -> list[FairAttempt]:
     """The applications with unmet demand whose next check is due, in the order of the policy."""
-    found = [
+    attempts = [
         attempt
         for attempt in leaf.attempts.values()
         if attempt.runnable
         and attempt.demand != attempt.used
         and now_ms >= attempt.next_starvation_check_ms
     ]
-    return sorted(found, key=leaf.order.key)
+    return sorted(attempts, key=leaf.order.key)
 
 
 def _check_fair_shares(
@@ -83,15 +83,15 @@ def _check_fair_shares(
     whole = state.none
     compare = leaf.policy.calculator
     for attempt in wanting:
-        wanted = starved_below(attempt)
-        starved = compare(state.total, attempt.used, wanted, True) < 0
+        starvation = starved_below(attempt)
+        starved = compare(state.total, attempt.used, starvation, True) < 0
         if not starved:
             attempt.last_at_fair_share_ms = now_ms
         long_enough = now_ms - attempt.last_at_fair_share_ms >= leaf.fair_share_timeout_ms
         if not starved or not long_enough:
             attempt.fair_starvation = state.none
             return whole
-        attempt.fair_starvation = take_from(wanted, attempt.used)
+        attempt.fair_starvation = take_from(starvation, attempt.used)
         if not any(attempt.fair_starvation):
             return whole
         whole = add(whole, attempt.fair_starvation)
@@ -118,13 +118,13 @@ def _spread(
             attempt.min_starvation = state.none
             continue
         pending = subtract(attempt.demand, attempt.used)
-        wanted = take_from(pending, attempt.fair_starvation)
-        if compare(state.total, wanted, lacking, False) > 0:
-            wanted = take_from(wanted, lacking)
+        lacking_here = take_from(pending, attempt.fair_starvation)
+        if compare(state.total, lacking_here, lacking, False) > 0:
+            lacking_here = take_from(lacking_here, lacking)
             lacking = state.none
         else:
-            lacking = take_from(lacking, wanted)
-        attempt.min_starvation = wanted
+            lacking = take_from(lacking, lacking_here)
+        attempt.min_starvation = lacking_here
         line.enter(attempt)
 
 

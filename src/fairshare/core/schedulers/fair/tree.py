@@ -149,10 +149,10 @@ def _take_preemption(
             allocations.fair_share_threshold,
         )
     )
-    own = settings.min_share_timeout_ms
-    queue.min_share_timeout_ms = minimum if own is None else own
-    own = settings.fair_share_timeout_ms
-    queue.fair_share_timeout_ms = share if own is None else own
+    timeout_ms = settings.min_share_timeout_ms
+    queue.min_share_timeout_ms = minimum if timeout_ms is None else timeout_ms
+    timeout_ms = settings.fair_share_timeout_ms
+    queue.fair_share_timeout_ms = share if timeout_ms is None else timeout_ms
     own_threshold = settings.fair_share_threshold
     queue.fair_share_threshold = threshold if own_threshold is None else own_threshold
     queue.allow_preemption = settings.preemptable and (parent is None or parent.allow_preemption)

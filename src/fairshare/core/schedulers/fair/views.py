@@ -78,16 +78,16 @@ def sums_with(queue: FairQueue, below: Sequence[Sums], size: int) -> Sums:
 
 
 def _sums_of(queue: FairQueue, size: int) -> Sums:
-    own = queue.attempts.values()
-    keys = [key.anywhere for a in own for key in a.asks.wanting if key.anywhere is not None]
-    reserved = [r.resource for a in own if a.reservations for r in a.reservations.values()]
+    attempts = queue.attempts.values()
+    keys = [key.anywhere for a in attempts for key in a.asks.wanting if key.anywhere is not None]
+    reserved = [r.resource for a in attempts if a.reservations for r in a.reservations.values()]
     return Sums(
-        applications=len(own),
-        runnable=sum(1 for a in own if a.runnable),
-        active=sum(1 for a in own if a.runnable and a.peak_containers),
+        applications=len(attempts),
+        runnable=sum(1 for a in attempts if a.runnable),
+        active=sum(1 for a in attempts if a.runnable and a.peak_containers),
         pending=total((scale(ask.resource, ask.count) for ask in keys), size),
         pending_containers=sum(ask.count for ask in keys),
-        containers=sum(len(a.containers) for a in own),
+        containers=sum(len(a.containers) for a in attempts),
         reserved=total(reserved, size),
         reserved_containers=len(reserved),
     )

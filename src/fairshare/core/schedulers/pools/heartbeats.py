@@ -214,10 +214,10 @@ class ShareHeartbeat:
         if job.used[place] >= job.limits[kind]:
             return False
         farthest = self._allowed(job, pool) if kind == MAP else Locality.OFF_SWITCH
-        found = nearest(job, place, offer.node, farthest)
-        if found is None:
+        ask_and_level = nearest(job, place, offer.node, farthest)
+        if ask_and_level is None:
             return False
-        offer.grant(job, *found)
+        offer.grant(job, *ask_and_level)
         if kind == MAP:
             self._launched[job.id] = job
             self._waited_ms.pop(job.id, None)

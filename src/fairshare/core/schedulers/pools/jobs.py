@@ -233,7 +233,7 @@ def nearest(
     """
     if node.host in job.blacklist or node.rack in job.blacklist:
         return None
-    found: tuple[AskKey, Locality] | None = None
+    best: tuple[AskKey, Locality] | None = None
     here_only, name, rack = farthest == Locality.NODE_LOCAL, node.host, node.rack
     size: Resource | None = None
     fit = False
@@ -241,8 +241,8 @@ def nearest(
         # A large job has an ask for each block of its data, and most are elsewhere.
         if here_only and name not in key.places:
             continue
-        if found is not None:
-            if key.order[0] != found[0].order[0] or not found[1]:
+        if best is not None:
+            if key.order[0] != best[0].order[0] or not best[1]:
                 break
             if name not in key.places and rack not in key.places:
                 continue  # it is not nearer
@@ -254,6 +254,6 @@ def nearest(
         if not fit:
             continue
         level = level_of(key, node)
-        if level is not None and level <= farthest and (found is None or level < found[1]):
-            found = key, level
-    return found
+        if level is not None and level <= farthest and (best is None or level < best[1]):
+            best = key, level
+    return best

@@ -33,18 +33,18 @@ DEFAULT_SLOW_START: Final = 0.05
 
 def properties_of(submission: SubmitApplication) -> dict[str, str]:
     """A job's properties, as MapReduce's client sets them; tags `name=value` count too."""
-    found = {
+    properties = {
         "user.name": submission.user,
         "mapreduce.job.user.name": submission.user,
         "mapred.job.name": submission.name,
     }
     if submission.groups:
-        found["group.name"] = submission.groups[0]
+        properties["group.name"] = submission.groups[0]
     for tag in submission.tags:
         name, equals, value = tag.partition("=")
         if equals and name:
-            found[name] = value
-    return found | dict(submission.properties)
+            properties[name] = value
+    return properties | dict(submission.properties)
 
 
 def value_of(name: str, properties: Mapping[str, str], defaults: Mapping[str, str]) -> str | None:
@@ -73,13 +73,13 @@ def pool_name(settings: PoolsSettings, submission: SubmitApplication) -> str:
     queue = pool_of(submission.queue)
     if queue not in ("", _QUEUE_DEFAULT, "root"):
         return queue.strip()
-    found = None
+    pool = None
     if not (settings.strict and settings.deficits):
-        found = value_of(POOL, properties, settings.defaults)
-    if found is None:
+        pool = value_of(POOL, properties, settings.defaults)
+    if pool is None:
         name = settings.pool_property or POOL_PROPERTIES[settings.generation]
-        found = value_of(name, properties, settings.defaults)
-    return DEFAULT_POOL if found is None else found.strip()
+        pool = value_of(name, properties, settings.defaults)
+    return DEFAULT_POOL if pool is None else pool.strip()
 
 
 def priority_of(submission: SubmitApplication) -> int | None:

@@ -98,7 +98,7 @@ def clocks_matter(state: "PoolsState") -> bool:
 def patience_over_ms(state: "PoolsState") -> int | None:
     """When the first starved pool will have waited too long; None: never."""
     settings = state.settings
-    found: list[int] = []
+    instants: list[int] = []
     if not clocks_matter(state):
         return None
     for pool in pools_of(state):
@@ -108,13 +108,13 @@ def patience_over_ms(state: "PoolsState") -> int | None:
             running = pool.used[state.places[kind]]
             least = min_share(state, pool, kind)
             if timeout_ms < NEVER_MS and below_min_share(running, least, slots.demand):
-                found.append(slots.at_min_share_ms + timeout_ms + 1)
+                instants.append(slots.at_min_share_ms + timeout_ms + 1)
             share_timeout_ms = settings.allocations.fair_share_timeout_ms
             if share_timeout_ms < NEVER_MS and below_half_share(
                 running, slots.fair_share, slots.demand
             ):
-                found.append(slots.at_half_share_ms + share_timeout_ms + 1)
-    return min(found, default=None)
+                instants.append(slots.at_half_share_ms + share_timeout_ms + 1)
+    return min(instants, default=None)
 
 
 ALL_APPLICATIONS = 0
@@ -143,15 +143,15 @@ def _kill(state: "PoolsState", step: Step, kind: int, missing: int) -> None:
     (Hadoop: FairScheduler.preemptTasks)."""
     place = state.places[kind]
     above = [p for p in pools_of(state) if p.used[place] > p.slots[kind].fair_share]
-    found: list[tuple[Pool, ContainerAllocated]] = [
+    victims: list[tuple[Pool, ContainerAllocated]] = [
         (pool, record)
         for pool in above
         for job in pool.attempts.values()
         for record in job.containers.values()
         if record.resource[place] and record.container != job.master
     ]
-    found.sort(key=lambda one: (one[1].allocated_ms, one[1].container), reverse=True)
-    for pool, record in found:
+    victims.sort(key=lambda one: (one[1].allocated_ms, one[1].container), reverse=True)
+    for pool, record in victims:
         if missing <= 0:
             return
         if pool.used[place] > pool.slots[kind].fair_share:

@@ -35,33 +35,33 @@ class PoolsLimits:
             return ()
         settings = state.settings
         running = [one for one in state.jobs.values() if one.runnable]
-        found: list[Reason] = []
+        reasons: list[Reason] = []
         most = settings.user_max_running_jobs(job.user)
         if sum(1 for one in running if one.user == job.user) >= most:
-            found.append(Reason(cause=Cause.USER_APPLICATIONS, user=job.user, count=most))
+            reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=job.user, count=most))
         for pool in state.queues[job.queue].path:
             if pool.parent is None:
                 continue
             most = settings.max_running_jobs(pool.pool)
             inside = (one for one in running if pool in state.queues[one.queue].path)
             if sum(1 for _ in inside) >= most:
-                found.append(Reason(cause=Cause.QUEUE_APPLICATIONS, queue=pool.name, count=most))
-        return found
+                reasons.append(Reason(cause=Cause.QUEUE_APPLICATIONS, queue=pool.name, count=most))
+        return reasons
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Limits on the tasks of the job and of its pool, and the slow start of reduces."""
         state, job = self._state, self._job
         kind = MAP if size[state.places[MAP]] else REDUCE
-        found: list[Reason] = []
+        reasons: list[Reason] = []
         if kind == REDUCE and not job.slots[REDUCE].needed and job.pending(state.places[REDUCE]):
-            found.append(Reason(cause=Cause.SLOW_START, count=job.finished[MAP]))
+            reasons.append(Reason(cause=Cause.SLOW_START, count=job.finished[MAP]))
         if job.slots[kind].running >= job.limits[kind]:
-            found.append(Reason(cause=Cause.JOB_TASKS, count=job.limits[kind]))
+            reasons.append(Reason(cause=Cause.JOB_TASKS, count=job.limits[kind]))
         for pool in state.queues[job.queue].path:
             most = pool_limit(state, pool, kind)
             if pool.slots[kind].running >= most:
-                found.append(Reason(cause=Cause.POOL_TASKS, queue=pool.name, count=most))
-        return found
+                reasons.append(Reason(cause=Cause.POOL_TASKS, queue=pool.name, count=most))
+        return reasons
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         """All nodes."""

@@ -213,13 +213,13 @@ class PoolsScheduler(Scheduler):
         give.
         """
         state = self._state
-        found = list(resource)
+        amounts = list(resource)
         if not any(resource[place] for place in state.places):
-            found[state.places[MAP]] = 1
+            amounts[state.places[MAP]] = 1
         for place, least in enumerate(state.settings.minimum_allocation):
-            if not found[place] and state.total[place] and place not in state.places:
-                found[place] = least
-        return tuple(found)
+            if not amounts[place] and state.total[place] and place not in state.places:
+                amounts[place] = least
+        return tuple(amounts)
 
     # Time.
 
@@ -229,13 +229,13 @@ class PoolsScheduler(Scheduler):
     def beat(self, step: Step, node: str) -> None:
         """Grant tasks on a node."""
         state = self._state
-        found = state.nodes.get(node)
-        if found is None:
+        place = state.nodes.get(node)
+        if place is None:
             return
         if state.settings.deficits:
-            heartbeats.run(state, step, found)
+            heartbeats.run(state, step, place)
         else:
-            ShareHeartbeat(state, step, found).run()
+            ShareHeartbeat(state, step, place).run()
 
     def update(self, step: Step) -> None:
         """Compute deficits, demands and shares, unless they cannot have changed."""

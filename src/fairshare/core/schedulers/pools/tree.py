@@ -59,17 +59,17 @@ class Pool(Queue[Job]):
     @property
     def path(self) -> "tuple[Pool, ...]":
         """The pool and all pools around it, root last."""
-        found: list[Pool] = [self]
-        while (parent := found[-1].parent) is not None:
-            found.append(parent)
-        return tuple(found)
+        pools: list[Pool] = [self]
+        while (parent := pools[-1].parent) is not None:
+            pools.append(parent)
+        return tuple(pools)
 
     def all_jobs(self) -> list[Job]:
         """Its jobs and those of all pools inside."""
-        found = list(self.jobs.values())
+        jobs = list(self.jobs.values())
         for part in self.parts:
-            found += part.all_jobs()
-        return found
+            jobs += part.all_jobs()
+        return jobs
 
 
 def first_come(job: Job) -> tuple[int, int, int]:

@@ -27,10 +27,10 @@ def queue_views(state: PoolsState, now_ms: int | None) -> list[QueueView]:
 
 
 def _in_order(pool: Pool) -> list[Pool]:
-    found = [pool]
+    pools = [pool]
     for part in sorted(pool.parts, key=lambda part: (part.pool == "default", part.pool)):
-        found += _in_order(part)
-    return found
+        pools += _in_order(part)
+    return pools
 
 
 def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
@@ -148,10 +148,10 @@ def _job_slots(state: PoolsState, job: Job, kind: int) -> JobSlots:
 
 def _vector(state: PoolsState, amounts: list[int], others: int = 0) -> Resource:
     """A vector with these slots; all other types have the amount `others`."""
-    found = [others] * len(state.none)
+    vector = [others] * len(state.none)
     for place, amount in zip(state.places, amounts, strict=True):
-        found[place] = amount
-    return tuple(found)
+        vector[place] = amount
+    return tuple(vector)
 
 
 def _amount(limit: int | None) -> int:

@@ -57,16 +57,16 @@ class AssignedGpus:
         """
         chosen: list[str] = []
         for name, gpus in self._nodes.get(order.node, {}).items():
-            wanted = order.resources.get(name, 0)
-            if wanted > len(gpus):
+            count = order.resources.get(name, 0)
+            if count > len(gpus):
                 has = counted(len(gpus), "GPU") if gpus else "no GPU"
                 raise StartFailure(
-                    ABORTED, f"{wanted} of {name} are granted to it, and {order.node} has {has}"
+                    ABORTED, f"{count} of {name} are granted to it, and {order.node} has {has}"
                 )
             free = [gpu for gpu in gpus if self._held[gpu] <= 0]
-            if wanted > len(free):
+            if count > len(free):
                 return None
-            chosen += free[:wanted]
+            chosen += free[:count]
         return tuple(chosen)
 
 
@@ -123,7 +123,7 @@ class GpuUsage:
             )
         by_address = {bus_address(row[1]): row for row in rows}
         by_index = {row[0]: row for row in rows}
-        found = []
+        uses = []
         for gpu in self._gpus:
             if gpu.vendor == AMD:
                 numbers = tuple(
@@ -137,7 +137,7 @@ class GpuUsage:
                 used, total, busy = (
                     _number(cell) for cell in (row[2:] if row is not None else ("", "", ""))
                 )
-            found.append(
+            uses.append(
                 GpuUse(
                     node=self._node_of(gpu.name),
                     name=gpu.name,
@@ -147,7 +147,7 @@ class GpuUsage:
                     utilization_percent=busy,
                 )
             )
-        return tuple(found)
+        return tuple(uses)
 
     def _plain(self, gpu: Gpu) -> GpuUse:
         return GpuUse(self._node_of(gpu.name), gpu.name, gpu.model, gpu.memory_mb)

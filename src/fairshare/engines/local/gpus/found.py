@@ -80,12 +80,12 @@ def bus_address(text: str) -> str:
 
 def _nvidia(root: Path, tool: Tool) -> tuple[Gpu, ...]:
     driver = {gpu.address: gpu for gpu in _nvidia_driver(root)}
-    found: list[Gpu] = []
+    gpus: list[Gpu] = []
     for index, address, uuid, model, memory in nvidia_rows(
         tool, "index", "pci.bus_id", "uuid", "name", "memory.total"
     ):
-        known = driver.get(bus_address(address))
-        found.append(
+        described = driver.get(bus_address(address))
+        gpus.append(
             Gpu(
                 name=index,
                 vendor=NVIDIA,
@@ -93,11 +93,11 @@ def _nvidia(root: Path, tool: Tool) -> tuple[Gpu, ...]:
                 uuid=uuid,
                 address=bus_address(address),
                 memory_mb=int(memory) if memory.isdigit() else 0,
-                files=known.files if known else (),
+                files=described.files if described else (),
             )
         )
-    if found:
-        return tuple(found)
+    if gpus:
+        return tuple(gpus)
     if driver:
         return tuple(driver.values())
     minors = sorted(_number(path.name) for path in root.glob("dev/nvidia[0-9]*"))
@@ -111,13 +111,13 @@ def _nvidia(root: Path, tool: Tool) -> tuple[Gpu, ...]:
 def _nvidia_driver(root: Path) -> list[Gpu]:
     """The GPUs that NVIDIA's driver lists in /proc, in the order of their addresses."""
     folders = sorted(root.glob("proc/driver/nvidia/gpus/*"), key=lambda path: path.name)
-    found: list[Gpu] = []
+    described: list[Gpu] = []
     for folder in folders:
         facts = _facts(_text(folder / "information"), ":")
         minor = facts.get("Device Minor", "")
-        found.append(
+        described.append(
             Gpu(
-                name=str(len(found)),
+                name=str(len(described)),
                 vendor=NVIDIA,
                 model=facts.get("Model", ""),
                 uuid=facts.get("GPU UUID", ""),
@@ -125,11 +125,11 @@ def _nvidia_driver(root: Path) -> list[Gpu]:
                 files=(f"/dev/nvidia{minor}",) if minor.isdigit() else (),
             )
         )
-    return found
+    return described
 
 
 def _amd(root: Path) -> tuple[Gpu, ...]:
-    found: list[Gpu] = []
+    gpus: list[Gpu] = []
     nodes = root.glob("sys/class/kfd/kfd/topology/nodes/*")
     for node in sorted(nodes, key=lambda path: _number(path.name)):
         if _text(node / "gpu_id") in ("", "0"):  # a processor
@@ -142,9 +142,9 @@ def _amd(root: Path) -> tuple[Gpu, ...]:
         cards = sorted(path.name for path in (root / folder).glob("drm/card[0-9]*"))
         unique = facts.get("unique_id", "")
         memory = _text(root / folder / "mem_info_vram_total")
-        found.append(
+        gpus.append(
             Gpu(
-                name=str(len(found)),
+                name=str(len(gpus)),
                 vendor=AMD,
                 model=_text(root / folder / "product_name") or _text(node / "name"),
                 uuid=f"GPU-{int(unique):016x}" if unique.isdigit() and unique != "0" else "",
@@ -153,7 +153,7 @@ def _amd(root: Path) -> tuple[Gpu, ...]:
                 folder=str(root / folder),
             )
         )
-    return tuple(found)
+    return tuple(gpus)
 
 
 def _facts(text: str, separator: str) -> dict[str, str]:

@@ -193,9 +193,9 @@ def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
     if not first:
         peer.end(END_S)
         return
-    own = launch.groups if not container else ()
+    groups_to_remove = launch.groups if not container else ()
     try:
-        for group in own:
+        for group in groups_to_remove:
             groups.create(group)
         request = Request.read(first[0].said or {})
         command = start(launch, request)
@@ -208,7 +208,7 @@ def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
     else:
         _Session(launch, peer, command, supervisor, container).run(first[1:])
     finally:
-        for group in own:
+        for group in groups_to_remove:
             groups.remove(group.path)
     peer.end(END_S)
 

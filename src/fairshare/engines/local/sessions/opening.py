@@ -229,18 +229,18 @@ class Aside:
         else:
             home, user = account.home, account.name
         name = f"aside-{secrets.token_hex(6)}"
-        own = None if self._limits is None else self._limits.container(name, MEMORY_MB, 1)
+        limits = None if self._limits is None else self._limits.container(name, MEMORY_MB, 1)
         return Launch(
             container=0,
             container_name=name,
             arguments=(),
             environment=self._environment | {"HOME": home, "USER": user, "LOGNAME": user},
             directory="/",
-            memory_mb=0 if own is None or not own.memory_checked else MEMORY_MB,
-            memory_limit="watch" if own is None else own.memory_limit,
-            groups=() if own is None else own.groups,
-            kill_group=None if own is None else own.kill_group,
-            niceness=0 if own is None else own.niceness,
+            memory_mb=0 if limits is None or not limits.memory_checked else MEMORY_MB,
+            memory_limit="watch" if limits is None else limits.memory_limit,
+            groups=() if limits is None else limits.groups,
+            kill_group=None if limits is None else limits.kill_group,
+            niceness=0 if limits is None else limits.niceness,
             account="" if account is None else account.name,
             uid=-1 if account is None else account.uid,
             gid=-1 if account is None else account.gid,

@@ -39,10 +39,10 @@ def take_for_reservations(
     costs: list[tuple[float, Node]] = []
     for node in containers.reserved_nodes(state):
         assert node.reservation is not None
-        found = _on_node(state, selection, targets, node, trial=True)
-        if found is not None:
+        victims = _on_node(state, selection, targets, node, trial=True)
+        if victims is not None:
             size = state.none
-            for record in found:
+            for record in victims:
                 size = add(size, record.resource)
             costs.append((c.ratio(size, node.reservation.resource), node))
     for _, node in sorted(costs, key=lambda cost: cost[0]):
@@ -132,13 +132,13 @@ def take_for_priority(
         has = add(subtract(share.used, share.reserved), promised.get(leaf.name, state.none))
         if state.calculator.compare(state.total, has, share.effective_minimum) >= 0:
             continue
-        found = _victims(state, selection, leaf, place, reservation.resource)
-        if found is None:
+        victims = _victims(state, selection, leaf, place, reservation.resource)
+        if victims is None:
             if monitor.underutilized_move_reservation and not monitor.observe_only:
                 _move(state, step, selection, leaf, place, touched)
             continue
         touched[node] = None
-        for record in found:
+        for record in victims:
             selection.containers[record.container] = wait_ms
             selection.budget = subtract(selection.budget, record.resource)
         before = promised.get(leaf.name, state.none)
@@ -152,7 +152,7 @@ def _urgent_reservations(state: CapacityState) -> list[Held]:
     Hadoop looks up a container's leaf by its short name, and thus ignores leaves with an ambiguous
     one.
     """
-    found = []
+    reserved = []
     leaves = [queue for queue in state.queues.values() if queue.leaf]
     urgent: dict[str, bool] = {}
     for node, since_ms in sorted(state.reserved_ms.items(), key=lambda item: (item[1], item[0])):
@@ -163,12 +163,12 @@ def _urgent_reservations(state: CapacityState) -> list[Held]:
             more = any(relative_priority(leaf, other) > 0 for other in leaves)
             urgent[leaf.name] = more and not ambiguous(state, leaf.short_name)
         if urgent[leaf.name]:
-            found.append((leaf, node, since_ms))
+            reserved.append((leaf, node, since_ms))
 
     def more_urgent(one: Held, other: Held) -> int:
         return relative_priority(other[0], one[0])
 
-    return sorted(found, key=cmp_to_key(more_urgent))
+    return sorted(reserved, key=cmp_to_key(more_urgent))
 
 
 def _move(
@@ -233,7 +233,7 @@ def _candidates(
     state: CapacityState, selection: Selection, leaf: CapacityQueue, node: Node
 ) -> list[tuple[int, ContainerAllocated]]:
     """Possible victims on a node, the lowest queue priority first, then the oldest container."""
-    found = []
+    candidates = []
     for record in node.containers.values():
         attempt = state.attempts[record.application]
         other = attempt.leaf
@@ -243,5 +243,5 @@ def _candidates(
             continue
         priority = relative_priority(leaf, other)
         if priority > 0 and not ambiguous(state, other.short_name):
-            found.append((-priority, record))
-    return sorted(found, key=lambda item: (item[0], item[1].container))
+            candidates.append((-priority, record))
+    return sorted(candidates, key=lambda item: (item[0], item[1].container))

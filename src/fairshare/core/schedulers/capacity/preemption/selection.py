@@ -33,23 +33,23 @@ class Selection:
         attempts: deductions from a target stop at the first size that exceeds the rest of it."""
         if not self.containers and not self.reserved:
             return []
-        found = {}
+        chosen = {}
         for attempt in leaf.queue.attempts.values():
             if sizes := self.chosen_of(attempt, leaf.label):
-                found[attempt.id] = sizes
-        numbers = list(found)
+                chosen[attempt.id] = sizes
+        numbers = list(chosen)
         if len(numbers) > 1:
             numbers = containers.attempts(self.state, numbers, self._applications())
-        return [size for number in numbers for size in found[number]]
+        return [size for number in numbers for size in chosen[number]]
 
     def _applications(self) -> int:
         """From how many applications something was selected."""
-        found = {application_of(container) for container in self.containers}
+        applications = {application_of(container) for container in self.containers}
         for node in self.reserved:
             reservation = self.state.nodes[node].reservation
             if reservation is not None:
-                found.add(reservation.application)
-        return len(found)
+                applications.add(reservation.application)
+        return len(applications)
 
     def chosen_of(self, attempt: CapacityAttempt, label: str) -> list[Resource]:
         """The sizes of what was selected from an application on a partition, including
@@ -181,14 +181,14 @@ def _select_from_other_partitions(
     for claim in claims:
         if not claim.label or claim.label not in targets:
             continue
-        found = [
+        records = [
             record
             for attempt in claim.queue.attempts.values()
             for record in attempt.containers.values()
             if state.label_of(state.nodes[record.node]) == claim.label
             and not attempt.asks.keys[(record.priority, record.request)].label
         ]
-        for record in sorted(found, key=lambda r: r.container, reverse=True):
+        for record in sorted(records, key=lambda r: r.container, reverse=True):
             if record.container in selection.containers:
                 continue
             if selection.worth_taking(
