@@ -9,8 +9,7 @@ from fairshare.core.model.events import ApplicationSubmitted, ContainerCompleted
 from fairshare.core.model.identifiers import application_of
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.lab.simulate.readers.history import read_history
-from fairshare.lab.simulate.rerun import Rerun
-from fairshare.lab.simulate.restated import restated
+from fairshare.lab.simulate.rerun import Rerun, restated
 from fairshare.lab.simulate.simulator import EPOCH_MS
 from fairshare.settings.registry import family_of
 

@@ -3,7 +3,7 @@
 from fairshare.core.model.invariants import check
 from fairshare.engines.protocol import NodeOffer
 from fairshare.engines.simulated import Outcome, SimulatedEngine
-from fairshare.lab.simulate.agenda import Agenda
+from fairshare.lab.simulate.faults import Agenda
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.runtime import Runtime

@@ -12,7 +12,7 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.capacity import capacities
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings
 from fairshare.engines.simulated import SimulatedEngine
-from fairshare.lab.simulate.agenda import Agenda
+from fairshare.lab.simulate.faults import Agenda
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
 from fairshare.settings.registry import family_of

@@ -1,7 +1,8 @@
-"""Owns the measured answer to "does it behave the same": both configurations on one workload.
+"""The measured answer to "does it behave the same": both configurations on one workload.
 
 The simulator runs twice, with the same nodes and arrivals; what each queue got and how long its
-applications waited is set side by side. Knows no sentence and no table.
+applications waited is set side by side. Variants of both configurations leave rights and limits on
+masters out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +13,37 @@ import msgspec
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.inputs import NodeJoined
+from fairshare.core.model.queues import ROOT
+from fairshare.core.schedulers.capacity.settings import CapacitySettings
+from fairshare.core.schedulers.fair.settings import FairSettings, QueueSettings
 from fairshare.lab.convert.fair_to_capacity.converting import Conversion
 from fairshare.lab.convert.fair_to_capacity.source import Source
-from fairshare.lab.convert.fair_to_capacity.variants import open_to_all, without_master_limits
 from fairshare.lab.simulate.comparison import FULL, keyed
 from fairshare.lab.simulate.report import ApplicationReport, Report, Sample
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, Workload
 from fairshare.runtime.journal.memory import ForgetfulJournal
 from fairshare.settings.registry import family_of
+
+
+def open_to_all(settings: FairSettings) -> FairSettings:
+    """The same settings, in which root, and so every queue, lets all users submit."""
+    allocations = settings.allocations
+    root = allocations.queues.get(ROOT, QueueSettings(ROOT, parent=True))
+    queues = {**allocations.queues, ROOT: msgspec.structs.replace(root, submit_acl="*")}
+    return msgspec.structs.replace(
+        settings, acl_enabled=False, allocations=msgspec.structs.replace(allocations, queues=queues)
+    )
+
+
+def without_master_limits(settings: CapacitySettings) -> CapacitySettings:
+    """The same settings, with room for as many masters as each queue can hold."""
+    queues = {
+        name: msgspec.structs.replace(queue, maximum_master_share=None)
+        for name, queue in settings.queues.items()
+    }
+    return msgspec.structs.replace(settings, queues=queues, templates={}, maximum_master_share=1.0)
+
 
 PARTS: Final = 4
 """The time is cut into so many parts, for the share over time."""

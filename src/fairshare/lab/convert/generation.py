@@ -1,25 +1,86 @@
-"""Owns a workload made up from a configuration: one that loads every leaf queue, from a seed.
+"""A workload made up from a configuration, which loads every leaf queue from a seed, and the nodes
+on which a comparison runs: what the command line says, else the workload, else fairshare.toml, else
+a cluster made up.
 
-Each leaf is given more work than its share of the cluster can do in ten minutes, in applications
-of several users that come at random times; the first of them alone wants more than that share.
-Some queues begin late, so that they find others using their share. On a large cluster tasks take
-longer, so that there need not be too many; nodes that take one container at each heartbeat are
-filled only by tasks that last. The same seed gives the same workload. Knows nothing of results.
+Each leaf is given more work than its share of the cluster can do in ten minutes, in applications of
+several users that come at random times; the first of them alone wants more than that share. Some
+queues begin late, so that they find others using their share. On a large cluster tasks take longer,
+so that there need not be too many; nodes that take one container at each heartbeat are filled only
+by tasks that last. The same seed gives the same workload.
 """
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fairshare.core.model.inputs import NodeJoined, SubmitApplication
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, fits
 from fairshare.core.model.work import TaskGroup
 from fairshare.lab.convert.fair_to_capacity.capacities import entitlements
 from fairshare.lab.convert.fair_to_capacity.draft import Draft
 from fairshare.lab.convert.fair_to_capacity.placement import DEFAULT_QUEUE
 from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.lab.convert.fair_to_capacity.tree import Queue, Tree
-from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload, alike
+from fairshare.settings.resource_types import cluster_of
+
+MADE_UP: Final = 10
+"""The number of nodes, if none is given."""
+
+_NODE_MEMORY_MB: Final = 65_536
+_NODE_VCORES: Final = 32
+_NODE_FURTHER: Final = 8
+
+
+def known_cluster(
+    source: Source, said: Mapping[str, int] | None, offered: Sequence[NodeJoined]
+) -> Resource | None:
+    """What all nodes offer together, if anybody says so. Raises UnknownResourceType."""
+    if said is not None:
+        return cluster_of(said, source.settings.types)
+    if offered:
+        return total_of(offered)
+    return source.cluster
+
+
+def known_count(
+    source: Source, count: int | None, said: bool, offered: Sequence[NodeJoined]
+) -> int | None:
+    """How many nodes there are, if anybody says so. `said`: the cluster is the command line's."""
+    if count is not None:
+        return count
+    if said:
+        return None
+    return len(offered) or source.nodes
+
+
+def total_of(nodes: Sequence[NodeJoined]) -> Resource:
+    """What nodes offer together."""
+    return tuple(sum(amounts) for amounts in zip(*(node.total for node in nodes), strict=True))
+
+
+def nodes_for(
+    source: Source, cluster: Resource | None, count: int | None, offered: Sequence[NodeJoined]
+) -> tuple[NodeJoined, ...]:
+    """Nodes alike that make this cluster; those of the workload, if they do.
+
+    Without a given number: at most ten, fewer if the largest container would not fit.
+    """
+    types = source.settings.types
+    if cluster is None:
+        further = (_NODE_FURTHER for _ in types.names[2:])
+        each: Resource = (_NODE_MEMORY_MB, _NODE_VCORES, *further)
+        return alike(count or MADE_UP, each)
+    if offered and total_of(offered) == cluster and count in (None, len(offered)):
+        return tuple(offered)
+    if count is None:
+        largest = source.settings.maximum_allocation[:2]
+        count = MADE_UP
+        while count > 1 and not fits(largest, tuple(amount // count for amount in cluster[:2])):
+            count -= 1
+    return alike(count, tuple(amount // count for amount in cluster))
+
 
 WINDOW_MS: Final = 600_000
 LOAD: Final = 1.3

@@ -16,8 +16,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
 from fairshare.lab.simulate.collection import Collection
-from fairshare.lab.simulate.rerun import Pause, Rerun
-from fairshare.lab.simulate.restated import restated
+from fairshare.lab.simulate.rerun import Pause, Rerun, restated
 from fairshare.lab.simulate.world import Entry, World
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.registry import family_of

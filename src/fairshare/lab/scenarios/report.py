@@ -1,8 +1,7 @@
-"""Owns the check of scenario files and its words: a result for each file, a line for each failure.
+"""The check of scenario files and its words: a result for each file, a line for each failure.
 
 Numbers must be equal; `{about: 3333, within: 1}` allows a distance and `{min: 3, max: 5}` a range.
-A mapping looks only at the keys that it names. Reads no directory and prints nothing: the command
-line does.
+A mapping looks only at the keys that it names.
 """
 
 import json
@@ -16,10 +15,19 @@ from fairshare.errors import ConfigurationError
 from fairshare.lab.scenarios.description import Description
 from fairshare.lab.scenarios.document import NotAScenario, Scenario, read_scenario
 from fairshare.lab.scenarios.expectations import is_number
+from fairshare.lab.scenarios.job_runner import JobRunner
 from fairshare.lab.scenarios.outcome import ScenarioRunner
-from fairshare.lab.scenarios.runners import runner_of
+from fairshare.lab.scenarios.runner import Runner
 from fairshare.lab.scenarios.steps import Check, Expect, Step
 from fairshare.wording import cause
+
+
+def runner_of(scenario: Scenario, *, verify: bool = False) -> ScenarioRunner:
+    """A runner that is ready for the first step; raises what `Runner` and `JobRunner` raise."""
+    if scenario.family.jobs:
+        return JobRunner(scenario, verify=verify)
+    return Runner(scenario, verify=verify)
+
 
 Kind = Literal["differs", "unsupported", "malformed"]
 

@@ -1,15 +1,33 @@
-"""Owns the loop of a simulation, from instant to instant until nothing is left to do.
+"""The loop of a simulation, from instant to instant until nothing is left to do; what becomes of
+its containers, and users who wait for what they submitted.
 
-The runtime is that of a server; only clock, engine and journal differ. Knows no file.
+The runtime is that of a server; only clock, engine and journal differ. From the records is learned
+which numbers applications have (the manager handles submissions in the order in which they were
+added, and each results in an application or a rejection), when they are over, and where containers
+were granted that run longer far from their hosts.
+
+A user in a closed loop submits the next applications when the last ones are over, and it has
+thought. A drawn think time follows from the seed, the session and the turn alone, so that it is the
+same under every configuration.
 """
 
-from collections.abc import Callable, Sequence
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
 
 import msgspec
 
 from fairshare.core.manager.resource_manager import ResourceManager
-from fairshare.core.model.events import Event
-from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.events import (
+    ApplicationEnded,
+    ApplicationRejected,
+    ApplicationSubmitted,
+    ContainerAllocated,
+    Event,
+    Locality,
+)
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
@@ -17,18 +35,194 @@ from fairshare.core.model.inputs import (
     Input,
     LoadConfiguration,
     NodeJoined,
+    SubmitApplication,
 )
-from fairshare.engines.simulated import SimulatedEngine
-from fairshare.lab.simulate.agenda import Agenda
+from fairshare.core.record import Record
+from fairshare.engines.protocol import TaskLaunch
+from fairshare.engines.simulated import Outcome, SimulatedEngine
 from fairshare.lab.simulate.collection import Collection
-from fairshare.lab.simulate.container_outcomes import ContainerOutcomes
-from fairshare.lab.simulate.faults import Faults
+from fairshare.lab.simulate.faults import Agenda, Faults
 from fairshare.lab.simulate.report import Report
-from fairshare.lab.simulate.sessions import Sessions
-from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Workload
+from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Session, Turn, Workload
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.runtime import Observer, Runtime
+from fairshare.wording import counted
+
+NO_SESSION = -1
+
+
+class _Progress:
+    """How far one session is: `begun` turns have begun, and of the last one some are not over."""
+
+    __slots__ = ("begun", "chance", "open")
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.open = 0
+        self.chance: random.Random | None = None
+
+
+class Sessions:
+    """The sessions of one run. Must observe every record of it, and be informed with `expect` of
+    all submissions, also of others, in the order in which they are handled."""
+
+    def __init__(self, sessions: Sequence[Session], seed: int) -> None:
+        self.submitted: list[Arrival] = []
+        """All applications, in the order of their numbers."""
+        self.numbers: list[int] = []
+        """Of each of them the number of its session, from 1; 0 without one."""
+        self._sessions = sessions
+        self._seed = seed
+        self._progress = [_Progress() for _ in sessions]
+        self._heap: list[tuple[int, int, int, Arrival]] = []
+        self._pushed = 0
+        self._expected: deque[tuple[Arrival, int]] = deque()
+        self._live: dict[ApplicationId, int] = {}
+        self._arrived = 0
+        for number, session in enumerate(sessions):
+            self._begin(session.at_ms, number)
+
+    @property
+    def due(self) -> int:
+        """The number of applications that arrive at an instant which is known by now."""
+        return len(self._heap)
+
+    def next_ms(self) -> int | None:
+        """The instant of the next arrival, if any is known."""
+        return self._heap[0][0] if self._heap else None
+
+    def take(self, now_ms: int) -> list[Arrival]:
+        """What arrives by an instant; it is expected then."""
+        taken = []
+        while self._heap and self._heap[0][0] <= now_ms:
+            _, _, number, arrival = heappop(self._heap)
+            self.expect(arrival, number)
+            self._arrived += 1
+            taken.append(arrival)
+        return taken
+
+    def expect(self, arrival: Arrival, number: int = NO_SESSION) -> None:
+        """Announce the arrival whose submission will be handled next, of a session or of none."""
+        self._expected.append((arrival, number))
+
+    def observe(self, record: Record) -> None:
+        """Let the next turn of a session begin where its last one is over."""
+        submitted = type(record.input) is SubmitApplication and bool(self._expected)
+        arrival, number = self._expected.popleft() if submitted else (None, NO_SESSION)
+        for event in record.events:
+            if type(event) is ApplicationEnded:
+                self._over(record.now_ms, self._live.pop(event.application, NO_SESSION))
+            elif arrival is None:
+                continue
+            elif type(event) is ApplicationRejected:
+                self._arrives(arrival, number)
+                self._over(record.now_ms, number)
+            elif type(event) is ApplicationSubmitted:
+                self._arrives(arrival, number)
+                if number != NO_SESSION:
+                    self._live[event.application] = number
+
+    def _arrives(self, arrival: Arrival, number: int) -> None:
+        """An application has its number."""
+        self.submitted.append(arrival)
+        self.numbers.append(number + 1)
+
+    def note(self) -> str:
+        """That applications never came, if so, for the report."""
+        whole = sum(len(turn.members) for session in self._sessions for turn in session.turns)
+        missing = whole - self._arrived
+        if not missing:
+            return ""
+        return (
+            f"{counted(missing, 'application')} of users in closed loops never came: those before"
+            " them were not over."
+        )
+
+    def _over(self, now_ms: int, number: int) -> None:
+        """An application of a session is over."""
+        if number == NO_SESSION:
+            return
+        progress, turns = self._progress[number], self._sessions[number].turns
+        progress.open -= 1
+        if not progress.open and progress.begun < len(turns):
+            turn = turns[progress.begun]
+            self._begin(now_ms + self._think_ms(number, turn), number)
+
+    def _begin(self, at_ms: int, number: int) -> None:
+        """Let the next turn of a session begin at an instant."""
+        progress = self._progress[number]
+        turn = self._sessions[number].turns[progress.begun]
+        progress.begun += 1
+        progress.open = len(turn.members)
+        for arrival in turn.members:
+            self._pushed += 1
+            heappush(self._heap, (at_ms + arrival.at_ms, self._pushed, number, arrival))
+
+    def _think_ms(self, number: int, turn: Turn) -> int:
+        if not turn.drawn or not turn.think_ms:
+            return turn.think_ms
+        progress = self._progress[number]
+        if progress.chance is None:
+            # A text as seed: the same on every machine, whatever the hashes of Python.
+            progress.chance = random.Random(f"{self._seed}/session/{number}")  # noqa: S311
+        return round(progress.chance.expovariate(1 / turn.think_ms))
+
+
+_AT_ONCE = Outcome(0)
+
+
+class ContainerOutcomes:
+    """The plans of the applications that are not forgotten."""
+
+    def __init__(self) -> None:
+        self._expected: deque[Arrival] = deque()
+        self._arrivals: dict[ApplicationId, Arrival] = {}
+        self._localities: dict[ApplicationId, dict[ContainerId, Locality]] = {}
+        """Of live applications whose run times depend on it."""
+
+    def expect(self, arrival: Arrival) -> None:
+        """Announce the arrival whose submission will be handled next."""
+        self._expected.append(arrival)
+
+    def observe(self, record: Record) -> None:
+        """Assign a new application's plans to its number."""
+        if type(record.input) is SubmitApplication and self._expected:
+            self._submitted(self._expected.popleft(), record.events)
+        if not self._localities:
+            return
+        for event in record.events:
+            if type(event) is ContainerAllocated and event.application in self._localities:
+                self._localities[event.application][event.container] = event.locality
+            elif type(event) is ApplicationEnded:
+                self._localities.pop(event.application, None)
+
+    def forget(self, applications: Iterable[ApplicationId]) -> None:
+        """Drop the plans of applications that are over."""
+        for number in applications:
+            self._arrivals.pop(number, None)
+
+    def _submitted(self, arrival: Arrival, events: Sequence[Event]) -> None:
+        for event in events:
+            if type(event) is ApplicationSubmitted:
+                self._arrivals[event.application] = arrival
+                if any(plan.by_locality for plan in arrival.plans):
+                    self._localities[event.application] = {}
+                return
+
+    def __call__(self, launch: TaskLaunch) -> Outcome:
+        """The outcome of one container, by its task and its attempt; 0 ms without a plan."""
+        number = application_of(launch.container)
+        arrival = self._arrivals.get(number)
+        if arrival is None or not 0 <= launch.group < len(arrival.plans):
+            return _AT_ONCE
+        plan = arrival.plans[launch.group]
+        locality = Locality.NODE_LOCAL
+        if self._localities:
+            locality = self._localities.get(number, {}).pop(launch.container, locality)
+        fails = plan.fails(launch.task, launch.attempt)
+        return Outcome(plan.duration_ms(launch.task, locality), 1 if fails else 0)
+
 
 FINISHED_KEPT = 1_000
 """How many applications that are over the state keeps, if it forgets any."""

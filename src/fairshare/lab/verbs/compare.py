@@ -23,9 +23,8 @@ from fairshare.lab.simulate.overviews import (
 from fairshare.lab.simulate.page import duration, render
 from fairshare.lab.simulate.repetition import Repetition, paired
 from fairshare.lab.simulate.report import Report
-from fairshare.lab.verbs.seeds_report import changes_table, runs_table
-from fairshare.lab.verbs.seeds_report import pairing_sentence as seeds_sentence
-from fairshare.lab.verbs.simulation_report import overview_table
+from fairshare.lab.verbs.simulation_report import changes_table, overview_table, runs_table
+from fairshare.lab.verbs.simulation_report import pairing_sentence as seeds_sentence
 from fairshare.wording import cause
 
 MOST_BYTES = 1_000_000_000

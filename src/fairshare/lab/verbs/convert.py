@@ -1,6 +1,5 @@
-"""Owns the verb `convert`, from a Fair Scheduler configuration to a Capacity Scheduler one.
-
-Calls the conversion and the comparison, and prints the results. Knows no property.
+"""The verb `convert`, from a Fair Scheduler configuration to a Capacity Scheduler one, with a
+comparison of both on a workload or on a server's history.
 """
 
 import json
@@ -20,26 +19,51 @@ from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_console, print_all
+from fairshare.cli.verbs import Failure
 from fairshare.core.model.inputs import NodeJoined
 from fairshare.lab.convert.comparison import Comparison, QueueMetrics, compare
 from fairshare.lab.convert.fair_to_capacity.converting import Conversion, assumptions, convert
 from fairshare.lab.convert.fair_to_capacity.draft import Calculator, Finding, Mode, Options, tally
 from fairshare.lab.convert.fair_to_capacity.source import Source, read_source
 from fairshare.lab.convert.fair_to_capacity.texts import YARN_SITE, as_text
-from fairshare.lab.convert.generation import generate
-from fairshare.lab.convert.nodes import known_cluster, known_count, nodes_for
+from fairshare.lab.convert.generation import generate, known_cluster, known_count, nodes_for
 from fairshare.lab.convert.rules import Rules, read_rules
 from fairshare.lab.convert.sentences import sentence, verdict
+from fairshare.lab.plan.planning import Plan, Proposal, plan
 from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.report import cluster_total
 from fairshare.lab.simulate.workload import Workload
+from fairshare.lab.simulate.world import World
+from fairshare.lab.verbs.histories import read_world
 from fairshare.lab.verbs.plan import show
-from fairshare.lab.verbs.recorded_comparison import compare_on, read_recorded
 from fairshare.lab.verbs.simulated_trace import TraceOptions, is_workload, read_trace
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE
 from fairshare.settings.output import Written, write_directory
 from fairshare.settings.resource_types import UnknownResourceType
 from fairshare.wording import counted
+
+
+def read_recorded(source: Source, path: Path) -> World | None:
+    """The history of a state directory; None if it is none. Raises Failure."""
+    if path.name != JOURNAL_FILE and not (path / JOURNAL_FILE).exists():
+        return None
+    world = read_world(path)
+    types = source.settings.types.names
+    if world.types.names != types:
+        raise Failure(
+            f"--compare: the history of {path} has the resource types"
+            f" {', '.join(world.types.names)}, and the configuration {', '.join(types)}"
+        )
+    return world
+
+
+def compare_on(world: World, conversion: Conversion) -> Plan:
+    """What the converted configuration would have done to a history."""
+    settings = conversion.settings
+    names = {old: new for old, new in conversion.names.items() if old != new}
+    return plan(world, Proposal("capacity", settings, settings.heartbeat_interval_ms, names))
+
 
 CAPACITY_FILE = "capacity-scheduler.xml"
 MADE_UP = ""

@@ -29,7 +29,6 @@ from fairshare.lab.simulate.tables import check_parquet, tables, write_parquet, 
 from fairshare.lab.simulate.workload import Workload, alike
 from fairshare.lab.verbs.cluster_source import read_cluster_from
 from fairshare.lab.verbs.compare import write_page
-from fairshare.lab.verbs.seeds_report import seeds_parts
 from fairshare.lab.verbs.simulated_runs import Setup, nodes_of_engine, simulate, simulate_seeds
 from fairshare.lab.verbs.simulated_trace import (
     OF_TRACES,
@@ -39,7 +38,7 @@ from fairshare.lab.verbs.simulated_trace import (
     read_trace,
     refuse,
 )
-from fairshare.lab.verbs.simulation_report import report_parts
+from fairshare.lab.verbs.simulation_report import report_parts, seeds_parts
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.memory import ForgetfulJournal, LinesJournal
 from fairshare.runtime.journal.protocol import Journal

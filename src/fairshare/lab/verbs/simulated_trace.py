@@ -14,8 +14,7 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import NodeJoined
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.lab.simulate.readers import READERS
-from fairshare.lab.simulate.traces.fitting import Fitting, fitted
-from fairshare.lab.simulate.traces.queue_choice import QueueChoice, read_mapping
+from fairshare.lab.simulate.traces.fitting import Fitting, QueueChoice, fitted, read_mapping
 from fairshare.lab.simulate.traces.registry import is_trace, open_trace
 from fairshare.lab.simulate.workload import Workload
 from fairshare.settings.registry import family_of

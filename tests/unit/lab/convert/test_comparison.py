@@ -12,8 +12,13 @@ from fairshare.lab.convert.fair_to_capacity.converting import convert
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Finding, Options
 from fairshare.lab.convert.fair_to_capacity.source import Source, read_fair_text
 from fairshare.lab.convert.fair_to_capacity.tree import Tree
-from fairshare.lab.convert.generation import generate
-from fairshare.lab.convert.nodes import known_cluster, known_count, nodes_for, total_of
+from fairshare.lab.convert.generation import (
+    generate,
+    known_cluster,
+    known_count,
+    nodes_for,
+    total_of,
+)
 from fairshare.lab.convert.sentences import sentence, verdict
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 

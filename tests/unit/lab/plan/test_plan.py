@@ -31,7 +31,6 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
-from fairshare.lab.plan.conditions import parse_condition
 from fairshare.lab.plan.outcomes import Outcome, sums
 from fairshare.lab.plan.planning import MOST_TRIES, NEAR_MS, Proof, changes, proof_of, reproduced
 from fairshare.lab.simulate.rerun import IDLE_MS, Rerun
@@ -39,6 +38,7 @@ from fairshare.lab.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.lab.simulate.world import Entry
 from fairshare.lab.verbs.histories import read_world
+from fairshare.lab.verbs.plan import parse_condition
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.runtime.recovery import recover

@@ -1,7 +1,7 @@
 """What will happen, in order."""
 
 from fairshare.core.model.inputs import NodeBeat
-from fairshare.lab.simulate.agenda import Agenda
+from fairshare.lab.simulate.faults import Agenda
 
 
 def names(inputs):

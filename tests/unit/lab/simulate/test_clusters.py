@@ -6,8 +6,8 @@ import json
 import pytest
 
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.lab.simulate import clusters
-from fairshare.lab.simulate.clusters import ClusterUnreadable, nodes_of
+from fairshare.lab.verbs import cluster_source
+from fairshare.lab.verbs.cluster_source import ClusterUnreadable, nodes_of
 
 TYPES = ResourceTypes()
 WITH_GPUS = ResourceTypes(("memory-mb", "vcores", "yarn.io/gpu"), ("Mi", "", ""))
@@ -83,4 +83,4 @@ def test_what_describes_no_cluster_is_refused(text, words):
 
 
 def test_the_examples_of_the_module_hold():
-    assert doctest.testmod(clusters).failed == 0
+    assert doctest.testmod(cluster_source).failed == 0

@@ -8,8 +8,7 @@ from fairshare.core.model.inputs import NodeJoined
 from fairshare.core.model.resources import MEMORY, VCORES, ResourceTypes
 from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError
-from fairshare.lab.simulate.traces.fitting import Fitting, fitted
-from fairshare.lab.simulate.traces.queue_choice import QueueChoice, read_mapping
+from fairshare.lab.simulate.traces.fitting import Fitting, QueueChoice, fitted, read_mapping
 from fairshare.lab.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
