@@ -39,8 +39,7 @@ from fairshare.core.model.inputs import (
     SubmissionDetails,
     SubmitApplication,
 )
-from fairshare.core.model.machines import Drain, Failing
-from fairshare.core.model.nodes import Node, Reservation
+from fairshare.core.model.nodes import Drain, Failing, Node, Reservation
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import Gang

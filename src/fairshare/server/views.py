@@ -17,8 +17,7 @@ from fairshare.api.nodes import NodeFields
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
-from fairshare.core.model.machines import MANY_FAILURES, Drain
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import MANY_FAILURES, Drain, Node
 from fairshare.core.model.resources import Resource, subtract
 from fairshare.core.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.core.schedulers.protocol import Scheduler, State, Steps

@@ -20,8 +20,7 @@ from fairshare.core.model.inputs import (
     UpdateShares,
 )
 from fairshare.core.model.invariants import check
-from fairshare.core.model.machines import Drain
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Drain, Node
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage, QueueSettings

@@ -46,21 +46,21 @@ TAKEN = "Container preempted by scheduler: node {} became smaller than what runs
 # `getContainersToKill`), regardless of applications and queues.
 
 
-def limit_overcommit(step: Step, scheduler: Scheduler, name: str, timeout_ms: int) -> None:
+def limit_overcommit(scheduler: Scheduler, step: Step, name: str, timeout_ms: int) -> None:
     """After a resize, let the containers run for `timeout_ms` more; negative: without limit."""
     state = scheduler.state
     node = state.nodes[name]
     if timeout_ms < 0 or name in state.drains or not state.is_overcommitted(node):
-        forget_overcommit(step, scheduler, name)
+        forget_overcommit(scheduler, step, name)
     elif timeout_ms == 0:
-        enforce_overcommit(step, scheduler, name)
+        enforce_overcommit(scheduler, step, name)
     elif state.overcommits.get(name) != step.now_ms + timeout_ms:
         step.emit(NodeOvercommitted(name, step.now_ms + timeout_ms))
 
 
-def enforce_overcommit(step: Step, scheduler: Scheduler, name: str) -> None:
+def enforce_overcommit(scheduler: Scheduler, step: Step, name: str) -> None:
     """The timeout has expired: preempt containers until the rest fits."""
-    forget_overcommit(step, scheduler, name)
+    forget_overcommit(scheduler, step, name)
     node = scheduler.state.nodes.get(name)
     if node is None:
         return
@@ -74,7 +74,7 @@ def enforce_overcommit(step: Step, scheduler: Scheduler, name: str) -> None:
             step.emit(ContainerCompleted(container.container, ExitCode.PREEMPTED, reason))
 
 
-def forget_overcommit(step: Step, scheduler: Scheduler, name: str) -> None:
+def forget_overcommit(scheduler: Scheduler, step: Step, name: str) -> None:
     """Cancel the timeout of a node: it was removed, drained, or no longer has a time limit."""
     if name in scheduler.state.overcommits:
         step.emit(NodeOvercommitted(name, None))
@@ -87,7 +87,7 @@ def _order_of_preemption(node: Node) -> list[ContainerAllocated]:
     return sorted((*node.containers.values(), *node.ending.values()), key=rank)
 
 
-def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
+def join(scheduler: Scheduler, step: Step, given: NodeJoined) -> None:
     """Add a node, or resize it if it is known.
 
     A decommissioned node is ignored until an administrator undrains it.
@@ -96,7 +96,7 @@ def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
     drain = state.drains.get(given.node)
     node = state.nodes.get(given.node)
     if node is not None:
-        _resize(step, scheduler, node, given.total)
+        _resize(scheduler, step, node, given.total)
         return
     if drain is not None and drain.deadline_ms is not None:
         return
@@ -107,7 +107,7 @@ def join(step: Step, scheduler: Scheduler, given: NodeJoined) -> None:
     scheduler.node_changed(step)
 
 
-def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) -> None:
+def lose(scheduler: Scheduler, lives: Lifecycle, step: Step, given: NodeLost) -> None:
     """Remove a node and complete its containers as aborted. Raises Refusal."""
     node = scheduler.state.nodes.get(given.node)
     if node is None:
@@ -116,23 +116,23 @@ def lose(step: Step, scheduler: Scheduler, lives: Lifecycle, given: NodeLost) ->
         step.emit(
             ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
         )
-    forget_overcommit(step, scheduler, given.node)
+    forget_overcommit(scheduler, step, given.node)
     step.emit(NodeRemoved(given.node))
     scheduler.node_changed(step)
 
 
-def resize(step: Step, scheduler: Scheduler, given: NodeResized) -> None:
+def resize(scheduler: Scheduler, step: Step, given: NodeResized) -> None:
     """Change a node's total; for a drained node, the total after it is undrained. Raises
     Refusal."""
     node = scheduler.state.nodes.get(given.node)
     if node is None:
         raise _unknown(given.node)
-    if not _resize(step, scheduler, node, given.total):
+    if not _resize(scheduler, step, node, given.total):
         scheduler.node_changed(step)
-    limit_overcommit(step, scheduler, given.node, given.overcommit_timeout_ms)
+    limit_overcommit(scheduler, step, given.node, given.overcommit_timeout_ms)
 
 
-def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]) -> bool:
+def _resize(scheduler: Scheduler, step: Step, node: Node, total: tuple[int, ...]) -> bool:
     drain = scheduler.state.drains.get(node.name)
     if drain is not None:
         if drain.total != total:
@@ -145,7 +145,7 @@ def _resize(step: Step, scheduler: Scheduler, node: Node, total: tuple[int, ...]
     return True
 
 
-def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode) -> None:
+def drain(scheduler: Scheduler, step: Step, given: DrainNode | DecommissionNode) -> None:
     """Stop the allocation of containers on a node; a decommissioned node also leaves the cluster
     when it is empty, or at its deadline. Raises Refusal."""
     _check_administrator(scheduler, given)
@@ -161,7 +161,7 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
         if before.deadline_ms != deadline_ms:
             step.emit(NodeDrained(given.node, before.total, deadline_ms))
         return
-    forget_overcommit(step, scheduler, given.node)
+    forget_overcommit(scheduler, step, given.node)
     step.emit(NodeDrained(given.node, node.total, deadline_ms))
     if node.reservation is not None:
         step.emit(ReservationDropped(given.node))
@@ -170,7 +170,7 @@ def drain(step: Step, scheduler: Scheduler, given: DrainNode | DecommissionNode)
     scheduler.node_changed(step)
 
 
-def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
+def undrain(scheduler: Scheduler, step: Step, given: UndrainNode) -> None:
     """Allow containers on a node again; a node that has left is allowed to join again. Raises
     Refusal."""
     _check_administrator(scheduler, given)
@@ -188,7 +188,7 @@ def undrain(step: Step, scheduler: Scheduler, given: UndrainNode) -> None:
         scheduler.node_changed(step)
 
 
-def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
+def shrink(scheduler: Scheduler, step: Step, name: str) -> None:
     """Reduce the total of a drained node to what its containers use."""
     node = scheduler.state.nodes.get(name)
     if node is not None and node.total != node.used:
@@ -196,7 +196,7 @@ def shrink(step: Step, scheduler: Scheduler, name: str) -> None:
         scheduler.node_changed(step)
 
 
-def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:
+def set_safe_mode(scheduler: Scheduler, step: Step, given: SetSafeMode) -> None:
     """Switch the safe mode, in which no application is admitted and no container allocated.
     Raises Refusal."""
     _check_administrator(scheduler, given)
@@ -204,7 +204,7 @@ def set_safe_mode(step: Step, scheduler: Scheduler, given: SetSafeMode) -> None:
         step.emit(SafeModeChanged(given.on, given.user))
 
 
-def refuse_in_safe_mode(step: Step, scheduler: Scheduler) -> bool:
+def refuse_in_safe_mode(scheduler: Scheduler, step: Step) -> bool:
     """Refuse a submission while the cluster is in safe mode; the application is not recorded.
 
     Returns whether the submission was refused.

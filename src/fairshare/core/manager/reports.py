@@ -24,7 +24,7 @@ from fairshare.core.model.inputs import (
     ForgetApplications,
     NodeDue,
 )
-from fairshare.core.model.machines import pause_ms
+from fairshare.core.model.nodes import pause_ms
 from fairshare.core.model.tasks import Assignment, may_fail_again
 from fairshare.core.schedulers.protocol import State, Step
 

@@ -154,20 +154,20 @@ class ResourceManager:
             ContainerStarted: partial(reports.started, self._state),
             LoadConfiguration: self._load_configuration,
             ReloadRefused: self._reload_refused,
-            NodeJoined: self._node_joined,
-            NodeLost: self._node_lost,
-            NodeResized: self._node_resized,
+            NodeJoined: partial(nodes.join, scheduler),
+            NodeLost: partial(nodes.lose, scheduler, self._lives),
+            NodeResized: partial(nodes.resize, scheduler),
             OvercommitOver: self._overcommit_over,
             GangDue: self._gang_due,
             TasksDue: self._tasks_due,
             NodeDue: partial(reports.node_due, self._state),
-            DrainNode: self._drain,
-            DecommissionNode: self._drain,
-            UndrainNode: self._undrain,
-            SetSafeMode: self._set_safe_mode,
-            AddLabels: self._change_labels,
-            RemoveLabels: self._change_labels,
-            LabelNodes: self._change_labels,
+            DrainNode: partial(nodes.drain, scheduler),
+            DecommissionNode: partial(nodes.drain, scheduler),
+            UndrainNode: partial(nodes.undrain, scheduler),
+            SetSafeMode: partial(nodes.set_safe_mode, scheduler),
+            AddLabels: partial(change_labels, scheduler),
+            RemoveLabels: partial(change_labels, scheduler),
+            LabelNodes: partial(change_labels, scheduler),
             UpdateShares: self._update_shares,
             TidyQueues: self._tidy_queues,
             PreemptContainers: self._preempt_containers,
@@ -271,33 +271,12 @@ class ResourceManager:
     def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
         self.scheduler.go_back(step)
 
-    def _node_joined(self, step: Step, given: NodeJoined) -> None:
-        nodes.join(step, self.scheduler, given)
-
-    def _node_lost(self, step: Step, given: NodeLost) -> None:
-        nodes.lose(step, self.scheduler, self._lives, given)
-
-    def _node_resized(self, step: Step, given: NodeResized) -> None:
-        nodes.resize(step, self.scheduler, given)
-
     def _overcommit_over(self, step: Step, given: OvercommitOver) -> None:
-        nodes.enforce_overcommit(step, self.scheduler, given.node)
-
-    def _drain(self, step: Step, given: DrainNode | DecommissionNode) -> None:
-        nodes.drain(step, self.scheduler, given)
-
-    def _undrain(self, step: Step, given: UndrainNode) -> None:
-        nodes.undrain(step, self.scheduler, given)
-
-    def _set_safe_mode(self, step: Step, given: SetSafeMode) -> None:
-        nodes.set_safe_mode(step, self.scheduler, given)
-
-    def _change_labels(self, step: Step, given: AddLabels | RemoveLabels | LabelNodes) -> None:
-        change_labels(self.scheduler, step, given)
+        nodes.enforce_overcommit(self.scheduler, step, given.node)
 
     def _node_beat(self, step: Step, given: NodeBeat) -> None:
         if given.node in self._state.drains:
-            nodes.shrink(step, self.scheduler, given.node)
+            nodes.shrink(self.scheduler, step, given.node)
         elif not self._state.safe_mode and not self._state.waits_for_node(given.node):
             self.scheduler.beat(step, given.node)
 
@@ -315,7 +294,7 @@ class ResourceManager:
     # Applications, as clients submit and change them.
 
     def _submit(self, step: Step, given: SubmitApplication) -> None:
-        if nodes.refuse_in_safe_mode(step, self.scheduler):
+        if nodes.refuse_in_safe_mode(self.scheduler, step):
             return
         number = self._state.next_application if given.number is None else given.number
         if number in self._state.applications:

@@ -59,8 +59,7 @@ from fairshare.core.model.identifiers import (
     application_of,
 )
 from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
-from fairshare.core.model.machines import Handlers, Machines
-from fairshare.core.model.nodes import Node, Reservation
+from fairshare.core.model.nodes import Handlers, Node, Nodes, Reservation
 from fairshare.core.model.queues import ROOT, AttemptType, QueueType
 from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
@@ -87,7 +86,7 @@ class Gang:
         self.most: int | None = None
 
 
-class ClusterState(Machines, ABC, Generic[QueueType, AttemptType]):
+class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     """Nodes, queues, applications and containers. Only `apply` changes them.
 
     `attempts` are those that are in a queue, by application. `gangs` are the incomplete ones, the
@@ -332,7 +331,7 @@ class ClusterState(Machines, ABC, Generic[QueueType, AttemptType]):
             self.attempts[node.reservation.application].reservations.pop(node.name, None)
             node.reservation = None
 
-    # Configuration, nodes (see also `machines.py`) and queues.
+    # Configuration, nodes (see also `nodes.py`) and queues.
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
         if not self.epoch_ms:

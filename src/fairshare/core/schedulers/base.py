@@ -130,11 +130,9 @@ class BaseLimits:
         self._attempt = attempt
 
     def of_application(self) -> Sequence[Reason]:
-        """As `Limits.of_application`."""
         return ()
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        """As `Limits.of_ask`."""
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
@@ -142,15 +140,12 @@ class BaseLimits:
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """As `Limits.ahead`."""
         return 0, ()
 
     def preempting(self) -> Sequence[int]:
-        """As `Limits.preempting`."""
         return ()
 
     def preemption(self, key: AskKey) -> Preemption | None:
-        """As `Limits.preemption`."""
         return None
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from fairshare.core.model.asks import AskKey
-from fairshare.core.model.machines import Drain
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Drain, Node
 from fairshare.core.model.resources import Resource, fits, largest, subtract
 
 

@@ -14,8 +14,7 @@ import msgspec
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
-from fairshare.core.model.machines import Drain
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Drain, Node
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.schedulers.entitlement import Preemption

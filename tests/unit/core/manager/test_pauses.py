@@ -23,7 +23,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
     TasksDue,
 )
-from fairshare.core.model.machines import pause_ms
+from fairshare.core.model.nodes import pause_ms
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.runtime.agenda import Agenda
 from fairshare.runtime.snapshot import freeze, thaw

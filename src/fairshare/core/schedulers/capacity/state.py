@@ -37,8 +37,7 @@ from fairshare.core.model.events import (
     SharesUpdated,
 )
 from fairshare.core.model.identifiers import application_of
-from fairshare.core.model.machines import Handlers
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Handlers, Node
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.model.resources import add, subtract
 from fairshare.core.model.state import ClusterState

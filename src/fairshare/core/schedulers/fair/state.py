@@ -32,8 +32,7 @@ from fairshare.core.model.events import (
     StarvationServed,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
-from fairshare.core.model.machines import Handlers
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Handlers, Node
 from fairshare.core.model.queues import ROOT, parent_name
 from fairshare.core.model.resources import Resource, ResourceTypes, add, fits, subtract
 from fairshare.core.model.state import ClusterState

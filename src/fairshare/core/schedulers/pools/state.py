@@ -29,7 +29,7 @@ from fairshare.core.model.events import (
     StarvationServed,
 )
 from fairshare.core.model.identifiers import ApplicationId, application_of
-from fairshare.core.model.machines import Handlers
+from fairshare.core.model.nodes import Handlers
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import ClusterState
