@@ -151,7 +151,8 @@ protocols: $(STAMP) ## write Hadoop's protobuf descriptors from its jars (HADOOP
 	  [ -f "$$jar" ] || mvn --batch-mode --quiet dependency:get -Dtransitive=false \
 	    -Dartifact=org.apache.hadoop:$$(basename "$$jar" -$(HADOOP).jar):$(HADOOP) || exit 1; \
 	done
-	$(BIN)/python -m tests.protocols src/fairshare/yarn/rpc/wire/files/hadoop.desc $(HADOOP_JARS)
+	$(BIN)/python -m tests.protocols src/fairshare/yarn/rpc/wire/files/hadoop.desc \
+	  src/fairshare/yarn/rpc/wire/messages.pyi $(HADOOP_JARS)
 
 clean: ## remove all that these doors have made, the environment too
 	rm -rf $(VENV) build dist src/*.egg-info .hypothesis

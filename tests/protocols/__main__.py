@@ -1,6 +1,6 @@
 """Writes the descriptors of Hadoop's RPC from Hadoop's jars; neither Java nor protoc is needed.
 
-    python -m tests.protocols OUTPUT JAR...
+    python -m tests.protocols DESCRIPTORS STUB JAR...
 
 protoc's Java code keeps each file's FileDescriptorProto in string constants, one character for a
 byte, cut every 16,000 bytes. They are the first string constants of the class.
@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from tests.protocols.class_file import as_bytes, string_constants
+from tests.protocols.stub import stub_of
 
 CLASSES = (
     "ipc.protobuf.RpcHeaderProtos",
@@ -86,9 +87,10 @@ def _with_unique_values(file: FileDescriptorProto) -> FileDescriptorProto:
 
 
 def main(arguments: list[str]) -> None:
-    output, *jars = map(Path, arguments)
+    output, stub, *jars = map(Path, arguments)
     result = descriptors(jars)
     output.write_bytes(result.SerializeToString(deterministic=True))
+    stub.write_text(stub_of(result))
     print(f"{output}: {len(result.file)} files, {output.stat().st_size} bytes")
 
 

@@ -33,11 +33,23 @@ from fairshare.yarn.rpc.wire.calls import (
 )
 from fairshare.yarn.rpc.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 from fairshare.yarn.rpc.wire.messages import (
+    AddToClusterNodeLabelsRequestProto,
+    CheckForDecommissioningNodesRequestProto,
     CheckForDecommissioningNodesResponseProto,
     DecommissionTypeProto,
+    GetGroupsForUserRequestProto,
     GetGroupsForUserResponseProto,
+    GetServiceStatusRequestProto,
     GetServiceStatusResponseProto,
     HAServiceStateProto,
+    MonitorHealthRequestProto,
+    NodeIdProto,
+    RefreshNodesRequestProto,
+    RefreshQueuesRequestProto,
+    RefreshUserToGroupsMappingsRequestProto,
+    RemoveFromClusterNodeLabelsRequestProto,
+    ReplaceLabelsOnNodeRequestProto,
+    UpdateNodeResourceRequestProto,
 )
 
 Answering = Callable[[Caller, Any], Awaitable[None] | Awaitable[Any]]
@@ -126,7 +138,7 @@ class Administration:
 
     # Files.
 
-    async def refresh_queues(self, caller: Caller, request: Any) -> None:
+    async def refresh_queues(self, caller: Caller, request: RefreshQueuesRequestProto) -> None:
         """refreshQueues: reads all files again; nothing changes if one has an error."""
         try:
             await self._gateway.server.configuration.refresh()
@@ -137,17 +149,21 @@ class Administration:
         """What reads a part of the files again reads all of them here."""
         await self.refresh_queues(caller, request)
 
-    async def refresh_groups(self, caller: Caller, request: Any) -> None:
+    async def refresh_groups(
+        self, caller: Caller, request: RefreshUserToGroupsMappingsRequestProto
+    ) -> None:
         """refreshUserToGroupsMappings: groups are looked up again when they are needed."""
         self._gateway.server.groups.forget()
 
-    async def groups(self, caller: Caller, request: Any) -> Any:
+    async def groups(
+        self, caller: Caller, request: GetGroupsForUserRequestProto
+    ) -> GetGroupsForUserResponseProto:
         """getGroupsForUser."""
         return GetGroupsForUserResponseProto(groups=await self._gateway.groups_of(request.user))
 
     # Nodes.
 
-    async def refresh_nodes(self, caller: Caller, request: Any) -> None:
+    async def refresh_nodes(self, caller: Caller, request: RefreshNodesRequestProto) -> None:
         """refreshNodes: reads the include and exclude files, and lets go of nodes that they no
         longer admit, gracefully if so wanted; admits others again."""
         problems = self._host_lists.refresh()
@@ -177,7 +193,9 @@ class Administration:
         timeout_ms = timeout_s * 1_000 if timeout_s >= 0 else most_ms
         return DecommissionNode(node, timeout_ms)
 
-    async def decommissioning(self, caller: Caller, request: Any) -> Any:
+    async def decommissioning(
+        self, caller: Caller, request: CheckForDecommissioningNodesRequestProto
+    ) -> CheckForDecommissioningNodesResponseProto:
         """checkForDecommissioningNodes: those that are on their way out."""
         state = self._gateway.scheduler.state
         leaving = [name for name in state.drains if name in state.nodes]
@@ -185,7 +203,7 @@ class Administration:
             decommissioningNodes=[records.node_id_message(name) for name in leaving]
         )
 
-    async def resize(self, caller: Caller, request: Any) -> None:
+    async def resize(self, caller: Caller, request: UpdateNodeResourceRequestProto) -> None:
         """updateNodeResource: the totals of nodes, which must be registered."""
         state = self._gateway.scheduler.state
         inputs: list[Input] = []
@@ -206,18 +224,22 @@ class Administration:
 
     # Labels.
 
-    async def add_labels(self, caller: Caller, request: Any) -> None:
+    async def add_labels(self, caller: Caller, request: AddToClusterNodeLabelsRequestProto) -> None:
         """addToClusterNodeLabels."""
         labels = {one.name: one.isExclusive for one in request.nodeLabels}
         labels |= dict.fromkeys(request.deprecatedNodeLabels, True)
         await self._change_labels(AddLabels(labels))
 
-    async def remove_labels(self, caller: Caller, request: Any) -> None:
+    async def remove_labels(
+        self, caller: Caller, request: RemoveFromClusterNodeLabelsRequestProto
+    ) -> None:
         """removeFromClusterNodeLabels."""
         labels = tuple(request.nodeLabels)
         await self._change_labels(RemoveLabels(labels))
 
-    async def replace_labels(self, caller: Caller, request: Any) -> None:
+    async def replace_labels(
+        self, caller: Caller, request: ReplaceLabelsOnNodeRequestProto
+    ) -> None:
         """replaceLabelsOnNodes: a node without a port names all nodes of its host."""
         nodes: dict[str, str] = {}
         for one in request.nodeToLabels:
@@ -232,7 +254,7 @@ class Administration:
         given = LabelNodes(nodes, request.failOnUnknownNodes)
         await self._change_labels(given)
 
-    def _nodes_of(self, node_id: Any) -> Iterable[str]:
+    def _nodes_of(self, node_id: NodeIdProto) -> Iterable[str]:
         state = self._gateway.scheduler.state
         if node_id.port:
             return [records.node_name(node_id)]
@@ -256,13 +278,15 @@ class Administration:
 
     # High availability.
 
-    async def status(self, caller: Caller, request: Any) -> Any:
+    async def status(
+        self, caller: Caller, request: GetServiceStatusRequestProto
+    ) -> GetServiceStatusResponseProto:
         """getServiceStatus: a server that answers is the active one."""
         return GetServiceStatusResponseProto(
             state=HAServiceStateProto.Value("ACTIVE"), readyToBecomeActive=True
         )
 
-    async def healthy(self, caller: Caller, request: Any) -> None:
+    async def healthy(self, caller: Caller, request: MonitorHealthRequestProto) -> None:
         """monitorHealth, and transitionToActive, which changes nothing."""
 
     async def _refuse_transition(self, caller: Caller, request: Any) -> None:

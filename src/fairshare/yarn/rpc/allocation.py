@@ -43,6 +43,8 @@ from fairshare.yarn.rpc.wire.calls import (
     RpcError,
 )
 from fairshare.yarn.rpc.wire.messages import (
+    AllocateRequestProto,
+    ContainerIdProto,
     ContainerProto,
     ContainerStateProto,
     ContainerStatusProto,
@@ -55,14 +57,17 @@ from fairshare.yarn.rpc.wire.messages import (
     NodeUpdateTypeProto,
     PreemptionMessageProto,
     PriorityProto,
+    ResourceBlacklistRequestProto,
+    ResourceRequestProto,
     UpdateContainerErrorProto,
+    UpdateContainerRequestProto,
 )
 
 _OPPORTUNISTIC = ExecutionTypeProto.Value("OPPORTUNISTIC")
 _LONGEST_PLACE = 1_000
 
 
-def inputs_of(request: Any, application: Application, state: State) -> list[Input]:
+def inputs_of(request: AllocateRequestProto, application: Application, state: State) -> list[Input]:
     """The inputs that follow from an AllocateRequestProto, in the order in which they count:
     releases, requests, blacklist. Raises RpcError; then nothing of it counts."""
     if not (request.ask or request.release or request.scheduling_requests) and not (
@@ -81,7 +86,7 @@ def inputs_of(request: Any, application: Application, state: State) -> list[Inpu
     return inputs
 
 
-def requested(message: Any, types: ResourceTypes) -> ContainerRequest:
+def requested(message: ResourceRequestProto, types: ResourceTypes) -> ContainerRequest:
     """One ResourceRequestProto; raises RpcError."""
     count, number = message.num_containers, message.allocation_request_id
     if count < 0:
@@ -132,7 +137,9 @@ def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
     return tuple(found)
 
 
-def _released(messages: Iterable[Any], application: Application, state: State) -> list[ContainerId]:
+def _released(
+    messages: Iterable[ContainerIdProto], application: Application, state: State
+) -> list[ContainerId]:
     """The containers that are live; others have ended already, or never existed."""
     keeps = application.submission.details.keep_containers
     found: dict[ContainerId, None] = {}
@@ -158,7 +165,9 @@ def _released(messages: Iterable[Any], application: Application, state: State) -
     return list(found)
 
 
-def _blacklist(message: Any, application: Application) -> ChangeBlacklist | None:
+def _blacklist(
+    message: ResourceBlacklistRequestProto, application: Application
+) -> ChangeBlacklist | None:
     """What changes; None: nothing."""
     if ANYWHERE in message.blacklist_additions:
         raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
@@ -170,11 +179,13 @@ def _blacklist(message: Any, application: Application) -> ChangeBlacklist | None
     return ChangeBlacklist(application.id, tuple(add), tuple(remove))
 
 
-def _names_places(message: Any) -> bool:
+def _names_places(message: ResourceBlacklistRequestProto) -> bool:
     return bool(message.blacklist_additions or message.blacklist_removals)
 
 
-def _check_scheduling_requests(request: Any, application: Application, state: State) -> None:
+def _check_scheduling_requests(
+    request: AllocateRequestProto, application: Application, state: State
+) -> None:
     if request.scheduling_requests:
         attempt = records.attempt_id_message(
             state.epoch_ms, application.id, application.attempt.number
@@ -205,8 +216,11 @@ _EXECUTION_TYPES = frozenset(
 
 
 def update_errors(
-    requests: Iterable[Any], application: Application, state: State, largest: Resource
-) -> list[Any]:
+    requests: Iterable[UpdateContainerRequestProto],
+    application: Application,
+    state: State,
+    largest: Resource,
+) -> list[UpdateContainerErrorProto]:
     """An UpdateContainerErrorProto for each UpdateContainerRequestProto, but for those that ask for
     what is so already. `largest` is the largest container."""
     found = []
@@ -221,7 +235,7 @@ def update_errors(
     return found
 
 
-def _is_own(message: Any, application: Application, state: State) -> bool:
+def _is_own(message: ContainerIdProto, application: Application, state: State) -> bool:
     """Whether a container runs for this application."""
     container = records.container_of(message, state.epoch_ms)
     if container is None or application_of(container) != application.id:
@@ -229,7 +243,7 @@ def _is_own(message: Any, application: Application, state: State) -> bool:
     return container in application.containers
 
 
-def _refusal(request: Any, largest: Resource) -> str | None:
+def _refusal(request: UpdateContainerRequestProto, largest: Resource) -> str | None:
     """The reason; None: nothing is to be changed."""
     if request.container_version != VERSION:
         return "INCORRECT_CONTAINER_VERSION_ERROR"
@@ -270,7 +284,7 @@ class Grants:
         self._signer = signer
         self._web_address_of = web_address_of
 
-    def container(self, granted: ContainerAllocated, user: str) -> Any:
+    def container(self, granted: ContainerAllocated, user: str) -> ContainerProto:
         """A ContainerProto with the token by which it is started."""
         state = self._state
         return ContainerProto(
@@ -297,7 +311,7 @@ class Grants:
             found.append(NMTokenProto(nodeId=self._signer.node_id(node), token=token.message()))
         return found
 
-    def status(self, ended: ContainerCompleted, resource: Resource | None) -> Any:
+    def status(self, ended: ContainerCompleted, resource: Resource | None) -> ContainerStatusProto:
         """A ContainerStatusProto of a container that has ended."""
         message = ContainerStatusProto(
             container_id=records.container_id_message(self._state.epoch_ms, ended.container),
@@ -349,7 +363,7 @@ class Grants:
             resource.num_containers = _containers(total, least)
         return message
 
-    def node_change(self, change: NodeAdded | NodeRemoved | NodeDrained) -> Any:
+    def node_change(self, change: NodeAdded | NodeRemoved | NodeDrained) -> NodeReportProto:
         """A NodeReportProto of a node that joined, left, or is being drained."""
         kind, update = _CHANGES[type(change)]
         report = NodeReportProto(
@@ -366,7 +380,7 @@ class Grants:
             report.capability.CopyFrom(resource_message(node.total, self._state.types))
         return report
 
-    def _id(self, container: ContainerId) -> Any:
+    def _id(self, container: ContainerId) -> ContainerIdProto:
         return records.container_id_message(self._state.epoch_ms, container)
 
 

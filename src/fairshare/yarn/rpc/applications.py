@@ -44,13 +44,22 @@ from fairshare.yarn.rpc.wire.calls import (
 )
 from fairshare.yarn.rpc.wire.messages import (
     ApplicationAccessTypeProto,
+    ApplicationIdProto,
+    ApplicationSubmissionContextProto,
     ApplicationTimeoutTypeProto,
+    ContainerLaunchContextProto,
+    FailApplicationAttemptRequestProto,
     FailApplicationAttemptResponseProto,
+    KillApplicationRequestProto,
     KillApplicationResponseProto,
+    MoveApplicationAcrossQueuesRequestProto,
     MoveApplicationAcrossQueuesResponseProto,
     SignalContainerCommandProto,
+    SignalContainerRequestProto,
     SignalContainerResponseProto,
+    UpdateApplicationPriorityRequestProto,
     UpdateApplicationPriorityResponseProto,
+    UpdateApplicationTimeoutsRequestProto,
     UpdateApplicationTimeoutsResponseProto,
 )
 
@@ -61,7 +70,9 @@ _MODIFY = ApplicationAccessTypeProto.Value("APPACCESS_MODIFY_APP")
 _LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
 
 
-def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitApplication:
+def submission_of(
+    context: ApplicationSubmissionContextProto, caller: Caller, gateway: Gateway
+) -> SubmitApplication:
     """The submission of a client. Raises RpcError for what is refused before it is recorded."""
     _check_supported(context)
     unmanaged = context.unmanaged_am
@@ -101,7 +112,7 @@ def submission_of(context: Any, caller: Caller, gateway: Gateway) -> SubmitAppli
     )
 
 
-def _check_supported(context: Any) -> None:
+def _check_supported(context: ApplicationSubmissionContextProto) -> None:
     """Raise RpcError for what would be ignored, and must not be."""
     if context.HasField("reservation_id"):
         raise RpcError(YARN, NO_RESERVATIONS)
@@ -120,7 +131,7 @@ def _check_supported(context: Any) -> None:
             )
 
 
-def _master(context: Any, gateway: Gateway) -> Resource:
+def _master(context: ApplicationSubmissionContextProto, gateway: Gateway) -> Resource:
     """The size of the master's container: newer clients send a request, older ones a size."""
     state = gateway.scheduler.state
     message = context.resource
@@ -141,25 +152,25 @@ def _master(context: Any, gateway: Gateway) -> Resource:
     return wanted
 
 
-def _command(launch: Any) -> Command:
+def _command(launch: ContainerLaunchContextProto) -> Command:
     shown = "\n".join(launch.command)
     return Command(
         ("/bin/sh", "-c", shown), callable=launch.SerializeToString(), is_launch_context=True
     )
 
 
-def _label(context: Any, field: str) -> str | None:
+def _label(context: ApplicationSubmissionContextProto, field: str) -> str | None:
     return getattr(context, field) if context.HasField(field) else None
 
 
-def _master_label(context: Any) -> str | None:
+def _master_label(context: ApplicationSubmissionContextProto) -> str | None:
     for request in context.am_container_resource_request:
         if request.HasField("node_label_expression"):
             return str(request.node_label_expression)
     return None
 
 
-def _lifetime_s(context: Any) -> int:
+def _lifetime_s(context: ApplicationSubmissionContextProto) -> int:
     found = 0
     for one in context.application_timeouts:
         if one.application_timeout_type == _LIFETIME:
@@ -182,7 +193,9 @@ class ApplicationChanges:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    async def kill(self, caller: Caller, request: Any) -> Any:
+    async def kill(
+        self, caller: Caller, request: KillApplicationRequestProto
+    ) -> KillApplicationResponseProto:
         """forceKillApplication: clients repeat it until the application is over."""
         gateway = self._gateway
         try:
@@ -197,7 +210,9 @@ class ApplicationChanges:
             killed = await changes.kill(gateway, caller, application, words)
         return KillApplicationResponseProto(is_kill_completed=not killed or application.over)
 
-    async def move(self, caller: Caller, request: Any) -> Any:
+    async def move(
+        self, caller: Caller, request: MoveApplicationAcrossQueuesRequestProto
+    ) -> MoveApplicationAcrossQueuesResponseProto:
         """moveApplicationAcrossQueues."""
         application = self._application(request.application_id)
         queue = request.target_queue
@@ -215,7 +230,9 @@ class ApplicationChanges:
             ) from None
         return MoveApplicationAcrossQueuesResponseProto()
 
-    async def set_priority(self, caller: Caller, request: Any) -> Any:
+    async def set_priority(
+        self, caller: Caller, request: UpdateApplicationPriorityRequestProto
+    ) -> UpdateApplicationPriorityResponseProto:
         """updateApplicationPriority: the answer has the priority in force."""
         application = self._application(request.applicationId)
         wanted = request.applicationPriority.priority
@@ -225,7 +242,9 @@ class ApplicationChanges:
         answer.applicationPriority.priority = application.priority
         return answer
 
-    async def set_timeouts(self, caller: Caller, request: Any) -> Any:
+    async def set_timeouts(
+        self, caller: Caller, request: UpdateApplicationTimeoutsRequestProto
+    ) -> UpdateApplicationTimeoutsResponseProto:
         """updateApplicationTimeouts: the lifetime, which is the only kind; the last one counts."""
         application = self._application(request.applicationId)
         if not request.application_timeouts:
@@ -257,7 +276,9 @@ class ApplicationChanges:
             )
         return instant_ms
 
-    async def signal(self, caller: Caller, request: Any) -> Any:
+    async def signal(
+        self, caller: Caller, request: SignalContainerRequestProto
+    ) -> SignalContainerResponseProto:
         """signalToContainer: to a live container."""
         wanted = request.container_id
         absent = RpcError(
@@ -276,7 +297,9 @@ class ApplicationChanges:
                 raise RpcError(YARN, str(error)) from None
         return SignalContainerResponseProto()
 
-    async def fail_attempt(self, caller: Caller, request: Any) -> Any:
+    async def fail_attempt(
+        self, caller: Caller, request: FailApplicationAttemptRequestProto
+    ) -> FailApplicationAttemptResponseProto:
         """failApplicationAttempt: its master's container ends, which counts as its failure."""
         gateway, wanted = self._gateway, request.application_attempt_id
         application = self._application(wanted.application_id)
@@ -295,7 +318,7 @@ class ApplicationChanges:
         gateway.server.engine.stop(master)  # a reported exit alone stops nothing
         return answer
 
-    def _application(self, wanted: Any) -> Application:
+    def _application(self, wanted: ApplicationIdProto) -> Application:
         return records.find_application(wanted, self._gateway.scheduler.state)
 
     async def _ask(self, given: Any) -> None:
@@ -306,7 +329,7 @@ class ApplicationChanges:
 
 
 @contextmanager
-def _refusing(caller: Caller, application: Any) -> Iterator[None]:
+def _refusing(caller: Caller, application: ApplicationIdProto) -> Iterator[None]:
     """Make refusals of a change Hadoop's exceptions."""
     try:
         yield

@@ -32,6 +32,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
+from fairshare.yarn.rpc.wire.messages import AllocateResponseProto
 
 MOST_NODE_CHANGES = 1_000
 """So many changes of nodes are kept for masters that have not called since."""
@@ -78,7 +79,7 @@ class Deliveries:
         self.attempt = attempt
         self.registered = False
         self.answers = 0
-        self.answer: Any = None
+        self.answer: AllocateResponseProto | None = None
         self.heard_ms: int | None = None
         self.lock = asyncio.Lock()
         self.master: ContainerId | None = None

@@ -45,15 +45,26 @@ from fairshare.yarn.rpc.wire.calls import (
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
 from fairshare.yarn.rpc.wire.messages import (
     ApplicationsRequestScopeProto,
+    GetAllResourceProfilesRequestProto,
+    GetAllResourceProfilesResponseProto,
+    GetAllResourceTypeInfoRequestProto,
     GetAllResourceTypeInfoResponseProto,
+    GetApplicationReportRequestProto,
     GetApplicationReportResponseProto,
+    GetApplicationsRequestProto,
     GetApplicationsResponseProto,
+    GetClusterMetricsRequestProto,
     GetClusterMetricsResponseProto,
+    GetClusterNodesRequestProto,
     GetClusterNodesResponseProto,
+    GetNewApplicationRequestProto,
     GetNewApplicationResponseProto,
+    GetQueueInfoRequestProto,
     GetQueueInfoResponseProto,
+    GetQueueUserAclsInfoRequestProto,
     GetQueueUserAclsInfoResponseProto,
     NodeStateProto,
+    SubmitApplicationRequestProto,
     SubmitApplicationResponseProto,
     YarnApplicationStateProto,
 )
@@ -172,7 +183,9 @@ class Clients:
 
     # Submissions.
 
-    async def new_application(self, caller: Caller, request: Any) -> Any:
+    async def new_application(
+        self, caller: Caller, request: GetNewApplicationRequestProto
+    ) -> GetNewApplicationResponseProto:
         """getNewApplication: a number, and the largest container."""
         gateway = self._gateway
         events = await gateway.ask(ReserveApplication())
@@ -184,7 +197,9 @@ class Clients:
             maximumCapability=resource_message(most, state.types),
         )
 
-    async def submit(self, caller: Caller, request: Any) -> Any:
+    async def submit(
+        self, caller: Caller, request: SubmitApplicationRequestProto
+    ) -> SubmitApplicationResponseProto:
         """submitApplication: a repetition succeeds, and changes nothing."""
         context = request.application_submission_context
         gateway, server = self._gateway, self._gateway.server
@@ -223,7 +238,9 @@ class Clients:
 
     # Reports.
 
-    async def report(self, caller: Caller, request: Any) -> Any:
+    async def report(
+        self, caller: Caller, request: GetApplicationReportRequestProto
+    ) -> GetApplicationReportResponseProto:
         """getApplicationReport."""
         application = records.find_application(
             request.application_id, self._gateway.scheduler.state
@@ -231,7 +248,9 @@ class Clients:
         report = application_report(self._gateway, application, caller, self._token_of)
         return GetApplicationReportResponseProto(application_report=report)
 
-    async def applications(self, caller: Caller, request: Any) -> Any:
+    async def applications(
+        self, caller: Caller, request: GetApplicationsRequestProto
+    ) -> GetApplicationsResponseProto:
         """getApplications: with filters; a queue is one of the named ones, or below it while the
         application lives."""
         answer = GetApplicationsResponseProto()
@@ -290,7 +309,9 @@ class Clients:
             _is_below(application.queue, one) for one in queues
         )
 
-    async def metrics(self, caller: Caller, request: Any) -> Any:
+    async def metrics(
+        self, caller: Caller, request: GetClusterMetricsRequestProto
+    ) -> GetClusterMetricsResponseProto:
         """getClusterMetrics: the numbers of nodes by state."""
         nodes = node_states(self._gateway)
         answer = GetClusterMetricsResponseProto()
@@ -305,7 +326,9 @@ class Clients:
         metrics.num_shutdown_nms = nodes["SHUTDOWN"]
         return answer
 
-    async def nodes(self, caller: Caller, request: Any) -> Any:
+    async def nodes(
+        self, caller: Caller, request: GetClusterNodesRequestProto
+    ) -> GetClusterNodesResponseProto:
         """getClusterNodes: of the named states, or all."""
         states = {NodeStateProto.Name(one).removeprefix("NS_") for one in request.nodeStates}
         types = self._gateway.scheduler.state.types
@@ -317,7 +340,9 @@ class Clients:
                 answer.nodeReports.append(node_report(info, types))
         return answer
 
-    async def queue(self, caller: Caller, request: Any) -> Any:
+    async def queue(
+        self, caller: Caller, request: GetQueueInfoRequestProto
+    ) -> GetQueueInfoResponseProto:
         """getQueueInfo: with the applications in the queue and below that the caller may view. Of a
         queue that does not exist the answer is empty."""
         name = request.queueName
@@ -336,16 +361,22 @@ class Clients:
                     info.applications.append(report)
         return GetQueueInfoResponseProto(queueInfo=info)
 
-    async def acls(self, caller: Caller, request: Any) -> Any:
+    async def acls(
+        self, caller: Caller, request: GetQueueUserAclsInfoRequestProto
+    ) -> GetQueueUserAclsInfoResponseProto:
         """getQueueUserAcls."""
         return GetQueueUserAclsInfoResponseProto(queueUserAcls=queue_acls(self._gateway, caller))
 
-    async def resource_types(self, caller: Caller, request: Any) -> Any:
+    async def resource_types(
+        self, caller: Caller, request: GetAllResourceTypeInfoRequestProto
+    ) -> GetAllResourceTypeInfoResponseProto:
         """getResourceTypeInfo."""
         types = self._gateway.scheduler.state.types
         return GetAllResourceTypeInfoResponseProto(resource_type_info=type_messages(types))
 
-    async def no_profiles(self, caller: Caller, request: Any) -> Any:
+    async def no_profiles(
+        self, caller: Caller, request: GetAllResourceProfilesRequestProto
+    ) -> GetAllResourceProfilesResponseProto:
         """getResourceProfiles and getResourceProfile: not enabled, as by default in Hadoop."""
         raise RpcError(FEATURE_NOT_ENABLED, _NO_PROFILES)
 

@@ -8,7 +8,6 @@ RMNodeImpl.handleContainerStatus, RMAppAttemptImpl.sendFinishedContainersToNM.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from fairshare.core.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
 from fairshare.core.model.identifiers import (
@@ -24,7 +23,15 @@ from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessag
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.registered_nodes import RegisteredNode, RegisteredNodes
-from fairshare.yarn.rpc.wire.messages import ContainerStateProto, LogAggregationStatusProto
+from fairshare.yarn.rpc.wire.messages import (
+    ApplicationIdProto,
+    ContainerIdProto,
+    ContainerStateProto,
+    ContainerStatusProto,
+    LogAggregationReportProto,
+    LogAggregationStatusProto,
+    NMContainerStatusProto,
+)
 
 MOST_DIAGNOSTICS = 64 * 1024
 """The most characters that are kept of a container's or a master's words (Hadoop:
@@ -54,7 +61,11 @@ class ContainerReports:
         self._unknown = RepeatedMessages[str](_log_repeated)
 
     def changes(
-        self, node: RegisteredNode, state: State, statuses: Sequence[Any], raw: list[bytes]
+        self,
+        node: RegisteredNode,
+        state: State,
+        statuses: Sequence[ContainerStatusProto],
+        raw: list[bytes],
     ) -> list[Input]:
         """The inputs that follow from a heartbeat whose statuses (serialized: `raw`) differ from
         those of the last one."""
@@ -80,7 +91,7 @@ class ContainerReports:
         return inputs
 
     def register(
-        self, node: RegisteredNode, state: State, statuses: Sequence[Any]
+        self, node: RegisteredNode, state: State, statuses: Sequence[NMContainerStatusProto]
     ) -> dict[ContainerId, ContainerExited | None]:
         """What a node reports of its containers when it registers, as `reconcile_node` wants it.
 
@@ -102,7 +113,9 @@ class ContainerReports:
                 self._runs(node, state, container)
         return reported
 
-    def runs_application(self, node: RegisteredNode, state: State, message: Any) -> None:
+    def runs_application(
+        self, node: RegisteredNode, state: State, message: ApplicationIdProto
+    ) -> None:
         """A node that registers has files and log threads of an application."""
         application = state.applications.get(message.id)
         ours = message.cluster_timestamp == state.epoch_ms
@@ -112,7 +125,9 @@ class ContainerReports:
         else:
             self._note(application.id, node)
 
-    def logs(self, node: RegisteredNode, state: State, reports: Iterable[Any]) -> None:
+    def logs(
+        self, node: RegisteredNode, state: State, reports: Iterable[LogAggregationReportProto]
+    ) -> None:
         """What a node reports of the aggregation of logs; of applications of ours alone."""
         for report in reports:
             number = report.application_id.id
@@ -146,7 +161,7 @@ class ContainerReports:
                 node.finished.append(message)
                 node.busy = True
 
-    def _report_foreign(self, node: RegisteredNode, message: Any) -> None:
+    def _report_foreign(self, node: RegisteredNode, message: ContainerStatusProto) -> None:
         if message.state == _COMPLETE:
             self._forget(node, message.container_id)
         else:
@@ -164,7 +179,7 @@ class ContainerReports:
         node: RegisteredNode,
         state: State,
         container: ContainerId,
-        message: Any,
+        message: ContainerStatusProto,
         inputs: list[Input],
     ) -> None:
         if container not in node.running:  # it ended before the node had reported that it runs
@@ -177,7 +192,7 @@ class ContainerReports:
         self._keep_or_forget(node, state, container, message.container_id)
 
     def _keep_or_forget(
-        self, node: RegisteredNode, state: State, container: ContainerId, message: Any
+        self, node: RegisteredNode, state: State, container: ContainerId, message: ContainerIdProto
     ) -> None:
         """A node keeps a container that is over until its master has the end."""
         if (
@@ -225,7 +240,7 @@ class ContainerReports:
         self._logs.runs(application, node.name)
 
     @staticmethod
-    def _forget(node: RegisteredNode, message: Any) -> None:
+    def _forget(node: RegisteredNode, message: ContainerIdProto) -> None:
         node.removable.append(message)
         node.busy = True
 

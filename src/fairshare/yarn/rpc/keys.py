@@ -13,7 +13,6 @@ import enum
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -37,8 +36,10 @@ from fairshare.yarn.rpc.wire.messages import (
     ContainerTokenIdentifierProto,
     ContainerTypeProto,
     ExecutionTypeProto,
+    LogAggregationContextProto,
     MasterKeyProto,
     NMTokenIdentifierProto,
+    NodeIdProto,
     PriorityProto,
 )
 from fairshare.yarn.rpc.wire.tokens import Token
@@ -64,7 +65,7 @@ class MasterKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     number: int
     secret: bytes
 
-    def message(self) -> object:
+    def message(self) -> MasterKeyProto:
         """It as a MasterKeyProto, for nodes."""
         return MasterKeyProto(key_id=self.number, bytes=self.secret)
 
@@ -245,7 +246,7 @@ class TokenSigner:
         life_ms: int,
         now_ms: Callable[[], int],
         service_of: Callable[[str], str],
-        node_id: Callable[[str], Any] = node_id_message,
+        node_id: Callable[[str], NodeIdProto] = node_id_message,
     ) -> None:
         self._keys = keys
         self._epoch_ms = epoch_ms
@@ -256,10 +257,15 @@ class TokenSigner:
         self._service_of = service_of
         self.node_id = node_id
 
-    def container(self, granted: ContainerAllocated, user: str, log_policy: Any = None) -> Token:
+    def container(
+        self,
+        granted: ContainerAllocated,
+        user: str,
+        log_policy: LogAggregationContextProto | None = None,
+    ) -> Token:
         """The token with which a container is started on its node, once.
 
-        `log_policy`: the application's LogAggregationContextProto, if it has one.
+        `log_policy`: that of the application, if it has one.
         """
         key = self._keys.current(Kind.CONTAINER)
         identifier = ContainerTokenIdentifierProto(
@@ -272,13 +278,14 @@ class TokenSigner:
             rmIdentifier=self._manager_id,
             priority=PriorityProto(priority=granted.priority),
             creationTime=granted.allocated_ms,
-            logAggregationContext=log_policy,
             nodeLabelExpression="",
             containerType=_MASTER if granted.master else _TASK,
             executionType=_GUARANTEED,
             version=0,
             allocation_request_id=-1 if granted.master else granted.request,
         )
+        if log_policy is not None:
+            identifier.logAggregationContext.CopyFrom(log_policy)
         service = self._service_of(granted.node)
         return tokens.signed(tokens.CONTAINER_TOKEN, identifier, key.secret, service)
 

@@ -10,7 +10,6 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerCompleted, Event
@@ -49,10 +48,14 @@ from fairshare.yarn.rpc.wire.calls import (
     RpcError,
 )
 from fairshare.yarn.rpc.wire.messages import (
+    AllocateRequestProto,
     AllocateResponseProto,
+    AMRMTokenIdentifierProto,
     ApplicationAccessTypeProto,
     FinalApplicationStatusProto,
+    FinishApplicationMasterRequestProto,
     FinishApplicationMasterResponseProto,
+    RegisterApplicationMasterRequestProto,
     RegisterApplicationMasterResponseProto,
     SchedulerResourceTypes,
 )
@@ -127,7 +130,7 @@ class Masters:
     def _state(self) -> State:
         return self._service.state
 
-    def key_of(self, identifier: Any) -> bytes | None:
+    def key_of(self, identifier: AMRMTokenIdentifierProto) -> bytes | None:
         """The master key of an AMRMTokenIdentifierProto; None: its attempt is over, or the key."""
         named = identifier.appAttemptId
         application = self._state.applications.get(named.application_id.id)
@@ -141,7 +144,9 @@ class Masters:
 
     # The methods.
 
-    async def register(self, context: CallContext, request: Any) -> Any:
+    async def register(
+        self, context: CallContext, request: RegisterApplicationMasterRequestProto
+    ) -> RegisterApplicationMasterResponseProto:
         """registerApplicationMaster: its requests become live. After a restart of this server the
         same master registers again, and sends all its requests again."""
         application = self._attempt(context)
@@ -175,7 +180,9 @@ class Masters:
             _log.info("master of %s registered%s", attempt, " again" if again else "")
             return self._registration(application, deliveries)
 
-    def allocate(self, context: CallContext, request: Any) -> Any | Awaitable[Any]:
+    def allocate(
+        self, context: CallContext, request: AllocateRequestProto
+    ) -> AllocateResponseProto | Awaitable[AllocateResponseProto]:
         """allocate: take what a master asks, and deliver what there is for it."""
         application = self._attempt(context)
         deliveries = self._registered(application)
@@ -192,7 +199,9 @@ class Masters:
         self.deliveries.received(deliveries)
         return self._answer(application, deliveries, context, request)
 
-    async def finish(self, context: CallContext, request: Any) -> Any:
+    async def finish(
+        self, context: CallContext, request: FinishApplicationMasterRequestProto
+    ) -> FinishApplicationMasterResponseProto:
         """finishApplicationMaster: record how the application ended; its container goes on."""
         named = context.token.content.appAttemptId if context.token is not None else None
         known = self._state.applications.get(named.application_id.id) if named else None
@@ -314,7 +323,7 @@ class Masters:
 
     def _repeated(
         self, deliveries: Deliveries, application: Application, response_id: int
-    ) -> Any | None:
+    ) -> AllocateResponseProto | None:
         """The last answer, if the master has not received it; raises RpcError for a number that
         is out of order."""
         if response_id == deliveries.answers:
@@ -331,7 +340,9 @@ class Masters:
             f" get {response_id}",
         )
 
-    async def _allocate_in_turn(self, context: CallContext, request: Any) -> Any:
+    async def _allocate_in_turn(
+        self, context: CallContext, request: AllocateRequestProto
+    ) -> AllocateResponseProto:
         """One call of an attempt after the other: a repeated one gets the first one's answer."""
         application = self._attempt(context)
         deliveries = self._registered(application)
@@ -377,7 +388,9 @@ class Masters:
 
     # Answers.
 
-    def _registration(self, application: Application, deliveries: Deliveries) -> Any:
+    def _registration(
+        self, application: Application, deliveries: Deliveries
+    ) -> RegisterApplicationMasterResponseProto:
         state = self._state
         most = self._yarn.allocation_limits(state)[1]
         details = application.submission.details
@@ -409,8 +422,12 @@ class Masters:
         return answer
 
     def _answer(
-        self, application: Application, deliveries: Deliveries, context: CallContext, request: Any
-    ) -> Any:
+        self,
+        application: Application,
+        deliveries: Deliveries,
+        context: CallContext,
+        request: AllocateRequestProto,
+    ) -> AllocateResponseProto:
         state, grants = self._state, self._grants
         deliveries.answers += 1
         view = self._server.scheduler.application_view(application.id)

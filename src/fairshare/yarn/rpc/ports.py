@@ -31,6 +31,7 @@ from fairshare.yarn.rpc.own.node_manager import NodePorts
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.tracker import Tracker
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_MASTER, RESOURCE_TRACKER
+from fairshare.yarn.rpc.wire.messages import TokenProto
 from fairshare.yarn.rpc.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 from fairshare.yarn.rpc.wire.tokens import AMRM_TOKEN
 
@@ -219,7 +220,7 @@ class Ports:
         if known is None or known.over:
             self._tracker.reports.release(application, self._server.epoch_ms)
 
-    def _token_of(self, application: Application) -> Any:
+    def _token_of(self, application: Application) -> TokenProto | None:
         """The token of an unmanaged master, which its client fetches; None: it is over."""
         if not application.attempt.active:
             return None

@@ -8,7 +8,6 @@ of named amounts with units; the list wins, as in Hadoop (ResourcePBImpl.initRes
 """
 
 from functools import lru_cache
-from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import (
@@ -50,12 +49,14 @@ _CACHED = 65_536
 
 
 @lru_cache(_CACHED)
-def application_id_message(epoch_ms: int, application: ApplicationId) -> Any:
+def application_id_message(epoch_ms: int, application: ApplicationId) -> ApplicationIdProto:
     """An ApplicationIdProto; shared, so to be copied and not changed."""
     return ApplicationIdProto(id=application, cluster_timestamp=epoch_ms)
 
 
-def attempt_id_message(epoch_ms: int, application: ApplicationId, attempt: int) -> Any:
+def attempt_id_message(
+    epoch_ms: int, application: ApplicationId, attempt: int
+) -> ApplicationAttemptIdProto:
     """An ApplicationAttemptIdProto."""
     return ApplicationAttemptIdProto(
         application_id=application_id_message(epoch_ms, application), attemptId=attempt
@@ -63,7 +64,7 @@ def attempt_id_message(epoch_ms: int, application: ApplicationId, attempt: int) 
 
 
 @lru_cache(_CACHED)
-def container_id_message(epoch_ms: int, container: ContainerId) -> Any:
+def container_id_message(epoch_ms: int, container: ContainerId) -> ContainerIdProto:
     """A ContainerIdProto; shared, so to be copied and not changed."""
     return ContainerIdProto(
         app_attempt_id=attempt_id_message(
@@ -73,18 +74,18 @@ def container_id_message(epoch_ms: int, container: ContainerId) -> Any:
     )
 
 
-def application_text(message: Any) -> str:
+def application_text(message: ApplicationIdProto) -> str:
     """`application_<cluster timestamp>_<number>`, as Hadoop writes it."""
     return application_name(message.cluster_timestamp, message.id)
 
 
-def attempt_text(message: Any) -> str:
+def attempt_text(message: ApplicationAttemptIdProto) -> str:
     """`appattempt_<cluster timestamp>_<application>_<attempt>`, as Hadoop writes it."""
     application = message.application_id
     return attempt_name(application.cluster_timestamp, application.id, message.attemptId)
 
 
-def container_text(message: Any) -> str:
+def container_text(message: ContainerIdProto) -> str:
     """`container_<cluster timestamp>_<application>_<attempt>_<number>`, with the epoch if it has
     one."""
     attempt = message.app_attempt_id
@@ -97,7 +98,7 @@ def container_text(message: Any) -> str:
     )
 
 
-def find_application(message: Any, state: State) -> Application:
+def find_application(message: ApplicationIdProto, state: State) -> Application:
     """The application that a message names; raises RpcError if this cluster has none such."""
     application = state.applications.get(message.id)
     if application is None or message.cluster_timestamp != state.epoch_ms:
@@ -109,7 +110,7 @@ def find_application(message: Any, state: State) -> Application:
     return application
 
 
-def find_attempt(message: Any, state: State) -> tuple[Application, int]:
+def find_attempt(message: ApplicationAttemptIdProto, state: State) -> tuple[Application, int]:
     """The application of an attempt, and the attempt's number, which it has had; raises
     RpcError."""
     application = find_application(message.application_id, state)
@@ -121,7 +122,7 @@ def find_attempt(message: Any, state: State) -> tuple[Application, int]:
     return application, message.attemptId
 
 
-def container_of(message: Any, epoch_ms: int) -> ContainerId | None:
+def container_of(message: ContainerIdProto, epoch_ms: int) -> ContainerId | None:
     """The container that a message names; None if this cluster can never have had it."""
     attempt = message.app_attempt_id
     application = attempt.application_id
@@ -135,7 +136,7 @@ def container_of(message: Any, epoch_ms: int) -> ContainerId | None:
     return container_id(application.id, attempt.attemptId, message.id)
 
 
-def container_not_found(message: Any) -> RpcError:
+def container_not_found(message: ContainerIdProto) -> RpcError:
     """What a client gets that names a container which does not exist."""
     return RpcError(
         CONTAINER_NOT_FOUND, f"Container with id '{container_text(message)}' doesn't exist in RM."
@@ -143,7 +144,7 @@ def container_not_found(message: Any) -> RpcError:
 
 
 @lru_cache(_CACHED)
-def node_id_message(node: str) -> Any:
+def node_id_message(node: str) -> NodeIdProto:
     """The NodeIdProto of `host:port`; shared, so to be copied and not changed. A name without a
     port, as nodes of the local engine have, gets 0."""
     host, _, port = node.rpartition(":")
@@ -152,7 +153,7 @@ def node_id_message(node: str) -> Any:
     return NodeIdProto(host=host, port=int(port))
 
 
-def node_name(message: Any) -> str:
+def node_name(message: NodeIdProto) -> str:
     """A node's name here: `host:port`."""
     return f"{message.host}:{message.port}" if message.port else str(message.host)
 
@@ -165,7 +166,7 @@ _CACHED_RESOURCES = 4_096
 
 
 @lru_cache(_CACHED_RESOURCES)
-def resource_message(resource: Resource, types: ResourceTypes) -> Any:
+def resource_message(resource: Resource, types: ResourceTypes) -> ResourceProto:
     """A ResourceProto; shared, so to be copied and not changed.
 
     Example: (1024, 1) has memory 1024 and virtual_cores 1, and the same as memory-mb in Mi and
@@ -179,7 +180,7 @@ def resource_message(resource: Resource, types: ResourceTypes) -> Any:
     return message
 
 
-def resource_of(message: Any, types: ResourceTypes) -> Resource:
+def resource_of(message: ResourceProto, types: ResourceTypes) -> Resource:
     """The vector of a ResourceProto. Types that it does not name are 0.
 
     Raises RpcError if it names an unknown type, a unit that the type cannot have, or an amount that
@@ -234,7 +235,7 @@ def _written(resource: Resource, types: ResourceTypes) -> str:
     return f"<memory:{resource[0]}, vCores:{resource[1]}{more}>"
 
 
-def _amount(named: Any, unit: str) -> int:
+def _amount(named: ResourceInformationProto, unit: str) -> int:
     if named.units == unit:
         return int(named.value)
     try:
@@ -252,7 +253,7 @@ def _amount(named: Any, unit: str) -> int:
 
 
 @lru_cache(16)
-def type_messages(types: ResourceTypes) -> tuple[Any, ...]:
+def type_messages(types: ResourceTypes) -> tuple[ResourceTypeInfoProto, ...]:
     """The ResourceTypeInfoProto of each type, in order: masters replace their own table by it."""
     return tuple(
         ResourceTypeInfoProto(name=name, units=unit, type=_COUNTABLE)

@@ -8,12 +8,18 @@ nodes are, and has it clean up containers; the tracker fills and empties it.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.yarn.rpc.configuration import NodeSettings
-from fairshare.yarn.rpc.wire.messages import ResourceProto
+from fairshare.yarn.rpc.wire.messages import (
+    ApplicationIdProto,
+    ContainerIdProto,
+    NodeHeartbeatResponseProto,
+    RegisterNodeManagerRequestProto,
+    ResourceProto,
+    SignalContainerRequestProto,
+)
 
 
 class RegisteredNode:
@@ -67,15 +73,15 @@ class RegisteredNode:
         self.unhealthy = False
         self.health_report = ""
         self.response_id = 0
-        self.answer: Any = None
+        self.answer: NodeHeartbeatResponseProto | None = None
         self.statuses: list[bytes] = []
         self.running: dict[ContainerId, None] = {}
         self.busy = False
         self.clean_up: dict[ContainerId, None] = {}
-        self.foreign: list[Any] = []
-        self.removable: list[Any] = []
-        self.finished: list[Any] = []
-        self.signals: list[Any] = []
+        self.foreign: list[ContainerIdProto] = []
+        self.removable: list[ContainerIdProto] = []
+        self.finished: list[ApplicationIdProto] = []
+        self.signals: list[SignalContainerRequestProto] = []
         self.resource: Resource | None = None
 
     @property
@@ -158,7 +164,7 @@ class RegisteredNodes:
             node.clean_up[container] = None
             node.busy = True
 
-    def signal(self, container: ContainerId, request: Any) -> bool:
+    def signal(self, container: ContainerId, request: SignalContainerRequestProto) -> bool:
         """Have its node send a container a signal (a SignalContainerRequestProto) with the next
         heartbeat; False if no node runs it."""
         node = self._node_of.get(container)
@@ -179,7 +185,12 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 
 def reason_to_shut_down(
-    request: Any, settings: NodeSettings, total: Resource, least: Resource, *, decommissioned: bool
+    request: RegisterNodeManagerRequestProto,
+    settings: NodeSettings,
+    total: Resource,
+    least: Resource,
+    *,
+    decommissioned: bool,
 ) -> str:
     """Why a RegisterNodeManagerRequestProto is answered with SHUTDOWN; empty: it is not.
 
@@ -219,7 +230,7 @@ def _numbers(version: str) -> list[int]:
     return [int(digits) for digits in _NUMBER.findall(version)]
 
 
-def known_resources(message: Any, types: ResourceTypes) -> Any:
+def known_resources(message: ResourceProto, types: ResourceTypes) -> ResourceProto:
     """A ResourceProto without the types that this cluster does not count, as Hadoop skips them."""
     if all(one.key in types.names for one in message.resource_value_map):
         return message

@@ -13,7 +13,12 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.resources import Resource, ResourceTypes, add, total
 from fairshare.runtime.projections.attempt_history import Attempt
-from fairshare.yarn.rest.application_documents import application_info, proxied_page, public_state
+from fairshare.yarn.rest.application_documents import (
+    AppInfo,
+    application_info,
+    proxied_page,
+    public_state,
+)
 from fairshare.yarn.rest.applications import AttemptDetail, attempt_detail, container_info
 from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.gateway import Gateway
@@ -23,30 +28,45 @@ from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.records import resource_message
 from fairshare.yarn.rpc.wire.calls import ATTEMPT_NOT_FOUND, YARN, RpcError
 from fairshare.yarn.rpc.wire.messages import (
+    ApplicationAttemptIdProto,
     ApplicationAttemptReportProto,
+    ApplicationIdProto,
     ApplicationReportProto,
+    ApplicationResourceUsageReportProto,
     ApplicationTimeoutTypeProto,
     ContainerReportProto,
     ContainerStateProto,
     ExecutionTypeProto,
     FinalApplicationStatusProto,
+    GetApplicationAttemptReportRequestProto,
     GetApplicationAttemptReportResponseProto,
+    GetApplicationAttemptsRequestProto,
     GetApplicationAttemptsResponseProto,
+    GetClusterNodeLabelsRequestProto,
     GetClusterNodeLabelsResponseProto,
+    GetContainerReportRequestProto,
     GetContainerReportResponseProto,
+    GetContainersRequestProto,
     GetContainersResponseProto,
+    GetLabelsToNodesRequestProto,
     GetLabelsToNodesResponseProto,
+    GetNodesToLabelsRequestProto,
     GetNodesToLabelsResponseProto,
     LogAggregationStatusProto,
+    NodeIdProto,
     NodeReportProto,
     NodeStateProto,
     QueueACLProto,
     QueueInfoProto,
     QueueStateProto,
+    QueueStatisticsProto,
     QueueUserACLInfoProto,
+    ResourceProto,
+    TokenProto,
     YarnApplicationAttemptStateProto,
     YarnApplicationStateProto,
 )
+from fairshare.yarn.views.documents import ResourceInfo
 from fairshare.yarn.views.queues import PartitionReport, QueueReport
 
 NOT_AVAILABLE = "N/A"
@@ -57,13 +77,13 @@ _NO_ATTEMPT = -1
 _AMOUNTS = ("used", "reserved", "needed")
 _LIFETIME = ApplicationTimeoutTypeProto.Value("APP_TIMEOUT_LIFETIME")
 
-MasterToken = Callable[[Application], Any]
+MasterToken = Callable[[Application], TokenProto | None]
 """The AMRMToken of an unmanaged application's attempt as a TokenProto; None: it has none."""
 
 
 def application_report(
     gateway: Gateway, application: Application, caller: Caller, token_of: MasterToken
-) -> Any:
+) -> ApplicationReportProto:
     """The ApplicationReportProto of one application, with what the caller may see of it
     (Hadoop: RMAppImpl.createAndGetApplicationReport)."""
     full = may_view(gateway, caller, application)
@@ -93,7 +113,9 @@ def application_report(
     return report
 
 
-def _public_part(gateway: Gateway, application: Application, info: Any) -> Any:
+def _public_part(
+    gateway: Gateway, application: Application, info: AppInfo
+) -> ApplicationReportProto:
     """A report with what every caller sees."""
     epoch_ms = gateway.scheduler.state.epoch_ms
     report = ApplicationReportProto(
@@ -133,7 +155,9 @@ def _public_part(gateway: Gateway, application: Application, info: Any) -> Any:
     return report
 
 
-def _add_attempt(report: Any, gateway: Gateway, application: Application) -> None:
+def _add_attempt(
+    report: ApplicationReportProto, gateway: Gateway, application: Application
+) -> None:
     """The last attempt, and its pages."""
     attempt = gateway.attempt_history.of(application.id).attempt
     if attempt is None:
@@ -155,7 +179,11 @@ def _label(found: Any, default: str) -> str:
 
 
 def _add_usage(
-    report: Any, info: Any, types: ResourceTypes, application: Application, gateway: Gateway
+    report: ApplicationReportProto,
+    info: AppInfo,
+    types: ResourceTypes,
+    application: Application,
+    gateway: Gateway,
 ) -> None:
     usage = report.app_resource_Usage
     attempted = gateway.attempt_history.of(application.id).attempt is not None
@@ -189,13 +217,17 @@ def _unknown(types: ResourceTypes) -> Resource:
     return tuple(-1 for _ in types.names)
 
 
-def _add_amounts(usage: Any, amounts: Mapping[str, Resource], types: ResourceTypes) -> None:
+def _add_amounts(
+    usage: ApplicationResourceUsageReportProto,
+    amounts: Mapping[str, Resource],
+    types: ResourceTypes,
+) -> None:
     usage.num_used_containers = usage.num_reserved_containers = -1
     for name, resource in amounts.items():
         getattr(usage, f"{name}_resources").CopyFrom(resource_message(resource, types))
 
 
-def node_report(info: NodeInfo, types: ResourceTypes) -> Any:
+def node_report(info: NodeInfo, types: ResourceTypes) -> NodeReportProto:
     """The NodeReportProto of one node."""
     report = NodeReportProto(
         httpAddress=info.nodeHTTPAddress,
@@ -206,7 +238,9 @@ def node_report(info: NodeInfo, types: ResourceTypes) -> Any:
         last_health_report_time=info.lastHealthUpdate,
     )
     report.nodeId.CopyFrom(records.node_id_message(info.id))
-    report.used.CopyFrom(_named(info.usedResource, types))
+    # Nothing of a node that is gone is in use.
+    used = None if info.usedResource is UNSET else _named(info.usedResource, types)
+    report.used.CopyFrom(used or resource_message((0,) * len(types.names), types))
     report.capability.CopyFrom(_named(info.totalResource, types))
     if info.nodeLabels is not UNSET:
         report.node_labels.extend(info.nodeLabels)
@@ -220,13 +254,15 @@ def node_report(info: NodeInfo, types: ResourceTypes) -> Any:
     return report
 
 
-def _named(info: Any, types: ResourceTypes) -> Any:
+def _named(info: ResourceInfo, types: ResourceTypes) -> ResourceProto:
     amounts = {one.name: one.value for one in info.resourceInformations.resourceInformation}
     vector: Resource = tuple(amounts.get(name, 0) for name in types.names)
     return resource_message(vector, types)
 
 
-def optional_resource(target: Any, resource: Resource | None, types: ResourceTypes) -> None:
+def optional_resource(
+    target: ResourceProto, resource: Resource | None, types: ResourceTypes
+) -> None:
     """Fill a ResourceProto field, unless there is nothing to say."""
     if resource is not None:
         target.CopyFrom(resource_message(resource, types))
@@ -241,7 +277,9 @@ class AttemptReports:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    async def attempt(self, caller: Caller, request: Any) -> Any:
+    async def attempt(
+        self, caller: Caller, request: GetApplicationAttemptReportRequestProto
+    ) -> GetApplicationAttemptReportResponseProto:
         """getApplicationAttemptReport."""
         attempt_id = request.application_attempt_id
         what = f"attempt {records.attempt_text(attempt_id)}"
@@ -249,7 +287,9 @@ class AttemptReports:
         report = _attempt_report(self._gateway, application, self._find(application, attempt_id))
         return GetApplicationAttemptReportResponseProto(application_attempt_report=report)
 
-    async def attempts(self, caller: Caller, request: Any) -> Any:
+    async def attempts(
+        self, caller: Caller, request: GetApplicationAttemptsRequestProto
+    ) -> GetApplicationAttemptsResponseProto:
         """getApplicationAttempts: all of an application, the first one first."""
         application_id = request.application_id
         what = f"application {records.application_text(application_id)}"
@@ -261,7 +301,9 @@ class AttemptReports:
             ]
         )
 
-    async def container(self, caller: Caller, request: Any) -> Any:
+    async def container(
+        self, caller: Caller, request: GetContainerReportRequestProto
+    ) -> GetContainerReportResponseProto:
         """getContainerReport: of a live container."""
         container_id = request.container_id
         attempt = container_id.app_attempt_id
@@ -275,7 +317,9 @@ class AttemptReports:
         report = _container_report(self._gateway, application, grant)
         return GetContainerReportResponseProto(container_report=report)
 
-    async def containers(self, caller: Caller, request: Any) -> Any:
+    async def containers(
+        self, caller: Caller, request: GetContainersRequestProto
+    ) -> GetContainersResponseProto:
         """getContainers: the live ones of the application, whichever of its attempts is named."""
         attempt_id = request.application_attempt_id
         what = f"application {records.application_text(attempt_id.application_id)}"
@@ -288,14 +332,14 @@ class AttemptReports:
             ]
         )
 
-    def _seen(self, caller: Caller, application_id: Any, what: str) -> Application:
+    def _seen(self, caller: Caller, application_id: ApplicationIdProto, what: str) -> Application:
         """The application, which the caller must be allowed to view; raises RpcError."""
         application = records.find_application(application_id, self._gateway.scheduler.state)
         if not may_view(self._gateway, caller, application):
             raise RpcError(YARN, f"User {caller.user} does not have privilege to see this {what}")
         return application
 
-    def _find(self, application: Application, attempt_id: Any) -> Attempt:
+    def _find(self, application: Application, attempt_id: ApplicationAttemptIdProto) -> Attempt:
         for attempt in self._gateway.attempt_history.of(application.id).attempts:
             if attempt.number == attempt_id.attemptId:
                 return attempt
@@ -305,7 +349,9 @@ class AttemptReports:
         )
 
 
-def _attempt_report(gateway: Gateway, application: Application, attempt: Attempt) -> Any:
+def _attempt_report(
+    gateway: Gateway, application: Application, attempt: Attempt
+) -> ApplicationAttemptReportProto:
     epoch_ms = gateway.scheduler.state.epoch_ms
     info = attempt_detail(gateway, application, attempt)
     report = ApplicationAttemptReportProto(
@@ -326,7 +372,9 @@ def _attempt_report(gateway: Gateway, application: Application, attempt: Attempt
     return report
 
 
-def _container_report(gateway: Gateway, application: Application, grant: ContainerAllocated) -> Any:
+def _container_report(
+    gateway: Gateway, application: Application, grant: ContainerAllocated
+) -> ContainerReportProto:
     state = gateway.scheduler.state
     info = container_info(gateway, application, grant)
     report = ContainerReportProto(
@@ -351,7 +399,9 @@ _SUBMIT = QueueACLProto.Value("QACL_SUBMIT_APPLICATIONS")
 _ADMINISTER = QueueACLProto.Value("QACL_ADMINISTER_QUEUE")
 
 
-def queue_info(gateway: Gateway, name: str, *, children: bool, recursive: bool) -> Any | None:
+def queue_info(
+    gateway: Gateway, name: str, *, children: bool, recursive: bool
+) -> QueueInfoProto | None:
     """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its children;
     `recursive`: and with theirs.
     """
@@ -371,7 +421,7 @@ class _Queues:
                 self._applications.setdefault(queue, []).append(application)
                 queue = queue.rpartition(".")[0]
 
-    def info(self, name: str, *, children: bool, recursive: bool) -> Any | None:
+    def info(self, name: str, *, children: bool, recursive: bool) -> QueueInfoProto | None:
         """The QueueInfoProto of a queue."""
         report = self._reports(name)
         if report is None:
@@ -398,7 +448,7 @@ class _Queues:
         return info
 
 
-def _add_settings(info: Any, report: QueueReport) -> None:
+def _add_settings(info: QueueInfoProto, report: QueueReport) -> None:
     settings = {
         "defaultNodeLabelExpression": report.default_label,
         "preemptionDisabled": report.preemption_disabled,
@@ -423,7 +473,7 @@ def _add_settings(info: Any, report: QueueReport) -> None:
             setattr(info, f"{field}VCore", min(resource[1], 2**31 - 1))
 
 
-def _add_partition(info: Any, partition: PartitionReport, types: ResourceTypes) -> None:
+def _add_partition(info: QueueInfoProto, partition: PartitionReport, types: ResourceTypes) -> None:
     entry = info.queueConfigurationsMap.add(partitionName=partition.label)
     settings = entry.queueConfigurations
     settings.capacity = partition.capacity
@@ -438,7 +488,10 @@ def _add_partition(info: Any, partition: PartitionReport, types: ResourceTypes) 
 
 
 def _add_statistics(
-    statistics: Any, gateway: Gateway, report: QueueReport, applications: Sequence[Application]
+    statistics: QueueStatisticsProto,
+    gateway: Gateway,
+    report: QueueReport,
+    applications: Sequence[Application],
 ) -> None:
     """What the applications that the server remembers come to; Hadoop counts since its start."""
     none = gateway.scheduler.state.none
@@ -478,7 +531,7 @@ def _add_statistics(
     statistics.reservedContainers = len(reserved)
 
 
-def queue_acls(gateway: Gateway, caller: Caller) -> list[Any]:
+def queue_acls(gateway: Gateway, caller: Caller) -> list[QueueUserACLInfoProto]:
     """What a user may do in each queue, root first."""
     acls = []
     scheduler = gateway.scheduler
@@ -499,7 +552,9 @@ class LabelReports:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    async def labels(self, caller: Caller, request: Any) -> Any:
+    async def labels(
+        self, caller: Caller, request: GetClusterNodeLabelsRequestProto
+    ) -> GetClusterNodeLabelsResponseProto:
         """getClusterNodeLabels."""
         answer = GetClusterNodeLabelsResponseProto()
         labels = labels_of(self._gateway)
@@ -508,17 +563,21 @@ class LabelReports:
             answer.deprecatedNodeLabels.append(name)
         return answer
 
-    async def nodes_to_labels(self, caller: Caller, request: Any) -> Any:
+    async def nodes_to_labels(
+        self, caller: Caller, request: GetNodesToLabelsRequestProto
+    ) -> GetNodesToLabelsResponseProto:
         """getNodeToLabels: of the nodes that have one."""
         answer = GetNodesToLabelsResponseProto()
         for node, label in self._assigned().items():
             answer.nodeToLabels.add(nodeId=records.node_id_message(node), nodeLabels=[label])
         return answer
 
-    async def labels_to_nodes(self, caller: Caller, request: Any) -> Any:
+    async def labels_to_nodes(
+        self, caller: Caller, request: GetLabelsToNodesRequestProto
+    ) -> GetLabelsToNodesResponseProto:
         """getLabelsToNodes: of the labels that are named, or of all."""
         named = frozenset(request.nodeLabels)
-        nodes: dict[str, list[Any]] = {}
+        nodes: dict[str, list[NodeIdProto]] = {}
         for node, label in self._assigned().items():
             if not named or label in named:
                 nodes.setdefault(label, []).append(records.node_id_message(node))

@@ -38,9 +38,13 @@ from fairshare.yarn.rpc.wire.calls import CallContext, Handler
 from fairshare.yarn.rpc.wire.messages import (
     ContainerStatusProto,
     NodeActionProto,
+    NodeHealthStatusProto,
     NodeHeartbeatRequestProto,
     NodeHeartbeatResponseProto,
+    NodeStatusProto,
+    RegisterNodeManagerRequestProto,
     RegisterNodeManagerResponseProto,
+    UnRegisterNodeManagerRequestProto,
     UnRegisterNodeManagerResponseProto,
 )
 from fairshare.yarn.views.interface import YarnInterface
@@ -114,7 +118,9 @@ class Tracker:
 
     # The methods.
 
-    def register(self, context: CallContext, request: Any) -> Any:
+    def register(
+        self, context: CallContext, request: RegisterNodeManagerRequestProto
+    ) -> RegisterNodeManagerResponseProto:
         """registerNodeManager: a node offers its resources, with all its containers."""
         state = self._state
         name = records.node_name(request.node_id)[:_LONGEST_NAME]
@@ -152,7 +158,9 @@ class Tracker:
         _log.info("node %s registered with %s", name, state.types.mapping(total))
         return registered(node, self._keys, self._server.started_ms, labels_accepted=labelled)
 
-    def heartbeat(self, context: CallContext, request: Any) -> Any:
+    def heartbeat(
+        self, context: CallContext, request: NodeHeartbeatRequestProto
+    ) -> NodeHeartbeatResponseProto:
         """nodeHeartbeat: what changed becomes inputs; the answer has what waits for the node."""
         status = request.node_status
         node = self.nodes.get(records.node_name(status.node_id))
@@ -160,7 +168,7 @@ class Tracker:
             return self._answer_unknown_node(records.node_name(status.node_id)[:_LONGEST_NAME])
         self.nodes.heard(node, self._ticks_ms())
         if status.response_id != node.response_id:
-            if status.response_id + 1 == node.response_id:
+            if status.response_id + 1 == node.response_id and node.answer is not None:
                 return node.answer  # the last answer was lost on its way
             return self._answer_late(node, status.response_id)
         if node.silent:
@@ -185,7 +193,9 @@ class Tracker:
         node.answer = answer
         return answer
 
-    def unregister(self, context: CallContext, request: Any) -> Any:
+    def unregister(
+        self, context: CallContext, request: UnRegisterNodeManagerRequestProto
+    ) -> UnRegisterNodeManagerResponseProto:
         """unRegisterNodeManager: a node leaves by itself; its containers are lost."""
         name = records.node_name(request.node_id)
         if self.nodes.remove(name) is not None:
@@ -250,7 +260,7 @@ class Tracker:
 
     # How.
 
-    def _answer_unknown_node(self, name: str) -> Any:
+    def _answer_unknown_node(self, name: str) -> NodeHeartbeatResponseProto:
         drain = self._state.drains.get(name)
         host = name.rpartition(":")[0] or name
         if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(
@@ -259,7 +269,7 @@ class Tracker:
             return command(SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}")
         return command(RESYNC, f"Node not found resyncing {name}")
 
-    def _answer_late(self, node: RegisteredNode, response_id: int) -> Any:
+    def _answer_late(self, node: RegisteredNode, response_id: int) -> NodeHeartbeatResponseProto:
         """A node that is further behind, or ahead, registers again with all its containers."""
         self._drop(node.name)
         return command(
@@ -274,7 +284,9 @@ class Tracker:
             self._liveness.left(name, comes_back=True)
             self._service.set_silent(name)
 
-    def _take_changes(self, node: RegisteredNode, status: Any, raw: list[bytes]) -> None:
+    def _take_changes(
+        self, node: RegisteredNode, status: NodeStatusProto, raw: list[bytes]
+    ) -> None:
         inputs = self.reports.changes(node, self._state, status.containersStatuses, raw)
         health = status.nodeHealthStatus
         if not health.is_node_healthy:
@@ -291,11 +303,13 @@ class Tracker:
             self._service.observe(inputs)
 
     @staticmethod
-    def _note_health(node: RegisteredNode, health: Any) -> None:
+    def _note_health(node: RegisteredNode, health: NodeHealthStatusProto) -> None:
         node.unhealthy = not health.is_node_healthy
         node.health_report = health.health_report[:MOST_REPORT]
 
-    def _containers_of(self, node: RegisteredNode, request: Any, *, may_start: bool) -> list[Input]:
+    def _containers_of(
+        self, node: RegisteredNode, request: RegisterNodeManagerRequestProto, *, may_start: bool
+    ) -> list[Input]:
         state = self._state
         reported = self.reports.register(node, state, request.container_statuses)
         findings = reconcile_node(state, node.name, reported, may_start=may_start)
@@ -375,7 +389,7 @@ class Tracker:
             node.busy = True
 
 
-def _utilization(status: Any) -> Utilization:
+def _utilization(status: NodeStatusProto) -> Utilization:
     """What a NodeStatusProto says that the node and its containers use."""
     whole, containers = status.node_utilization, status.containers_utilization
     return Utilization(
@@ -390,7 +404,7 @@ SHUTDOWN = NodeActionProto.Value("SHUTDOWN")
 
 def registered(
     node: RegisteredNode, keys: MasterKeys, rm_identifier: int, *, labels_accepted: bool
-) -> Any:
+) -> RegisterNodeManagerResponseProto:
     """The answer to a registration: the node gets the keys that sign now."""
     total = node.total
     return RegisterNodeManagerResponseProto(
@@ -408,7 +422,7 @@ def registered(
     )
 
 
-def sent_away(reason: str, rm_identifier: int) -> Any:
+def sent_away(reason: str, rm_identifier: int) -> RegisterNodeManagerResponseProto:
     """The answer to a registration that is refused: the node shuts down."""
     return RegisterNodeManagerResponseProto(
         nodeAction=SHUTDOWN,
@@ -418,19 +432,21 @@ def sent_away(reason: str, rm_identifier: int) -> Any:
     )
 
 
-def command(action: int, reason: str) -> Any:
+def command(action: int, reason: str) -> NodeHeartbeatResponseProto:
     """The answer to a heartbeat that has the node register again, or shut down."""
     return NodeHeartbeatResponseProto(nodeAction=action, diagnostics_message=reason)
 
 
-def heartbeat(node: RegisteredNode, interval_ms: int) -> Any:
+def heartbeat(node: RegisteredNode, interval_ms: int) -> NodeHeartbeatResponseProto:
     """The answer to an idle heartbeat."""
     return NodeHeartbeatResponseProto(
         response_id=node.response_id, nodeAction=NORMAL, nextHeartBeatInterval=interval_ms
     )
 
 
-def add_news(answer: Any, node: RegisteredNode, epoch_ms: int, types: ResourceTypes) -> None:
+def add_news(
+    answer: NodeHeartbeatResponseProto, node: RegisteredNode, epoch_ms: int, types: ResourceTypes
+) -> None:
     """Put into an answer what waits for the node; all of it is said once, except the containers to
     stop, which are named until the node reports their end."""
     for container in node.clean_up:
@@ -447,7 +463,9 @@ def add_news(answer: Any, node: RegisteredNode, epoch_ms: int, types: ResourceTy
     node.busy = bool(node.clean_up)
 
 
-def add_next_keys(answer: Any, request: NodeHeartbeatRequestProto, keys: MasterKeys) -> None:
+def add_next_keys(
+    answer: NodeHeartbeatResponseProto, request: NodeHeartbeatRequestProto, keys: MasterKeys
+) -> None:
     """Put the next keys into an answer to a node that does not have them yet."""
     container, node = keys.next(Kind.CONTAINER), keys.next(Kind.NODE)
     known = request.last_known_container_token_master_key.key_id

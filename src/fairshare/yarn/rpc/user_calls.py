@@ -32,6 +32,7 @@ from fairshare.yarn.rpc.wire.calls import (
     Handlers,
     RpcError,
 )
+from fairshare.yarn.rpc.wire.messages import ApplicationIdProto
 
 
 class Denied(RpcError):
@@ -121,7 +122,12 @@ def _audited(
 
 
 def _write(
-    server: LiveServer, context: CallContext, path: str, application: Any, status: int, code: str
+    server: LiveServer,
+    context: CallContext,
+    path: str,
+    application: ApplicationIdProto | None,
+    status: int,
+    code: str,
 ) -> None:
     state = server.service.state
     user = context.user
@@ -147,14 +153,15 @@ def _write(
         asyncio.get_running_loop().call_later(INTERVAL_S, server.audit.flush)
 
 
-def _application(request: Any) -> Any | None:
+def _application(request: Any) -> ApplicationIdProto | None:
     """The ApplicationIdProto that a request names, wherever it has it."""
     fields = getattr(request, "DESCRIPTOR", None)
     if fields is None:
         return None
     for name in _APPLICATION_FIELDS:
         if name in fields.fields_by_name and request.HasField(name):
-            return getattr(request, name)
+            application: ApplicationIdProto = getattr(request, name)
+            return application
     for name in _OUTER_FIELDS:
         if name in fields.fields_by_name and request.HasField(name):
             return _application(getattr(request, name))

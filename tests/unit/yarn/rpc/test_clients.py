@@ -68,6 +68,17 @@ async def test_each_method_of_the_protocol_is_answered_or_refused_by_name(cluste
             await handler(client.context, None)
 
 
+async def test_a_node_that_is_gone_is_listed_with_nothing_in_use(cluster):
+    node = cluster.node()
+    node.register()
+    await cluster.settled()
+    node.unregister()
+    await cluster.settled()
+    (report,) = (await Client(cluster).call("getClusterNodes")).nodeReports
+    assert report.used.memory == report.used.virtual_cores == report.numContainers == 0
+    assert report.capability.memory > 0
+
+
 def submission(client: Client, number: int, **fields: Any) -> dict[str, Any]:
     """What submitApplication gets for a master of 256 MB."""
     context = {

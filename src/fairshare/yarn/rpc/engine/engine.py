@@ -39,6 +39,7 @@ from fairshare.yarn.rpc.wire import calls
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.yarn.rpc.wire.descriptors import CONTAINER_MANAGEMENT
 from fairshare.yarn.rpc.wire.messages import (
+    ContainerLaunchContextProto,
     SignalContainerCommandProto,
     SignalContainerRequestProto,
     StartContainersRequestProto,
@@ -285,7 +286,9 @@ class NodeManagersEngine:
         application = self._state().applications.get(application_of(container))
         return None if application is None else application.containers.get(container)
 
-    async def _context_of(self, order: LaunchOrder, granted: ContainerAllocated) -> Any:
+    async def _context_of(
+        self, order: LaunchOrder, granted: ContainerAllocated
+    ) -> ContainerLaunchContextProto:
         payload = order.command.payload
         if payload is None:
             return own_context(order, order.command.callable)

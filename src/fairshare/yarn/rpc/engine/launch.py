@@ -15,7 +15,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -134,7 +133,9 @@ _ALIAS = ""
 """The name of the master's token among those of its client, as Hadoop adds it."""
 
 
-def submitted_context(payload: bytes, master_token: Token, name: str, submitted_ms: int) -> Any:
+def submitted_context(
+    payload: bytes, master_token: Token, name: str, submitted_ms: int
+) -> ContainerLaunchContextProto:
     """The context of a client's submission, for the application's master.
 
     `name` is the application's, `submitted_ms` when it was submitted. Raises EngineError if the
@@ -152,7 +153,7 @@ def submitted_context(payload: bytes, master_token: Token, name: str, submitted_
     return context
 
 
-def own_context(order: LaunchOrder, call: bytes = b"") -> Any:
+def own_context(order: LaunchOrder, call: bytes = b"") -> ContainerLaunchContextProto:
     """The context of a command of ours; `call` is the pickle if it is a Python call."""
     if order.command.is_callable:
         order = msgspec.structs.replace(order, command=_call_command(order.command))
@@ -183,7 +184,7 @@ def _call_command(command: Command) -> Command:
     )
 
 
-def _set_variable(context: Any, name: str, value: str) -> None:
+def _set_variable(context: ContainerLaunchContextProto, name: str, value: str) -> None:
     for entry in context.environment:
         if entry.key == name:
             entry.value = value

@@ -22,7 +22,7 @@ from fairshare.wording import cause
 from fairshare.yarn.rpc.engine.engine import INVALID_EXIT
 from fairshare.yarn.rpc.engine.launch import submitted_context
 from fairshare.yarn.rpc.keys import TokenSigner
-from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto
+from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto, LocalResourceProto
 
 INHERITED = (
     "JAVA_HOME",
@@ -73,7 +73,7 @@ def specification(
     return json.dumps(content).encode()
 
 
-def _resource(name: str, resource: Any) -> dict[str, Any]:
+def _resource(name: str, resource: LocalResourceProto) -> dict[str, Any]:
     where = resource.resource
     if where.scheme not in ("", "file"):
         raise EngineError(
@@ -166,7 +166,7 @@ class ContextEngine(LocalEngine):
         command = Command(callable=content, is_launch_context=True)
         return msgspec.structs.replace(order, command=command)
 
-    def _context_of(self, order: LaunchOrder) -> Any:
+    def _context_of(self, order: LaunchOrder) -> ContainerLaunchContextProto:
         payload = order.command.payload
         application = self._current_state().applications.get(application_of(order.container))
         if payload is None or application is None:

@@ -36,12 +36,19 @@ from fairshare.yarn.rpc.wire import calls, tokens
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler, RpcError
 from fairshare.yarn.rpc.wire.descriptors import CONTAINER_MANAGEMENT
 from fairshare.yarn.rpc.wire.messages import (
+    ContainerIdProto,
+    ContainerLaunchContextProto,
     ContainerStateProto,
     ContainerStatusProto,
     ContainerTokenIdentifierProto,
+    GetContainerStatusesRequestProto,
     GetContainerStatusesResponseProto,
+    NodeIdProto,
+    StartContainersRequestProto,
     StartContainersResponseProto,
+    StopContainersRequestProto,
     StopContainersResponseProto,
+    TokenProto,
 )
 from fairshare.yarn.rpc.wire.server import BACKLOG, RpcServer, TokenLogins, methods_of
 
@@ -92,7 +99,9 @@ class NodeManager:
             **{name: _refusing(name) for name in NOT_SUPPORTED},
         }
 
-    async def start_containers(self, context: CallContext, request: Any) -> Any:
+    async def start_containers(
+        self, context: CallContext, request: StartContainersRequestProto
+    ) -> StartContainersResponseProto:
         """startContainers: each one by itself; a refusal does not concern the others."""
         answer = StartContainersResponseProto()
         for start in request.start_container_request:
@@ -108,7 +117,9 @@ class NodeManager:
                 answer.succeeded_requests.append(identifier.containerId)
         return answer
 
-    def stop_containers(self, context: CallContext, request: Any) -> Any:
+    def stop_containers(
+        self, context: CallContext, request: StopContainersRequestProto
+    ) -> StopContainersResponseProto:
         """stopContainers: the containers of the caller's application end with exit code -105."""
         answer = StopContainersResponseProto()
         for message in request.container_id:
@@ -121,7 +132,9 @@ class NodeManager:
             answer.succeeded_requests.append(message)
         return answer
 
-    def get_statuses(self, context: CallContext, request: Any) -> Any:
+    def get_statuses(
+        self, context: CallContext, request: GetContainerStatusesRequestProto
+    ) -> GetContainerStatusesResponseProto:
         """getContainerStatuses, of the caller's application."""
         answer = GetContainerStatusesResponseProto()
         for message in request.container_id:
@@ -138,7 +151,7 @@ class NodeManager:
 
     # -- checks -----------------------------------------------------------------------------------
 
-    def _identifier(self, message: Any) -> Any:
+    def _identifier(self, message: TokenProto) -> ContainerTokenIdentifierProto:
         """The identifier of a container's token that this cluster has signed."""
         token = tokens.token_of(message)
         try:
@@ -159,7 +172,12 @@ class NodeManager:
             )
         return identifier
 
-    async def _start(self, context: CallContext, identifier: Any, launch: Any) -> None:
+    async def _start(
+        self,
+        context: CallContext,
+        identifier: ContainerTokenIdentifierProto,
+        launch: ContainerLaunchContextProto,
+    ) -> None:
         name = container_text(identifier.containerId)
         container = self._container(context, identifier.containerId)
         if identifier.nmHostAddr != self._address:
@@ -191,7 +209,7 @@ class NodeManager:
             application = application_of(container)
             await server.service.ask(LaunchContainer(application, container, stored))
 
-    def _container(self, context: CallContext, message: Any) -> ContainerId:
+    def _container(self, context: CallContext, message: ContainerIdProto) -> ContainerId:
         """The container that a master names, which must be its application's."""
         container = container_of(message, self._server.service.state.epoch_ms)
         assert context.token is not None, "this port takes only logins with tokens"
@@ -207,7 +225,7 @@ class NodeManager:
             raise _unknown(message)
         return container
 
-    def _status(self, container: ContainerId, record: ContainerRecord) -> Any:
+    def _status(self, container: ContainerId, record: ContainerRecord) -> ContainerStatusProto:
         state = self._server.service.state
         over = record.exit_code is not None
         return ContainerStatusProto(
@@ -219,13 +237,13 @@ class NodeManager:
         )
 
 
-def _unknown(message: Any) -> RpcError:
+def _unknown(message: ContainerIdProto) -> RpcError:
     return RpcError(
         calls.YARN, f"Container {container_text(message)} is not handled by this NodeManager"
     )
 
 
-def _add_failure(answer: Any, container: Any, error: RpcError) -> None:
+def _add_failure(answer: Any, container: ContainerIdProto, error: RpcError) -> None:
     failed = answer.failed_requests.add(container_id=container)
     failed.exception.message = error.message
     failed.exception.class_name = error.class_name
@@ -272,7 +290,7 @@ class NodePorts:
         """Where a node listens; port 0: it is not a node of this machine."""
         return self._host, self._ports.get(node, 0)
 
-    def node_id(self, node: str) -> Any:
+    def node_id(self, node: str) -> NodeIdProto:
         """The NodeIdProto by which masters reach a node."""
         host, port = self.address_of(node)
         return node_id_message(f"{host}:{port}" if port else node)

@@ -288,7 +288,7 @@ class Connection(asyncio.Protocol):
         else:
             raise self._fatal_server("a message of a login that is out of turn")
 
-    def _answer_sasl(self, message: Any) -> None:
+    def _answer_sasl(self, message: RpcSaslProto) -> None:
         header = RpcRequestHeaderProto(
             callId=framing.SASL_CALL, clientId=b"", retryCount=framing.NO_RETRY
         )
@@ -319,7 +319,7 @@ class Connection(asyncio.Protocol):
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _call(self, header: Any, frame: bytes, at: int) -> None:
+    def _call(self, header: RpcRequestHeaderProto, frame: bytes, at: int) -> None:
         if header.rpcKind != framing.PROTOCOL_BUFFERS or header.rpcOp:
             message = "only calls with protocol buffers are served (RPC_PROTOCOL_BUFFER)"
             raise _Fatal(header.callId, RpcError(calls.RPC_SERVER, message), framing.INVALID_HEADER)
@@ -355,7 +355,9 @@ class Connection(asyncio.Protocol):
             self._waiting += 1
             self._server.run(self._wait(header, route, response))
 
-    async def _wait(self, header: Any, route: "Route", response: Awaitable[Any]) -> None:
+    async def _wait(
+        self, header: RpcRequestHeaderProto, route: "Route", response: Awaitable[Any]
+    ) -> None:
         """Answer a call whose handler waits."""
         try:
             answer = framing.success(header, await response)

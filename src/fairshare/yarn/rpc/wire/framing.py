@@ -10,7 +10,7 @@ from typing import Any
 
 from fairshare.errors import FairshareError
 from fairshare.yarn.rpc.wire import calls
-from fairshare.yarn.rpc.wire.messages import RpcResponseHeaderProto
+from fairshare.yarn.rpc.wire.messages import RpcRequestHeaderProto, RpcResponseHeaderProto
 
 VERSION = 9
 PREAMBLE_BYTES = 7
@@ -105,7 +105,7 @@ def frame(*parts: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def success(call: Any, response: Any) -> bytes:
+def success(call: RpcRequestHeaderProto, response: Any) -> bytes:
     """The frame that answers `call` (a RpcRequestHeaderProto) with a response message."""
     header = RpcResponseHeaderProto(
         callId=call.callId & _MASK,
@@ -117,7 +117,7 @@ def success(call: Any, response: Any) -> bytes:
     return frame(header.SerializeToString(), response.SerializeToString())
 
 
-def failure(call: Any, error: calls.RpcError) -> bytes:
+def failure(call: RpcRequestHeaderProto, error: calls.RpcError) -> bytes:
     """The frame that refuses `call`; the connection goes on."""
     return _refusal(call.callId, call.clientId, call.retryCount, error, _ERROR, APPLICATION)
 

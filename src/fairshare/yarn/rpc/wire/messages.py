@@ -4,7 +4,8 @@
 
 Classes are made when they are first asked for; nested ones are attributes of the outer class.
 Two values differ from Hadoop's: DecommissionTypeProto has DECOMMISSION_NORMAL,
-DECOMMISSION_GRACEFUL and DECOMMISSION_FORCEFUL (names do not travel). To mypy each is Any.
+DECOMMISSION_GRACEFUL and DECOMMISSION_FORCEFUL (names do not travel). Type checkers read the stub
+beside this file, which `make protocols` writes from the descriptors.
 """
 
 from typing import Any

@@ -18,6 +18,7 @@ from fairshare.yarn.rpc.wire import calls, tokens
 from fairshare.yarn.rpc.wire.calls import Handler, Handlers, RpcError, TokenIdentity
 from fairshare.yarn.rpc.wire.connection import Connection
 from fairshare.yarn.rpc.wire.descriptors import METHODS
+from fairshare.yarn.rpc.wire.messages import RequestHeaderProto
 
 _MIB = 1024 * 1024
 
@@ -237,7 +238,7 @@ class RpcServer:
         """The route that these bytes (a RequestHeaderProto) have named before."""
         return self._routes.get(named)
 
-    def find_route(self, naming: Any, named: bytes) -> Route:
+    def find_route(self, naming: RequestHeaderProto, named: bytes) -> Route:
         """The route of a RequestHeaderProto. Raises RpcError if nothing serves it."""
         protocol, name = naming.declaringClassProtocolName, naming.methodName
         handler = self._handlers.get((protocol, name))

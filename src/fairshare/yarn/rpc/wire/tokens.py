@@ -6,7 +6,7 @@ security.Credentials, security.token.Token, io.WritableUtils.
 """
 
 import hmac
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -17,6 +17,9 @@ from fairshare.yarn.rpc.wire.messages import (
     NMTokenIdentifierProto,
     TokenProto,
 )
+
+if TYPE_CHECKING:
+    from fairshare.yarn.rpc.wire.messages import Message
 
 AMRM_TOKEN = "YARN_AM_RM_TOKEN"  # noqa: S105
 NM_TOKEN = "NMToken"  # noqa: S105
@@ -44,7 +47,7 @@ class Token(Struct, frozen=True):
     kind: str
     service: str = ""
 
-    def message(self) -> Any:
+    def message(self) -> TokenProto:
         """It as a TokenProto."""
         return TokenProto(
             identifier=self.identifier,
@@ -66,13 +69,13 @@ def password(key: bytes, identifier: bytes) -> bytes:
     return hmac.digest(key, identifier, "sha1")
 
 
-def signed(kind: str, identifier: Any, key: bytes, service: str = "") -> Token:
+def signed(kind: str, identifier: "Message", key: bytes, service: str = "") -> Token:
     """A token of this identifier message (see IDENTIFIERS)."""
     data = identifier.SerializeToString()
     return Token(data, password(key, data), kind, service)
 
 
-def token_of(message: Any) -> Token:
+def token_of(message: TokenProto) -> Token:
     """The token of a TokenProto."""
     return Token(message.identifier, message.password, message.kind, message.service)
 

@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import DecodeError, EncodeError
 from tests.protocols.__main__ import descriptors as read_jars
+from tests.protocols.stub import stub_of
 
 from fairshare.yarn.rpc.wire import descriptors, messages
 
@@ -28,6 +30,11 @@ def test_every_protocol_has_the_methods_of_hadoop_3_4() -> None:
         "HAServiceProtocol": 5,
         "ProtocolMetaInfoPB": 2,
     }
+
+
+def test_type_checkers_know_the_messages_of_the_descriptors() -> None:
+    stub = Path(messages.__file__).with_suffix(".pyi").read_text()
+    assert stub == stub_of(FileDescriptorSet.FromString(descriptors.shipped()))
 
 
 def test_a_method_makes_its_own_messages() -> None:
