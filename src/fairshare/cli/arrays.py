@@ -1,4 +1,4 @@
-"""Owns the reading of arrays: `FILE%10` with a task for each line, or `1-1000%10`.
+"""The reading of arrays: `FILE%10` with a task for each line, or `1-1000%10`.
 
 All functions raise ValueError with a sentence that says what is wrong and where.
 """

@@ -1,5 +1,5 @@
-"""Owns the grammar of instants in options and job files, in the caller's time zone: those to come,
-such as `22:30` and `+2h`, and those of the past, such as `yesterday` and `7d`.
+"""The grammar of instants in options and job files, in the caller's time zone: those to come, such
+as `22:30` and `+2h`, and those of the past, such as `yesterday` and `7d`.
 
 Every function raises ValueError with a sentence that says what to write instead.
 """

@@ -1,4 +1,4 @@
-"""Owns the verb `run`: submits a command, shows its output, and ends as it ends.
+"""The verb `run`: submits a command, shows its output, and ends as it ends.
 
 Ends the application when it is itself ended, by Ctrl-C too. The output of a single task is passed
 on as it comes, stdout as stdout and stderr as stderr; that of several by whole lines.

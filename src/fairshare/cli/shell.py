@@ -1,4 +1,4 @@
-"""Owns the verb `shell`: a terminal in a container under a queue's share, which ends with it."""
+"""The verb `shell`: a terminal in a container under a queue's share, which ends with it."""
 
 import contextlib
 import os

@@ -1,5 +1,6 @@
-"""Owns what the command line takes along of the shell in which a command is submitted, and what it
-does not: the lines of a script that mean something to another scheduler."""
+"""What the command line takes along of the shell in which a command is submitted, and what it does
+not: the lines of a script that mean something to another scheduler.
+"""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Owns bounds of values that files, requests and the scheduler have in common."""
+"""Bounds of values that files, requests and the scheduler have in common."""
 
 from typing import Final, Literal, get_args
 

@@ -1,11 +1,11 @@
-"""Owns the grammar of durations in scenarios, jobs, workloads, fairshare.toml and options.
+"""The grammar of durations in scenarios, jobs, workloads, fairshare.toml and options.
 
     duration = "0" | span {span}          1h30m   1h 30m   1.5h   .5h   250ms
     span     = number unit                blanks are allowed around both
     unit     = ms | s | m | h | d         in upper or lower case
 
 Where a number without a unit was valid before this grammar, it still is, and the caller passes that
-unit. Knows neither files nor options. Every error is a ValueError that says what to write.
+unit. Every error is a ValueError that says what to write.
 """
 
 import re

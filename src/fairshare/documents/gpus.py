@@ -1,9 +1,8 @@
-"""Owns the grammar of the GPUs that a server assigns, in fairshare.toml and options.
+"""The grammar of the GPUs that a server assigns, in fairshare.toml and options.
 
     gpus = "auto" | "none" | 4 | ["0", "1"]        --gpus auto | none | 4 | 0,1 | 0,
 
-`auto`: all that are found; a number: so many of these; names: these (indexes, UUIDs). Knows no
-device.
+`auto`: all that are found; a number: so many of these; names: these (indexes, UUIDs).
 """
 
 import re

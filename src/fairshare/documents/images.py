@@ -1,5 +1,6 @@
-"""Owns how the image of a command and its mounts are written: `--image python:3.12`,
-`--mount /data:/data:ro`."""
+"""How the image of a command and its mounts are written: `--image python:3.12`, `--mount
+/data:/data:ro`.
+"""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Owns the text form of ascending whole numbers: `1-1000`, `1,5,9-13:2`."""
+"""The text form of ascending whole numbers: `1-1000`, `1,5,9-13:2`."""
 
 import re
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""Owns how Hadoop reads numbers and words from text, for the files that are Hadoop's.
+"""How Hadoop reads numbers and words from text, for the files that are Hadoop's.
 
-Knows no file and no setting. What is written in our own files follows `fairshare.documents`.
+What is written in our own files follows `fairshare.documents`.
 
-Each function takes the text as it is in a file and raises ValueError with a message that can
-follow the text: `'two' is not a whole number`. Blanks are Java's: all characters up to U+0020.
+Each function takes the text as it is in a file and raises ValueError with a message that can follow
+the text: `'two' is not a whole number`. Blanks are Java's: all characters up to U+0020.
 """
 
 import math

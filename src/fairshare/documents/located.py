@@ -1,7 +1,6 @@
-"""Owns `Node`: a value of a document with its line and column, whether YAML, JSON or TOML.
+"""`Node`: a value of a document with its line and column, whether YAML, JSON or TOML.
 
 `yaml_tree.py` and `toml_tree.py` make nodes of texts, `fields.py` reads typed values from them.
-Knows no syntax and no key.
 """
 
 from typing import Any

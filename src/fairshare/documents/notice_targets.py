@@ -1,11 +1,11 @@
-"""Owns the grammar of where a notice about an application goes, and of when.
+"""The grammar of where a notice about an application goes, and of when.
 
     target = "https://HOST/..." | "http://HOST/..."    a webhook: a POST of JSON
            | "mailto:ADDRESS"                          a mail
            | "cmd:LINE"                                a shell line, run as the application's user
     when   = "end" | "failed" | "start"
 
-Knows neither servers nor what is allowed there. Errors are ValueErrors that say what to write.
+Errors are ValueErrors that say what to write.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Owns the patterns of output files: `job-%j-%t.out`.
+"""The patterns of output files: `job-%j-%t.out`.
 
 %j  the number of the application       %a  its id       %n  its name
 %t  the index of the task               %u  its user     %%  a percent sign

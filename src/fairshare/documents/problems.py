@@ -1,8 +1,7 @@
-"""Owns what a reader of configuration and a lint rule have to say: problems with a place, and their
+"""What a reader of configuration and a lint rule have to say: problems with a place, and their
 collector.
 
-Knows no file format and no rule. A reader goes on after a problem, so that one run tells all of
-them.
+A reader goes on after a problem, so that one run tells all of them.
 """
 
 from collections.abc import Iterable

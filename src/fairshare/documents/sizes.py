@@ -1,10 +1,10 @@
-"""Owns the grammar of memory sizes in scenarios, jobs, workloads, fairshare.toml and options.
+"""The grammar of memory sizes in scenarios, jobs, workloads, fairshare.toml and options.
 
     size = number [unit]                  512m   512 MB   512MiB   1.5g   2t   2048
     unit = k | m | g | t  [[i]b]          in upper or lower case, binary: 1g is 1024 MB
 
-The unit of a number without one is MB, or what the caller passes. Knows neither files nor options.
-Every error is a ValueError that says what to write.
+The unit of a number without one is MB, or what the caller passes. Every error is a ValueError that
+says what to write.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Owns documents whose form is a struct: the one definition from which a mapping is read, its JSON
+"""Documents whose form is a struct: the one definition from which a mapping is read, its JSON
 Schema made, and its table in a reference page.
 
     class Node(msgspec.Struct, frozen=True):
@@ -10,7 +10,7 @@ Schema made, and its table in a reference page.
 The kind of a value follows from the type of its field, or is written beside it, as `FILLED_TEXT`; a
 field without a default must be written. A key that is not called like its field has its name by
 `msgspec.field(name=...)` or `rename`. What concerns several keys is a method `check(self, at: At)`,
-and in the schema the class variable `RULES`. Knows no key.
+and in the schema the class variable `RULES`.
 """
 
 import json

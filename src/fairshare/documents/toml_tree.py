@@ -1,4 +1,4 @@
-"""Owns the reading of TOML into located nodes. Knows no key.
+"""The reading of TOML into located nodes.
 
 `tomllib` decides what is TOML and what values are; it does not say where they are, so the text of a
 document that it accepts is walked once more for the places of keys and values. What is inside of a

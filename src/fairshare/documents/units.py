@@ -1,4 +1,4 @@
-"""Owns the units of resource amounts and their conversion. Knows no property."""
+"""The units of resource amounts and their conversion."""
 
 import re
 from fractions import Fraction

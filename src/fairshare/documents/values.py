@@ -1,5 +1,5 @@
-"""Owns the kinds of values in documents: how each is read from a located node, its JSON Schema, and
-its name in a reference page. Knows no key.
+"""The kinds of values in documents: how each is read from a located node, its JSON Schema, and its
+name in a reference page.
 
 Each kind reports what is wrong with its place and yields None, so that one run names every mistake
 of a file. Schemas are in draft 7, the newest that every editor's YAML support reads.

@@ -1,8 +1,8 @@
-"""Owns the reading of XML into elements that know their line and column.
+"""The reading of XML into elements that know their line and column.
 
-Knows nothing of what the elements mean. Hadoop's files need no document type, so one is refused,
-and with it entities, their expansion and every access to another file or host. Size, depth and the
-number of elements are capped: the text may come from a tenant's browser.
+Hadoop's files need no document type, so one is refused, and with it entities, their expansion and
+every access to another file or host. Size, depth and the number of elements are capped: the text
+may come from a tenant's browser.
 """
 
 import re

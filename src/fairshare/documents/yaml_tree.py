@@ -1,8 +1,8 @@
-"""Owns the reading of YAML 1.2 and JSON into nodes that know their line and column.
+"""The reading of YAML 1.2 and JSON into nodes that know their line and column.
 
 Scenarios, job files and workloads are read by it. PyYAML splits the text; what a plain word means
 is decided here, by the core schema of YAML 1.2 (section 10.3.2): only true and false are booleans,
-so `on` is a text, and `010` is ten. Knows no key.
+so `on` is a text, and `010` is ten.
 """
 
 import json

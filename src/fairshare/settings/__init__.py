@@ -1,1 +1,1 @@
-"""Owns the way from Hadoop's files to settings and back; knows nothing of a running cluster."""
+"""The way from Hadoop's files to settings and back; knows nothing of a running cluster."""

@@ -1,8 +1,5 @@
-"""Owns what schedulers with an XML file of queues have in common: where the file is, and how it is
-read, watched and linted. YARN's Fair Scheduler and that of MapReduce both call it
-fair-scheduler.xml.
-
-Knows nothing of what the file says.
+"""What schedulers with an XML file of queues have in common: where the file is, and how it is read,
+watched and linted. YARN's Fair Scheduler and that of MapReduce both call it fair-scheduler.xml.
 """
 
 from abc import abstractmethod
@@ -70,7 +67,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         """Add what the rules find."""
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
-        """As `SchedulerFamily.read`."""
         path, document, name = self.find_file(source, problems)
         texts = Texts(source.site, document, name, source.shell)
         return ReadSettings(self.collect(texts, problems), path)
@@ -78,7 +74,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
     def lint_directory(
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_directory`."""
         path = configuration.allocation_path
         texts = Texts(configuration.site, read_again(path), str(path))
         self.apply_rules(self.settings_of(configuration), texts, cluster, problems)
@@ -86,13 +81,11 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
     def lint_site(
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_site`."""
         self._lint(Texts(site), cluster, problems)
 
     def lint_elements(
         self, path: Path, document: bytes, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_elements`."""
         texts = Texts(Site.of({}), document, str(path), self.lone_file_shell, has_site=False)
         self._lint(texts, cluster, problems)
 
@@ -108,7 +101,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         cluster: Resource | None,
         problems: Problems,
     ) -> None:
-        """As `SchedulerFamily.lint_draft`."""
         texts = Texts(configuration.site, text.encode(), file, configuration.shell)
         self.apply_rules(self.collect(texts, problems), texts, cluster, problems)
 
@@ -127,7 +119,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         return Watched(path, "allocation file", alone=True)
 
     def edited_file(self, configuration: Configuration) -> Path | None:
-        """As `SchedulerFamily.edited_file`."""
         return self.watched(configuration).path
 
     def refreshed(
@@ -146,7 +137,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         return self.reread_file(path, settings)[0]
 
     def reread_file(self, path: Path, in_force: Settings) -> tuple[Settings, tuple[Problem, ...]]:
-        """As `SchedulerFamily.reread_file`."""
         try:
             document = path.read_bytes()
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Owns `Configuration`: everything that a configuration directory says, where its properties are
-kept and which users can change them while a server runs; and `Refreshed`, what a refresh found.
+"""`Configuration`: everything that a configuration directory says, where its properties are kept
+and which users can change them while a server runs; and `Refreshed`, what a refresh found.
 
-Knows no property by name. Reads no file, and keeps nothing itself.
+Reads no file, and keeps nothing itself.
 """
 
 from collections.abc import Mapping

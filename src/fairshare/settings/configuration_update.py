@@ -1,4 +1,4 @@
-"""Owns documents that change a scheduler's configuration (Hadoop's `scheduler-conf`).
+"""Documents that change a scheduler's configuration (Hadoop's `scheduler-conf`).
 
 A document, JSON or XML, is read to an `Update` (Hadoop: MutableCSConfigurationProvider). Knows
 neither who sent it nor the resulting properties, which are for

@@ -1,5 +1,5 @@
-"""Owns a draft of a scheduler's file: what it says of each queue in which line, and how its text
-changes with one value, a new queue, or a queue that goes.
+"""A draft of a scheduler's file: what it says of each queue in which line, and how its text changes
+with one value, a new queue, or a queue that goes.
 
 `DraftForm` is what a family defines for its kind of file. Whether a draft makes sense is for
 `settings.linting`; the server applies it.
@@ -151,7 +151,6 @@ class ElementDraft(DraftForm):
         self._parent = parent
 
     def read_spans(self, top: Span) -> Reading:
-        """As `DraftForm.read_spans`."""
         entries: list[Entry] = []
         parts: list[Part] = []
         for queue, span in self._queues(top):
@@ -163,7 +162,6 @@ class ElementDraft(DraftForm):
         return Reading(tuple(entries), tuple(parts))
 
     def edit(self, text: str, top: Span, edit: Edit) -> str:
-        """As `DraftForm.edit`."""
         return changed(text, [self._change(text, top, edit)])
 
     def _queues(self, top: Span) -> Iterator[tuple[str, Span]]:

@@ -1,4 +1,4 @@
-"""Owns what configurations know of each engine: one row for each. Imports none of them.
+"""What configurations know of each engine: one row for each.
 
 To add an engine, write its room, whose setup module puts a server together, and add its row here.
 """

@@ -1,7 +1,7 @@
-"""Owns `SchedulerFamily`: what a scheduler brings along so that all of fairshare can use it.
+"""`SchedulerFamily`: what a scheduler brings along so that all of fairshare can use it.
 
 Other packages ask a family; they never compare a scheduler's name, and never test the class of a
-scheduler, its state or its settings. Knows no particular scheduler.
+scheduler, its state or its settings.
 """
 
 from abc import ABC, abstractmethod

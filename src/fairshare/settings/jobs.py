@@ -1,7 +1,4 @@
-"""Owns `Jobs`: what a family of MapReduce jobs says to tools that describe jobs, such as scenarios.
-
-Knows no scheduler.
-"""
+"""`Jobs`: what a family of MapReduce jobs says to tools that describe jobs, such as scenarios."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

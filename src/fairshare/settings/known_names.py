@@ -1,8 +1,8 @@
-"""Owns the names of YARN's properties that Hadoop knows: which of those in the files mean nothing,
-what may be meant by them, and which are Hadoop's and have no effect here.
+"""The names of YARN's properties that Hadoop knows: which of those in the files mean nothing, what
+may be meant by them, and which are Hadoop's and have no effect here.
 
-The list is in `yarn_names.txt`. Knows no scheduler: names below the prefixes of a scheduler, and of
-resource types, are reported by their readers.
+The list is in `yarn_names.txt`. Names below the prefixes of a scheduler, and of resource types, are
+reported by their readers.
 """
 
 import difflib

@@ -1,7 +1,7 @@
-"""Owns `[limits]` of fairshare.toml: how much one caller may ask of a server.
+"""`[limits]` of fairshare.toml: how much one caller may ask of a server.
 
-The defaults are so large that only attackers, and loops that went wrong, reach them.
-What a limit refuses, and with which words, is said where it is asked (`server/web/limits.py`).
+The defaults are so large that only attackers, and loops that went wrong, reach them. What a limit
+refuses, and with which words, is said where it is asked (`server/web/limits.py`).
 """
 
 from typing import Annotated, Final

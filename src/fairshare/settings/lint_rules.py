@@ -1,4 +1,4 @@
-"""Owns how lint rules of a family are found, and a rule that families share. Knows no scheduler.
+"""How lint rules of a family are found, and a rule that families share.
 
 A rule is a function of a module, from the family's subject to findings; its name is that of the
 function, with hyphens.

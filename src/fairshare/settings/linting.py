@@ -1,10 +1,9 @@
-"""Owns the linting of a directory, of a single file, and of a draft or a change of one: which
+"""The linting of a directory, of a single file, and of a draft or a change of one: which
 scheduler's rules judge it, and the rules about nodes that schedulers have in common.
 
-Opens files. Knows no scheduler's rule by name and nothing of terminals. YARN and MapReduce both
-call the top element of a file <allocations>, and both may call a file fair-scheduler.xml. Where
-properties choose a scheduler, they say whose it is; a file by itself can only be judged by what is
-in it.
+YARN and MapReduce both call the top element of a file <allocations>, and both may call a file
+fair-scheduler.xml. Where properties choose a scheduler, they say whose it is; a file by itself can
+only be judged by what is in it.
 """
 
 import os

@@ -1,7 +1,5 @@
-"""Owns the properties of the resource manager that all schedulers share, and the list of those that
-are known, and not honoured here (docs/hadoop-differences.md says what to do instead).
-
-Knows no scheduler: a scheduler's own rule for a value is in its reader.
+"""The properties of the resource manager that all schedulers share, and the list of those that are
+known, and not honoured here (docs/hadoop-differences.md says what to do instead).
 """
 
 from typing import Any, Final, TypeVar

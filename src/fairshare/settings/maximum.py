@@ -1,5 +1,6 @@
-"""Owns the one property that every scheduler reads again on a refresh: the maximum allocation
-(Hadoop: FairScheduler.reinitialize). Knows no scheduler."""
+"""The one property that every scheduler reads again on a refresh: the maximum allocation (Hadoop:
+FairScheduler.reinitialize).
+"""
 
 from typing import Any, TypeVar
 

@@ -1,7 +1,7 @@
-"""Owns the properties of node labels (yarn-site.xml): whether there are any, and who gives them.
+"""The properties of node labels (yarn-site.xml): whether there are any, and who gives them.
 
-Which labels there are and where, administrators say while the server runs
-(Hadoop: RMNodeLabelsManager).
+Which labels there are and where, administrators say while the server runs (Hadoop:
+RMNodeLabelsManager).
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Owns the properties of the node manager that a local engine can honour (yarn-site.xml)."""
+"""The properties of the node manager that a local engine can honour (yarn-site.xml)."""
 
 import msgspec
 

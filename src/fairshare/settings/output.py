@@ -1,7 +1,7 @@
-"""Owns the writing of a directory: all of it or nothing, and never over what is there.
+"""The writing of a directory: all of it or nothing, and never over what is there.
 
 The files are written beside the directory first; then they take their places, one renaming each.
-What a file replaces is kept beside it. Knows nothing of what is in them.
+What a file replaces is kept beside it.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Owns `part`: a part of a family that is loaded when it is first used.
+"""`part`: a part of a family that is loaded when it is first used.
 
 A process needs one scheduler, and of that mostly not all: a server shows no conversions, a command
-that validates decides nothing. So a family's module imports only what chooses between families,
-its methods import what they need, and its attributes are parts. Knows no family.
+that validates decides nothing. So a family's module imports only what chooses between families, its
+methods import what they need, and its attributes are parts.
 """
 
 from collections.abc import Callable

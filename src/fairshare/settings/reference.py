@@ -1,4 +1,4 @@
-"""Owns the reference pages of settings: Markdown made from the tables of the families.
+"""The reference pages of settings: Markdown made from the tables of the families.
 
 `python -m fairshare.settings.reference docs/reference` writes them; a test compares them with the
 tables.

@@ -1,4 +1,4 @@
-"""Owns the list of scheduler families: the four of fairshare, and those of installed packages.
+"""The list of scheduler families: the four of fairshare, and those of installed packages.
 
 A new one in fairshare is a package beside this module and one line here. A package outside names
 its family in the entry point group `fairshare.schedulers`. Only what is installed there is ever

@@ -1,7 +1,4 @@
-"""Owns what of a configuration may change while a server runs, and what needs a restart.
-
-Knows neither when this is done nor what becomes of the result.
-"""
+"""What of a configuration may change while a server runs, and what needs a restart."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

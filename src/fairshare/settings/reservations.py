@@ -1,8 +1,8 @@
-"""Owns whether a cluster reserves nodes: Hadoop's rule, and the exception for one node.
+"""Whether a cluster reserves nodes: Hadoop's rule, and the exception for one node.
 
 A reservation keeps a whole node free for one large container. On a cluster the others go on
 elsewhere; on one node a single task that waits for a GPU would stop all others
-(docs/decisions/0007). Knows no engine.
+(docs/decisions/0007).
 """
 
 import msgspec

@@ -1,9 +1,8 @@
-"""Owns the site's resource types and the sizes of containers (Hadoop: ResourceUtils,
+"""The site's resource types and the sizes of containers (Hadoop: ResourceUtils,
 FairScheduler.getNormalizedResource).
 
-The assignment of GPUs declares their type, whether resource-types.xml does it or not, and so does
-a state that counts further types. Knows no device and no scheduler: which of the sizes it uses, and
-what else must hold, is the scheduler's.
+The assignment of GPUs declares their type, whether resource-types.xml does it or not, and so does a
+state that counts further types.
 """
 
 import re

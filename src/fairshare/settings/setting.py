@@ -1,7 +1,7 @@
-"""Owns `Setting`: all that is known of one setting of a scheduler's file, written once.
+"""`Setting`: all that is known of one setting of a scheduler's file, written once.
 
-Parsing, the form of the configuration page, unknown names and the reference page come
-from tables of these. Knows no setting by name.
+Parsing, the form of the configuration page, unknown names and the reference page come from tables
+of these.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Owns fairshare.toml: what Hadoop has no name for, with its defaults.
+"""`fairshare.toml`: what Hadoop has no name for, with its defaults.
 
     [labels]
     gpu = "exclusive"     # only asks for gpu run there
@@ -7,8 +7,7 @@
     [node_labels]
     "local-2" = "gpu"
 
-Administrators add further labels while the server runs (Hadoop: RMNodeLabelsManager). Knows nothing
-of what a server or an engine does with the values.
+Administrators add further labels while the server runs (Hadoop: RMNodeLabelsManager).
 """
 
 import ipaddress

@@ -1,7 +1,7 @@
-"""Owns properties, as Hadoop's *-site.xml files have them: their values, by name and type.
+"""Properties, as Hadoop's *-site.xml files have them: their values, by name and type.
 
-Knows no property by name, and no XML. A Site remembers which properties were asked for, so that a
-scheduler's reader can name the unknown ones.
+A Site remembers which properties were asked for, so that a scheduler's reader can name the unknown
+ones.
 """
 
 import bisect

@@ -1,7 +1,4 @@
-"""Owns Hadoop's `<configuration>` files, and how several are merged into one Site.
-
-Knows no property by name.
-"""
+"""Hadoop's `<configuration>` files, and how several are merged into one Site."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Owns Hadoop's properties of users and their groups (core-site.xml), and the form of a file of
-groups: a line for each user, `user: primary, other`.
+"""Hadoop's properties of users and their groups (core-site.xml), and the form of a file of groups:
+a line for each user, `user: primary, other`.
 
 Looks no user up, and opens no file.
 """

@@ -1,4 +1,4 @@
-"""Owns the properties of the ResourceManager's web interface (yarn-site.xml, core-site.xml)."""
+"""The properties of the ResourceManager's web interface (yarn-site.xml, core-site.xml)."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Owns the file of rules that fs2cs, Hadoop's own converter, takes: what must not be lost.
+"""The file of rules that fs2cs, Hadoop's own converter, takes: what must not be lost.
 
     minResources.action=abort
     maxChildQueue.limit=50

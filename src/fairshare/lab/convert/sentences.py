@@ -1,7 +1,7 @@
-"""Owns what a comparison says in plain words: one sentence for each queue.
+"""What a comparison says in plain words: one sentence for each queue.
 
 What was lost in the conversion of the queue, or above it, is shown beside a difference that it
-would explain; nothing here proves that it does. Knows no table.
+would explain; nothing here proves that it does.
 """
 
 from collections.abc import Sequence

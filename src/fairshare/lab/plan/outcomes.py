@@ -1,4 +1,4 @@
-"""Owns what became of each application in one simulation, sums by queue and by user, and whether
+"""What became of each application in one simulation, sums by queue and by user, and whether
 anything had to wait for room: else settings could not matter.
 
 Waiting is from the submission to the first container. The slowdown is bounded: `max(1, turnaround /

@@ -1,7 +1,7 @@
-"""Owns the answer to "what would this configuration have done": a history, simulated twice.
+"""The answer to "what would this configuration have done": a history, simulated twice.
 
 First with the settings that were in force, which is the proof that the simulation can be believed,
-then with the new ones. Knows no file.
+then with the new ones.
 """
 
 from bisect import bisect_right

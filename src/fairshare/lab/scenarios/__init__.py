@@ -1,1 +1,1 @@
-"""Owns the executable specification's format and its check; knows nothing of a live service."""
+"""The executable specification's format and its check; knows nothing of a live service."""

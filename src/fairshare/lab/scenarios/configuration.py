@@ -1,6 +1,6 @@
-"""Owns a scenario's configuration files: their texts, when they were written, what they say.
+"""A scenario's configuration files: their texts, when they were written, what they say.
 
-They replace the directory that a server reads. Knows nothing of what the settings do.
+They replace the directory that a server reads.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Owns how the cluster looks in a scenario: the keys of `expect`, and the `state` of a record.
+"""How the cluster looks in a scenario: the keys of `expect`, and the `state` of a record.
 
 Everything is read from the scheduler's views, its reasons and the state; nothing is computed here
 but a few percentages. Resources are mappings of all types by name.

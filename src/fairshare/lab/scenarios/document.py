@@ -1,8 +1,7 @@
-"""Owns the form of a scenario file: the struct of its keys, of which those of the steps are in
+"""The form of a scenario file: the struct of its keys, of which those of the steps are in
 `steps.py` and `job_steps.py`, and those of the checks in `expectations.py`.
 
-Turns YAML into a `Scenario`, or names every mistake with its line. Knows nothing of what the steps
-do.
+Turns YAML into a `Scenario`, or names every mistake with its line.
 """
 
 from collections.abc import Callable, Mapping

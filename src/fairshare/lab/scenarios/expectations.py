@@ -1,4 +1,4 @@
-"""Owns the form of `expect`: which things and keys can be checked. Compares nothing."""
+"""The form of `expect`: which things and keys can be checked. Compares nothing."""
 
 from collections.abc import Mapping
 from typing import Any, Final

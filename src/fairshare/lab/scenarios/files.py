@@ -1,4 +1,4 @@
-"""Owns the files of scenarios: where they are found, and configuration files that a scenario names
+"""The files of scenarios: where they are found, and configuration files that a scenario names
 instead of having their texts in it.
 
 A value of `config`, `reload` or `write` that is one line without `<` is the path of a file, from

@@ -1,4 +1,4 @@
-"""Owns the steps of a scenario of MapReduce, as `steps.py` those of all scenarios."""
+"""The steps of a scenario of MapReduce, as `steps.py` those of all scenarios."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal

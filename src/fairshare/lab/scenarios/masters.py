@@ -1,10 +1,10 @@
-"""Owns the applications' masters as a scenario has them, which beat after every event, and which of
-an application's containers are its oldest.
+"""The applications' masters as a scenario has them, which beat after every event, and which of an
+application's containers are its oldest.
 
 A master registers as soon as it has its container, launches what it was given, and knows how long
-its containers run in a `run` step. Decides nothing about containers, and ends none. As in Hadoop a
-container is as old as its reservation: it was named when a node was reserved for it, and containers
-that were granted elsewhere in the meantime are younger.
+its containers run in a `run` step. As in Hadoop a container is as old as its reservation: it was
+named when a node was reserved for it, and containers that were granted elsewhere in the meantime
+are younger.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""Owns what one step of a scenario has done, whichever runner ran it: the events of a record, in
-the record's order and words.
+"""What one step of a scenario has done, whichever runner ran it: the events of a record, in the
+record's order and words.
 
-Decides nothing and changes nothing. One look covers one node update or pass, with the masters'
-heartbeats after it. Its order: reservations given up, allocations, completions, reservations made,
-containers chosen for preemption, states of applications.
+One look covers one node update or pass, with the masters' heartbeats after it. Its order:
+reservations given up, allocations, completions, reservations made, containers chosen for
+preemption, states of applications.
 """
 
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Owns the reference page and the JSON Schema of scenario files, which are made from the structs in
+"""The reference page and the JSON Schema of scenario files, which are made from the structs in
 `document.py`, `steps.py` and `job_steps.py`, and the keys in `expectations.py`.
 
 `python -m fairshare.lab.scenarios.reference docs/reference` writes them; a test compares them.

@@ -1,5 +1,5 @@
-"""Owns the steps of a scenario and the nodes and asks within them, as frozen data: one struct for
-each, from which it is read, and the reference page and the JSON Schema are made.
+"""The steps of a scenario and the nodes and asks within them, as frozen data: one struct for each,
+from which it is read, and the reference page and the JSON Schema are made.
 
 The first sentence of a step's docstring says on the page what the step does. Resources are amounts
 by the name of their type, as the file has them; times are milliseconds. Each step knows the line

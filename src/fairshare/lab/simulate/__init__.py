@@ -1,1 +1,1 @@
-"""Owns simulation: the agenda, workload readers and reports. Knows no real processes."""
+"""Simulation: the agenda, workload readers and reports."""

@@ -1,7 +1,7 @@
-"""Owns the collection of a report from the records of a simulation, one by one.
+"""The collection of a report from the records of a simulation, one by one.
 
 Reads the scheduler only between two instants, for the fair shares, and applications before the
-state forgets them. Decides nothing.
+state forgets them.
 """
 
 from collections import Counter, deque

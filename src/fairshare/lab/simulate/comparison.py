@@ -1,7 +1,7 @@
-"""Owns what is compared between simulations: sums by queue, user and size, fairness, and the same
+"""What is compared between simulations: sums by queue, user and size, fairness, and the same
 application in two runs.
 
-The same reports yield the same comparison. Knows no file and no page.
+The same reports yield the same comparison.
 """
 
 import random

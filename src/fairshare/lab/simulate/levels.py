@@ -1,4 +1,4 @@
-"""Owns what is read of leaf queues from time to time: fair share, demand, entitlement, guarantee.
+"""What is read of leaf queues from time to time: fair share, demand, entitlement, guarantee.
 
 A queue is entitled to the smaller of its demand and its fair share. Demand is what its applications
 use and request. The guarantee is a capacity, or a minimum share; without either there is none.

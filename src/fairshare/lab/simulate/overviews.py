@@ -1,7 +1,5 @@
-"""Owns the tables of simulations that people read: which columns and rows there are, and the words
-and forms of their values. Terminals and pages show the same ones, with durations in their own form.
-
-Knows no terminal and no markup.
+"""The tables of simulations that people read: which columns and rows there are, and the words and
+forms of their values. Terminals and pages show the same ones, with durations in their own form.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
-"""Owns plots of a report as SVG files: lines over time, and distributions of waits.
+"""Plots of a report as SVG files: lines over time, and distributions of waits.
 
 A plot is text that any browser and any typesetter shows, without scripts. Names that users gave are
-text in it and never markup. The same report yields the same bytes. Knows no terminal.
+text in it and never markup. The same report yields the same bytes.
 """
 
 import html

@@ -1,5 +1,5 @@
-"""Owns the numbers of several runs of one simulation, which differ by their seeds: means, and how
-sure they are. Knows no file and no process.
+"""The numbers of several runs of one simulation, which differ by their seeds: means, and how sure
+they are.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""Owns the report of a simulation as frozen data; the same history yields the same bytes.
+"""The report of a simulation as frozen data; the same history yields the same bytes.
 
 All times are in milliseconds. Amounts are by resource type, in the order of the cluster's types.
 """

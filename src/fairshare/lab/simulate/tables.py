@@ -1,5 +1,5 @@
-"""Owns the report of a simulation as tables, and how they are written: to an SQLite file, or to
-Parquet files.
+"""The report of a simulation as tables, and how they are written: to an SQLite file, or to Parquet
+files.
 
 run one row: what holds for the whole run applications one row for each application groups sums by
 queue, user and size timeline for each interval, leaf queue and resource: what it used, was due,

@@ -1,8 +1,8 @@
-"""Owns the usage of queues over time, in intervals that are merged when there are too many.
+"""The usage of queues over time, in intervals that are merged when there are too many.
 
 The length of a simulation is not known in advance. It starts with intervals of one second; when
 there are 128, pairs are merged and the interval doubles. So a report has 64 to 128 intervals,
-regardless of the length. Knows no event and no scheduler.
+regardless of the length.
 """
 
 from operator import add as plus

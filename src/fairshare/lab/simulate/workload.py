@@ -1,8 +1,6 @@
-"""Owns a workload as data: nodes, and applications with their arrivals and task durations.
+"""A workload as data: nodes, and applications with their arrivals and task durations.
 
 Applications arrive at given instants, or in sessions: then users wait for what they submitted.
-
-Knows no file format and no scheduler.
 """
 
 from collections.abc import Callable, Iterator

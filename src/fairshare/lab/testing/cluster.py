@@ -1,4 +1,4 @@
-"""Owns the text of a failed assertion: the differences, and a table of all queues."""
+"""The text of a failed assertion: the differences, and a table of all queues."""
 
 import difflib
 import itertools

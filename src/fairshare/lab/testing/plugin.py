@@ -1,4 +1,4 @@
-"""Owns the pytest plugin: the fixture `fairshare_cluster`, and scenario files as tests.
+"""The pytest plugin: the fixture `fairshare_cluster`, and scenario files as tests.
 
 pytest loads it for every project in an environment with fairshare, so that it imports nothing of
 fairshare before it is used.

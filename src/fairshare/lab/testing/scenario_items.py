@@ -1,4 +1,4 @@
-"""Owns scenario files as pytest items: a file with one test, and the message of its failure."""
+"""Scenario files as pytest items: a file with one test, and the message of its failure."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Owns `fairshare check`: runs scenario files and reports expectations that do not hold."""
+"""`fairshare check`: runs scenario files and reports expectations that do not hold."""
 
 import json
 from pathlib import Path

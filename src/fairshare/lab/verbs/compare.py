@@ -1,4 +1,4 @@
-"""Owns the verb `compare`, which lays simulations side by side.
+"""The verb `compare`, which lays simulations side by side.
 
 `report` is the verb of accounts; this one reads what `simulate --json` has written.
 """

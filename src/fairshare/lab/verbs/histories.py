@@ -1,9 +1,9 @@
-"""Owns the history for `fairshare plan`: that of a server, or that of a trace, which is simulated
-under the present configuration. Its records are read as those of a server are.
+"""The history for `fairshare plan`: that of a server, or that of a trace, which is simulated under
+the present configuration. Its records are read as those of a server are.
 
 A server's history begins with its first record, or with the oldest state of its journal that has
 all records behind it. Before a journal whose first records were trimmed comes what the long history
-keeps of them. Does not know what is simulated, and no table.
+keeps of them.
 """
 
 import contextlib

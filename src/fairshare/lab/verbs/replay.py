@@ -1,4 +1,4 @@
-"""Owns `fairshare replay`: rebuilds a state from a journal, and verifies its decisions."""
+"""`fairshare replay`: rebuilds a state from a journal, and verifies its decisions."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Owns the verb `simulate`, which runs a workload under a configuration and prints a report.
+"""The verb `simulate`, which runs a workload under a configuration and prints a report.
 
 Calls the packages that do the work. Does not schedule itself.
 """

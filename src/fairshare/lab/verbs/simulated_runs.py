@@ -1,7 +1,7 @@
-"""Owns how `simulate` runs a simulation: once, or several times with one process for each seed; and
+"""How `simulate` runs a simulation: once, or several times with one process for each seed; and
 which applications have not ended then, and why.
 
-Ctrl-C ends what runs; the runs that are over are the answer. Does not know how they are shown.
+Ctrl-C ends what runs; the runs that are over are the answer.
 """
 
 import concurrent.futures

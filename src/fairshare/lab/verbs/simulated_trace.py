@@ -1,7 +1,4 @@
-"""Owns what `simulate` does with traces of real clusters: their options, and which ones they are.
-
-Does not know how they are simulated.
-"""
+"""What `simulate` does with traces of real clusters: their options, and which ones they are."""
 
 from pathlib import Path
 from typing import Any

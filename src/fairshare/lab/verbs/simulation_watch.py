@@ -1,7 +1,7 @@
-"""Owns how a simulation is watched: a terminal sees how far it is, Ctrl-C ends it with a report.
+"""How a simulation is watched: a terminal sees how far it is, Ctrl-C ends it with a report.
 
 A thread writes the line of progress, so that it comes whatever takes long: reading, or one instant
-with millions of tasks. Does not know what is simulated.
+with millions of tasks.
 """
 
 import signal

@@ -160,7 +160,6 @@ class PropertyDraft(DraftForm):
     """Drafts of a `<configuration>`."""
 
     def read_spans(self, top: Span) -> Reading:
-        """As `DraftForm.read_spans`."""
         found = list(_properties(top))
         names = {name for name, _, _ in found}
         queues = _queue_names({name: value for name, value, _ in found})
@@ -174,7 +173,6 @@ class PropertyDraft(DraftForm):
         return Reading(tuple(entries), tuple(parts))
 
     def edit(self, text: str, top: Span, edit: Edit) -> str:
-        """As `DraftForm.edit`."""
         before = {name: value for name, value, _ in _properties(top)}
         if edit.action == "add":
             update = Update(add=(QueueChange(edit.queue),))

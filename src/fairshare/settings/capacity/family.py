@@ -1,4 +1,4 @@
-"""Owns the family of the Capacity Scheduler of Hadoop YARN. Knows no other scheduler."""
+"""The family of the Capacity Scheduler of Hadoop YARN."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -97,11 +97,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     draft = part(_draft)
 
     def create(self, types: ResourceTypes) -> "CapacityScheduler":
-        """As `SchedulerFamily.create`."""
         return capacity_scheduler.CapacityScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
-        """As `SchedulerFamily.volatile_fields`."""
         assert isinstance(scheduler, capacity_scheduler.CapacityScheduler)
         return capacity_views.volatile_fields(scheduler.state)
 
@@ -149,7 +147,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return ReadSettings(labelled, None, auto_refresh_ms)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> CapacitySettings:
-        """As `SchedulerFamily.read_texts`."""
         return capacity_reading.read_capacity(site)[0]
 
     def scenario_intervals(self, settings: CapacitySettings) -> tuple[int, int | None]:
@@ -196,11 +193,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return super().refreshed(started, settings, now, problems)
 
     def updated_properties(self, properties: Mapping[str, str], update: Update) -> dict[str, str]:
-        """As `SchedulerFamily.updated_properties`."""
         return capacity_changes.apply_update(properties, update)
 
     def is_refreshed(self, property_name: str) -> bool:
-        """As `SchedulerFamily.is_refreshed`."""
         return capacity_changes.is_refreshed(property_name)
 
     def with_properties(
@@ -224,7 +219,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return Refreshed(settings, (), found, store)
 
     def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
-        """As `SchedulerFamily.refusals`."""
         if not isinstance(state, capacity_state.CapacityState):
             return ()
         return tuple(
@@ -232,7 +226,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         )
 
     def edited_file(self, configuration: Configuration) -> Path | None:
-        """As `SchedulerFamily.edited_file`."""
         if configuration.store.mutable:
             return None
         return configuration.directory.absolute() / CAPACITY_FILE
@@ -242,13 +235,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     def lint_directory(
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_directory`."""
         name = str(configuration.directory / CAPACITY_FILE)
         settings, site = self.settings_of(configuration), configuration.site
         _apply(capacity_subject.CapacitySubject(settings, site, name, cluster, True), problems)
 
     def owns_site(self, site: Site, file: str) -> bool:
-        """As `SchedulerFamily.owns_site`."""
         return bool(site.names(PREFIX)) or file == CAPACITY_FILE
 
     def lint_site(
@@ -278,7 +269,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         cluster: Resource | None,
         problems: Problems,
     ) -> CapacitySettings | None:
-        """As `SchedulerFamily.lint_draft`."""
         site = capacity_changes.draft_site(text, file, configuration, problems)
         found = capacity_reading.collect_capacity(
             site, problems, file, file_reader(configuration.directory)
@@ -289,7 +279,6 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     def lint_properties(
         self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader
     ) -> tuple[Problem, ...]:
-        """As `SchedulerFamily.lint_properties`."""
         site = store.with_properties(properties)
         problems = Problems()
         settings = capacity_reading.collect_capacity(site, Problems(), STORED, read_file)

@@ -1,4 +1,4 @@
-"""Owns queue mappings in both forms, JSON (Hadoop: MappingRuleCreator) and legacy (Hadoop:
+"""Queue mappings in both forms, JSON (Hadoop: MappingRuleCreator) and legacy (Hadoop:
 MappingRule.createLegacyRule), and the choice of the form.
 
 Knows no queue: `placement` reports whether the queues of mappings exist. Opens no file by itself:

@@ -1,5 +1,6 @@
-"""Owns the properties of the monitors beside the Capacity Scheduler
-(Hadoop: ProportionalCapacityPreemptionPolicy, QueueManagementDynamicEditPolicy)."""
+"""The properties of the monitors beside the Capacity Scheduler (Hadoop:
+ProportionalCapacityPreemptionPolicy, QueueManagementDynamicEditPolicy).
+"""
 
 from collections.abc import Callable
 from typing import Final, TypeVar

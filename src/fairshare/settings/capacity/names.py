@@ -1,8 +1,8 @@
-"""Owns what names of the Capacity Scheduler's properties are made of: prefixes, and their scope;
-and the name of its file.
+"""What names of the Capacity Scheduler's properties are made of: prefixes, and their scope; and the
+name of its file.
 
 `yarn.scheduler.capacity.root.a.user-settings.j.doe.weight` is the setting `weight` of the user
-`j.doe` in the queue `root.a`. Knows no setting by name.
+`j.doe` in the queue `root.a`.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Owns the settings of one queue of capacity-scheduler.xml: one row for each.
+"""The settings of one queue of capacity-scheduler.xml: one row for each.
 
 `tree.py` reads by these tables; known names, the form of the configuration page, lint of settings
 of leaf and parent queues and docs/reference/capacity-scheduler.md come from them. To add a setting,

@@ -1,4 +1,4 @@
-"""Owns the values of properties of a queue, or of a template for queues: from text, by their type.
+"""The values of properties of a queue, or of a template for queues: from text, by their type.
 
 What is wrong in a value is reported at its place, and read as absent. Knows nothing of the tree of
 queues and of what is inherited (Hadoop: CapacitySchedulerConfiguration).

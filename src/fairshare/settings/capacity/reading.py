@@ -1,5 +1,5 @@
-"""Owns the Capacity Scheduler's properties: those of the whole system, all of them together, and
-the places of those that have no effect here or that the scheduler itself refuses.
+"""The Capacity Scheduler's properties: those of the whole system, all of them together, and the
+places of those that have no effect here or that the scheduler itself refuses.
 
 The scheduler knows queues and properties but no files; here each fault gets its file and line.
 Knows neither where files are nor when they are read again (Hadoop: CapacitySchedulerConfiguration).

@@ -1,4 +1,4 @@
-"""Owns the Capacity Scheduler's settings of the whole cluster: one row for each.
+"""The Capacity Scheduler's settings of the whole cluster: one row for each.
 
 `reading.py` reads by this table, and docs/reference/capacity-scheduler.md comes from it. The
 default of a property is that of its field in `CapacitySettings`. To add a setting, add its field

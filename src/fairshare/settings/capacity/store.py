@@ -1,7 +1,7 @@
-"""Owns where the Capacity Scheduler's configuration is kept: the files of a directory, or a store
-that is changed by document (`yarn.scheduler.configuration.*`; Hadoop: YarnConfigurationStore).
+"""Where the Capacity Scheduler's configuration is kept: the files of a directory, or a store that
+is changed by document (`yarn.scheduler.configuration.*`; Hadoop: YarnConfigurationStore).
 
-Opens files; what they include must be in the directory too. Keeps nothing itself.
+Opens files; what they include must be in the directory too.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Owns the list of the Capacity Scheduler's classes in snapshots, with their tags and fields."""
+"""The list of the Capacity Scheduler's classes in snapshots, with their tags and fields."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""Owns how values of properties are written: percentages, weights, vectors, largest containers, and
-the priorities of users and of workflows.
+"""How values of properties are written: percentages, weights, vectors, largest containers, and the
+priorities of users and of workflows.
 
 Knows no property (Hadoop: CapacitySchedulerConfiguration, QueueCapacityConfigParser,
 AppPriorityACLsManager). What cannot be read raises ValueError with a message that can follow the

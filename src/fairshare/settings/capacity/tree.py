@@ -1,6 +1,6 @@
-"""Owns which queues there are, the tree of `.queues` lists, and how the settings of each queue, or
-of a template for queues, are read: which queue, user, label or template each property belongs to,
-and then by the tables of `queue_settings.py`.
+"""Which queues there are, the tree of `.queues` lists, and how the settings of each queue, or of a
+template for queues, are read: which queue, user, label or template each property belongs to, and
+then by the tables of `queue_settings.py`.
 
 Names of users may hold periods (`user-settings.<user>.weight`). Knows no setting but the list of
 children and what creates queues, and nothing of what is inherited (Hadoop:

@@ -1,4 +1,4 @@
-"""Owns the family of the Fair Scheduler of Hadoop YARN. Knows no other scheduler."""
+"""The family of the Fair Scheduler of Hadoop YARN."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -69,11 +69,9 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     draft = part(lambda: queue_settings.DRAFT)
 
     def create(self, types: ResourceTypes) -> "FairScheduler":
-        """As `SchedulerFamily.create`."""
         return fair_scheduler.FairScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
-        """As `SchedulerFamily.volatile_fields`."""
         assert isinstance(scheduler, fair_scheduler.FairScheduler)
         return fair_views.volatile_fields(scheduler.state)
 
@@ -88,22 +86,18 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         return Claim(SHARED_FILE, Place(str(directory)), "it has an allocation file", CLASS)
 
     def collect(self, texts: Texts, problems: Problems) -> FairSettings:
-        """As `AllocationFileFamily.collect`."""
         return fair_reading.collect_fair(texts.site, texts.document, texts.file, problems)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> FairSettings:
-        """As `SchedulerFamily.read_texts`."""
         text = files.get(DEFAULT_ALLOCATION_FILE)
         return fair_reading.read_fair(site, text, DEFAULT_ALLOCATION_FILE)[0]
 
     def scenario_intervals(self, settings: FairSettings) -> tuple[int, int | None]:
-        """As `SchedulerFamily.scenario_intervals`."""
         return settings.update_interval_ms, None
 
     def with_allocations(
         self, in_force: FairSettings, document: bytes, file: str
     ) -> tuple[FairSettings, tuple[Problem, ...]]:
-        """As `AllocationFileFamily.with_allocations`."""
         allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
         return msgspec.structs.replace(in_force, allocations=allocations), found
 
@@ -117,7 +111,6 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     def lint_directory(
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_directory`."""
         if (configuration.directory / SHELL_FILE).is_file():  # else no nodes are known
             settings = self.settings_of(configuration)
             add_findings("one-node-reserved", _one_node_reserved(settings, configuration), problems)
@@ -126,7 +119,6 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     def apply_rules(
         self, settings: FairSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `AllocationFileFamily.apply_rules`."""
         elements = None
         if texts.document is not None:
             elements = fair_subject.find_elements(texts.document, texts.file, settings.types)

@@ -1,5 +1,5 @@
-"""Owns the names of the Fair Scheduler's properties that are not only read: their prefix, and those
-that choose its file and its reservations. Knows no setting.
+"""The names of the Fair Scheduler's properties that are not only read: their prefix, and those that
+choose its file and its reservations.
 """
 
 from typing import Final

@@ -1,7 +1,5 @@
-"""Owns `<queue>` and `<pool>` of the allocation file (Hadoop: AllocationFileQueueParser): elements
-to QueueSettings.
-
-Knows neither the file's other elements nor which queues exist in a running cluster.
+"""`<queue>` and `<pool>` of the allocation file (Hadoop: AllocationFileQueueParser): elements to
+QueueSettings.
 """
 
 from collections.abc import Iterable

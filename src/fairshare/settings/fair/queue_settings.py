@@ -1,8 +1,8 @@
-"""Owns the settings of one queue of the allocation file, fair-scheduler.xml: one row for each.
+"""The settings of one queue of the allocation file, fair-scheduler.xml: one row for each.
 
-`queue_elements.py` reads by this table, the form of the configuration
-page and docs/reference/fair-scheduler.md come from it. To add a setting, add its field to
-`QueueSettings` and a row here.
+`queue_elements.py` reads by this table, the form of the configuration page and
+docs/reference/fair-scheduler.md come from it. To add a setting, add its field to `QueueSettings`
+and a row here.
 """
 
 from typing import Any, Final

@@ -48,22 +48,18 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
     moves_applications = False
 
     def create(self, types: ResourceTypes) -> FifoScheduler:
-        """As `SchedulerFamily.create`."""
         return FifoScheduler(types)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
-        """As `SchedulerFamily.volatile_fields`."""
         assert isinstance(scheduler, FifoScheduler)
         return volatile_fields(scheduler.state)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
-        """As `SchedulerFamily.read`."""
         return ReadSettings(collect_base(source.site, FifoSettings, problems))
 
     def lint_site(
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
-        """As `SchedulerFamily.lint_site`."""
         collect_base(site, FifoSettings, problems)
 
 

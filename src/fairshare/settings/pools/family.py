@@ -1,4 +1,4 @@
-"""Owns the family of the Fair Scheduler of MapReduce 1, with pools. Knows no other scheduler."""
+"""The family of the Fair Scheduler of MapReduce 1, with pools."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     draft = part(lambda: pool_settings.DRAFT)
 
     def create(self, types: ResourceTypes) -> "PoolsScheduler":
-        """As `SchedulerFamily.create`."""
         return pools_scheduler.PoolsScheduler(types)
 
     def rounding(self, settings: Any) -> Resource:
@@ -94,7 +93,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         return pools_reading.read_node_slots(site, problems)
 
     def collect(self, texts: Texts, problems: Problems) -> PoolsSettings:
-        """As `AllocationFileFamily.collect`."""
         switches = texts.shell.sections.get(SECTION, PoolSwitches())
         assert isinstance(switches, PoolSwitches)
         return pools_reading.collect_pools(
@@ -104,7 +102,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     def with_allocations(
         self, in_force: PoolsSettings, document: bytes, file: str
     ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
-        """As `AllocationFileFamily.with_allocations`."""
         pools, found = pools_file.read_pools_file(
             document, file, in_force.generation, hierarchical=in_force.hierarchical
         )
@@ -113,7 +110,6 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     def apply_rules(
         self, settings: PoolsSettings, texts: Texts, cluster: Resource | None, problems: Problems
     ) -> None:
-        """As `AllocationFileFamily.apply_rules`."""
         lint_rules.apply_rules(
             pools_lint.RULES, pools_lint.PoolsSubject(settings, texts, cluster), problems
         )

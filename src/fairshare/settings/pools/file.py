@@ -1,7 +1,4 @@
-"""Owns the pools file of MapReduce's Fair Scheduler (Hadoop: PoolManager.reloadAllocs).
-
-Knows neither where the file is nor when it is read again.
-"""
+"""The pools file of MapReduce's Fair Scheduler (Hadoop: PoolManager.reloadAllocs)."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,5 +1,5 @@
-"""Owns what scenarios of MapReduce jobs ask of pools: the words of jobs (slots, priorities, pools),
-the files of a simulated cluster, and when a changed pools file is read again.
+"""What scenarios of MapReduce jobs ask of pools: the words of jobs (slots, priorities, pools), the
+files of a simulated cluster, and when a changed pools file is read again.
 
 Represents the directory that a server reads. Opens no file, and knows nothing of what the settings
 do. Example of a change (Hadoop: PoolManager.reloadAllocsIfNecessary): a file written at 9 s is seen
@@ -105,11 +105,9 @@ class PoolJobs(Jobs):
     generations = get_args(Generation)
 
     def pool_of(self, queue: str) -> str:
-        """As `Jobs.pool_of`."""
         return tree.pool_of(queue)
 
     def property_of_pool(self, settings: PoolsSettings) -> str:
-        """As `Jobs.property_of_pool`."""
         if settings.deficits:
             return settings.pool_property or POOL_PROPERTIES[settings.generation]
         return POOL
@@ -121,5 +119,4 @@ class PoolJobs(Jobs):
         switches: Mapping[str, Any],
         now_ms: int,
     ) -> PoolFiles:
-        """As `Jobs.files`."""
         return PoolFiles(texts, properties, PoolSwitches(**switches), now_ms)

@@ -1,6 +1,6 @@
-"""Owns the names by which files say that they are for MapReduce's Fair Scheduler: the prefix of its
+"""The names by which files say that they are for MapReduce's Fair Scheduler: the prefix of its
 properties, the property of its file, and its section [pools] of fairshare.toml, with what Hadoop
-has no name for. Knows no setting of Hadoop.
+has no name for.
 """
 
 from typing import Annotated, Final, Literal

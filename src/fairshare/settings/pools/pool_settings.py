@@ -1,4 +1,4 @@
-"""Owns the settings of the pools file: one row for each, of a pool and of the whole file.
+"""The settings of the pools file: one row for each, of a pool and of the whole file.
 
 `file.py` reads by these tables; the form of the configuration page and docs/reference/pools.md come
 from them. To add a setting, add its field to `PoolAllocation` or `PoolAllocations` and a row here.

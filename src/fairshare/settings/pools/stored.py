@@ -1,4 +1,4 @@
-"""Owns the list of the classes that MapReduce's pool scheduler has in snapshots."""
+"""The list of the classes that MapReduce's pool scheduler has in snapshots."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Owns what becomes of weights and minimums: the `capacity` of each queue.
+"""What becomes of weights and minimums: the `capacity` of each queue.
 
     weights, vectors   weight 3 -> 3w
     percentage         3 of 4 -> 75; with a known cluster the steady fair share, so that minimums

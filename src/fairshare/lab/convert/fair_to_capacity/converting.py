@@ -1,9 +1,7 @@
-"""Owns the order in which a configuration is converted, the whole that comes out, and what
-surrounds it: what is assumed where there is no yarn-site.xml, and the proof that the result can be
-loaded.
+"""The order in which a configuration is converted, the whole that comes out, and what surrounds it:
+what is assumed where there is no yarn-site.xml, and the proof that the result can be loaded.
 
-Opens no file: our own reader reads the texts before they are written. Knows no part of the
-conversion itself.
+Opens no file: our own reader reads the texts before they are written.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
-"""Owns a conversion while it is made: its options, properties in the order of their making, and one
+"""A conversion while it is made: its options, properties in the order of their making, and one
 finding for each thing that was written.
-
-Knows no property by name, and neither how a thing is converted nor how a table looks.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Owns the elements of a queue that stand for themselves: applications, masters, containers, lists.
+"""The elements of a queue that stand for themselves: applications, masters, containers, lists.
 
 Knows neither shares nor maximums, and no policy (Hadoop: AllocationFileQueueParser,
 CapacitySchedulerConfiguration).

@@ -1,8 +1,8 @@
-"""Owns what becomes of maxResources and queueMaxResourcesDefault: `maximum-capacity` and `state`.
+"""What becomes of maxResources and queueMaxResourcesDefault: `maximum-capacity` and `state`.
 
 A percentage bounds all types alike and counts from the parent's maximum: 30 % of the cluster below
-a parent with 60 % is 50. Amounts for each type need the mode absolute or vectors
-(Hadoop: ConfigurableResource; `yarn.scheduler.capacity.<queue>.maximum-capacity`).
+a parent with 60 % is 50. Amounts for each type need the mode absolute or vectors (Hadoop:
+ConfigurableResource; `yarn.scheduler.capacity.<queue>.maximum-capacity`).
 """
 
 from fairshare.core.model.resources import UNBOUNDED, Resource, largest, smallest

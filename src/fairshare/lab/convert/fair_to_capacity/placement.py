@@ -1,4 +1,4 @@
-"""Owns what becomes of placement rules: mapping rules in JSON, and queues that create others.
+"""What becomes of placement rules: mapping rules in JSON, and queues that create others.
 
     specified                       %specified
     user                            root.%user, below the nested rule's queue if there is one

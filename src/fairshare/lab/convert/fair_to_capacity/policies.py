@@ -1,9 +1,9 @@
-"""Owns what becomes of scheduling policies: orders in queues, and one calculator for all of them.
+"""What becomes of scheduling policies: orders in queues, and one calculator for all of them.
 
 The Capacity Scheduler orders sibling queues by how much of their capacity they use, and has no
-other way (Hadoop: PriorityUtilizationQueueOrderingPolicy); a leaf orders its applications
-(Hadoop: FifoOrderingPolicy, FairOrderingPolicy); what counts, memory or the dominant resource, is
-one choice for the whole cluster (`yarn.scheduler.capacity.resource-calculator`).
+other way (Hadoop: PriorityUtilizationQueueOrderingPolicy); a leaf orders its applications (Hadoop:
+FifoOrderingPolicy, FairOrderingPolicy); what counts, memory or the dominant resource, is one choice
+for the whole cluster (`yarn.scheduler.capacity.resource-calculator`).
 """
 
 from typing import Final

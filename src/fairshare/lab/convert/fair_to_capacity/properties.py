@@ -1,5 +1,5 @@
-"""Owns what becomes of the properties in yarn-site.xml: assignment, locality, sizes, the scheduler,
-and preemption with the Capacity Scheduler's monitors.
+"""What becomes of the properties in yarn-site.xml: assignment, locality, sizes, the scheduler, and
+preemption with the Capacity Scheduler's monitors.
 
 Whatever belongs to the Fair Scheduler goes; what means the same to both stays where it is. The Fair
 Scheduler preempts for queues that have been below their share or minimum for a set time, the

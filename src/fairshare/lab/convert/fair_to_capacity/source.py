@@ -1,7 +1,4 @@
-"""Owns the reading of what is converted: a configuration directory, or a lone allocation file.
-
-Opens files. Decides nothing about the conversion.
-"""
+"""The reading of what is converted: a configuration directory, or a lone allocation file."""
 
 from pathlib import Path
 from typing import Final

@@ -1,5 +1,5 @@
-"""Owns the texts that come out: numbers and amounts as the files and findings write them,
-properties as Hadoop's XML, other files as they were.
+"""The texts that come out: numbers and amounts as the files and findings write them, properties as
+Hadoop's XML, other files as they were.
 
 Opens no file.
 """

@@ -1,6 +1,6 @@
-"""Owns the queues as they are going to be: those of the file, and those that its rules count on.
+"""The queues as they are going to be: those of the file, and those that its rules count on.
 
-Names change only where the Capacity Scheduler could not read them. Knows no property's value.
+Names change only where the Capacity Scheduler could not read them.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Owns the page of simulations: one file that needs nothing else, with plots by uPlot.
+"""The page of simulations: one file that needs nothing else, with plots by uPlot.
 
-What users named is text in it and never markup. The tables are those of `overviews.py`. Knows no
-terminal.
+What users named is text in it and never markup. The tables are those of `overviews.py`.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""Owns the list of workload formats. A new format is one module and one line here."""
+"""The list of workload formats. A new format is one module and one line here."""
 
 from collections.abc import Callable
 from pathlib import Path

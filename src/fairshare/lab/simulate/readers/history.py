@@ -1,4 +1,4 @@
-"""Owns the reading of a journal as a world: inputs of others, and the lives of containers.
+"""The reading of a journal as a world: inputs of others, and the lives of containers.
 
 What the runtime feeds itself, and what engines report of containers, are decisions or their
 consequences: they are left out, and the simulation makes them again. What a driver sent depends on

@@ -1,4 +1,4 @@
-"""Owns the options of workload readers, and how they open files."""
+"""The options of workload readers, and how they open files."""
 
 import gzip
 import zlib

@@ -1,5 +1,5 @@
-"""Owns fairshare's own workload format, in YAML or as JSON lines: the structs of a file, from which
-it is read, and `reference.py` makes the reference page and JSON Schema. Knows no scheduler.
+"""Fairshare's own workload format, in YAML or as JSON lines: the structs of a file, from which
+it is read, and `reference.py` makes the reference page and JSON Schema.
 
     nodes:
       - {name: worker, count: 4, resources: {memory-mb: 8192, vcores: 8}, rack: /rack1}

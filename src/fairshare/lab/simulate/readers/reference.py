@@ -1,4 +1,4 @@
-"""Owns the reference page and the JSON Schema of fairshare's own workloads, which are made from the
+"""The reference page and the JSON Schema of fairshare's own workloads, which are made from the
 structs in `own.py`.
 
 `python -m fairshare.lab.simulate.readers.reference docs/reference` writes them; a test compares

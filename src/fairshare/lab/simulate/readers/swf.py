@@ -1,5 +1,5 @@
-"""Owns the Standard Workload Format, the jobs of its lines and its header, and the conversion of
-such a log to a workload.
+"""The Standard Workload Format, the jobs of its lines and its header, and the conversion of such a
+log to a workload.
 
 The format has 18 columns, -1 for unknown values, and comments that start with `;`
 (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html). The simulator Alea adds three columns:

@@ -1,6 +1,5 @@
-"""Owns three tables of Alibaba's clusters: pods of 2023, instances of DLRM jobs of 2025, and nodes
-with GPUs of 2026, with their jobs if they are beside them
-(https://github.com/alibaba/clusterdata).
+"""Three tables of Alibaba's clusters: pods of 2023, instances of DLRM jobs of 2025, and nodes with
+GPUs of 2026, with their jobs if they are beside them (https://github.com/alibaba/clusterdata).
 
 A share of a GPU counts as a whole one. Of 2025 a blank creation is before the trace began, a blank
 deletion after its end. Constraints on nodes are counted, not applied.

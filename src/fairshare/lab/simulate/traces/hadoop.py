@@ -1,4 +1,4 @@
-"""Owns traces of Hadoop's own tools: jobs of the Scheduler Load Simulator, and Rumen's.
+"""Traces of Hadoop's own tools: jobs of the Scheduler Load Simulator, and Rumen's.
 
 Both are JSON documents one after another. Nodes are in files beside them: SLS' with their sizes,
 Rumen's topology with the names alone. SLS' random workloads (`syn`) are refused: they are not a

@@ -1,4 +1,4 @@
-"""Owns two traces of Helios, SenseTime's clusters for training: the log of jobs
+"""Two traces of Helios, SenseTime's clusters for training: the log of jobs
 (https://github.com/S-Lab-System-Group/HeliosData), and the demand of virtual clusters over time.
 
 The demand has no jobs. What runs and what waits, from one sample to the next, says how many GPUs

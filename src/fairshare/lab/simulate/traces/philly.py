@@ -1,4 +1,4 @@
-"""Owns the trace of Philly, Microsoft's cluster for training, in the flat form that simulators of
+"""The trace of Philly, Microsoft's cluster for training, in the flat form that simulators of
 training share: a row for each job, with its GPUs and its run time
 (https://github.com/msr-fiddle/philly-traces).
 

@@ -1,5 +1,5 @@
-"""Owns the log of Philly, Microsoft's cluster for training, as it was published: `cluster_job_log`,
-with users, attempts and the GPUs of each machine, and `cluster_machine_list` beside it
+"""The log of Philly, Microsoft's cluster for training, as it was published: `cluster_job_log`, with
+users, attempts and the GPUs of each machine, and `cluster_machine_list` beside it
 (https://github.com/msr-fiddle/philly-traces).
 
 A job runs as long as its attempts together: what failed has run on its GPUs, too.

@@ -1,5 +1,5 @@
-"""Owns what a trace says, whatever its format: nodes, jobs in the order of their arrival, whatever
-the order of their file, and how jobs that train on GPUs become tasks.
+"""What a trace says, whatever its format: nodes, jobs in the order of their arrival, whatever the
+order of their file, and how jobs that train on GPUs become tasks.
 
 Knows no file and no configuration: `fitting` turns a trace into the workload of a cluster.
 """

@@ -1,4 +1,4 @@
-"""Owns the list of formats of traces. A new format is one reader and one line here."""
+"""The list of formats of traces. A new format is one reader and one line here."""
 
 from collections.abc import Callable
 from pathlib import Path

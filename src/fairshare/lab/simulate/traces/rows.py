@@ -1,4 +1,4 @@
-"""Owns how files of traces are opened, and how their values are parsed. Knows no format.
+"""How files of traces are opened, and how their values are parsed.
 
 Files may be compressed by gzip or xz. A large JSON array is read element by element. A mistake is a
 DamagedLine, with file and line.

@@ -1,4 +1,4 @@
-"""Owns the accounts of Slurm: what `sacct --parsable2` prints, with a header.
+"""The accounts of Slurm: what `sacct --parsable2` prints, with a header.
 
 Names of columns are read in any case: those of sacct (JobID, Submit, ReqCPUS) and those of XDMoD's
 logs. Steps of a job (`17.batch`) are left out: they are parts of it. Times without a zone are taken

@@ -1,4 +1,4 @@
-"""Owns traces in the Standard Workload Format and its dialects.
+"""Traces in the Standard Workload Format and its dialects.
 
 A job's processors become tasks of at most one node's processors each. The header has the cluster's
 size; a file `<name>.machines` beside the log has the classes of nodes.

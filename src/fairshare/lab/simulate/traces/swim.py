@@ -1,4 +1,4 @@
-"""Owns SWIM's samples of Facebook's clusters: jobs as amounts of data, without a cluster.
+"""SWIM's samples of Facebook's clusters: jobs as amounts of data, without a cluster.
 
 Columns: job, submission and gap to the one before in seconds, bytes of map input, shuffle and
 output of reduces (https://github.com/SWIMProjectUCB/SWIM). A map reads a block of 128 MB and a

@@ -1,1 +1,1 @@
-"""Owns what is legal for the Capacity Scheduler and hardly meant. Knows settings, no cluster."""
+"""What is legal for the Capacity Scheduler and hardly meant. Knows settings, no cluster."""

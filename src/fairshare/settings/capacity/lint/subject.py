@@ -1,7 +1,4 @@
-"""Owns what a lint rule of the Capacity Scheduler looks at: settings, and where they are written.
-
-Reports nothing itself and reads no file.
-"""
+"""What a lint rule of the Capacity Scheduler looks at: settings, and where they are written."""
 
 from collections.abc import Iterator
 

@@ -1,1 +1,1 @@
-"""Owns what is legal in a configuration and hardly meant. Knows files and settings, no cluster."""
+"""What is legal in a configuration and hardly meant. Knows files and settings, no cluster."""

@@ -1,5 +1,6 @@
-"""Owns the rules about preemption that is on and cannot fire, or off and set up
-(`yarn.scheduler.fair.preemption`)."""
+"""The rules about preemption that is on and cannot fire, or off and set up
+(`yarn.scheduler.fair.preemption`).
+"""
 
 from collections.abc import Iterator
 

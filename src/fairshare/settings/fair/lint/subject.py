@@ -1,7 +1,4 @@
-"""Owns what a lint rule looks at: settings, the places they come from, and the cluster if known.
-
-Reports nothing itself and reads no file.
-"""
+"""What a lint rule looks at: settings, the places they come from, and the cluster if known."""
 
 from collections.abc import Iterator
 
