@@ -34,13 +34,13 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory):
+def timed_out(tmp_path_factory):
     """A server that ends shells soon."""
     limits = (
         f"interactive_detached_s = {DETACHED_S}\n"
         f"interactive_idle_by_queue_s = {{ root = {IDLE_S} }}\n"
     )
-    yield from served(tmp_path_factory.mktemp("impatient"), limits)
+    yield from served(tmp_path_factory.mktemp("timed_out"), limits)
 
 
 @pytest.fixture
@@ -125,28 +125,28 @@ def test_a_lost_terminal_can_be_attached_again_and_shows_what_was_there(shell, s
     assert server.finished(application)["state"] == "FINISHED"
 
 
-def test_a_lost_terminal_ends_after_a_while(shell, impatient):
-    window = shell(FAIRSHARE_URL=impatient.url)
-    application = newest(impatient)["id"]
+def test_a_lost_terminal_ends_after_a_while(shell, timed_out):
+    window = shell(FAIRSHARE_URL=timed_out.url)
+    application = newest(timed_out)["id"]
     window.process.kill()
-    assert impatient.finished(application)["state"] == "FAILED"
-    words = impatient.containers(application)[0]["diagnostics"]
+    assert timed_out.finished(application)["state"] == "FAILED"
+    words = timed_out.containers(application)[0]["diagnostics"]
     assert f"no terminal was attached for {DETACHED_S} s" in words
 
 
-def test_an_idle_shell_is_warned_and_ends(shell, impatient):
-    window = shell(FAIRSHARE_URL=impatient.url)
-    application = newest(impatient)["id"]
+def test_an_idle_shell_is_warned_and_ends(shell, timed_out):
+    window = shell(FAIRSHARE_URL=timed_out.url)
+    application = newest(timed_out)["id"]
     window.until("fairshare: idle: this ends in ")
     window.until("this was idle for too long")
     assert window.exit_code() == 129
-    impatient.finished(application)
-    words = impatient.containers(application)[0]["diagnostics"]
+    timed_out.finished(application)
+    words = timed_out.containers(application)[0]["diagnostics"]
     assert f"nothing was typed, printed or computed for {IDLE_S} s" in words
 
 
-def test_a_shell_that_computes_is_not_idle(shell, impatient):
-    window = shell(FAIRSHARE_URL=impatient.url)
+def test_a_shell_that_computes_is_not_idle(shell, timed_out):
+    window = shell(FAIRSHARE_URL=timed_out.url)
     window.type(f"timeout {IDLE_S + 1.5} sh -c 'while :; do :; done'; echo do''ne\r")
     window.until("done\r\n")
     window.type("exit\r")

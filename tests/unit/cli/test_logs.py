@@ -13,7 +13,7 @@ C7, C8 = (f"container_1700000000000_0007_01_00000{number}" for number in (7, 8))
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch):
+def timed_out(monkeypatch):
     monkeypatch.setattr(logs, "PACE_S", 0)
 
 

@@ -204,5 +204,10 @@ def tagged_user(tags: Iterable[str]) -> str | None:
 
 def placed_as(users: Collection[str], user: str, tags: Iterable[str]) -> str | None:
     """As whom an application of `user` is placed; None: as its own. `users` are those whose tags
-    count."""
+    count.
+
+    Programs that act for others, such as SQL servers, say in a tag `userid=ann` for which user they
+    submit, and the application is placed as if ann had submitted it (Hadoop:
+    RMAppManager.getUserNameForPlacement). It still belongs to the user who submitted it.
+    """
     return tagged_user(tags) if user in users else None

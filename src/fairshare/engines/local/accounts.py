@@ -118,7 +118,11 @@ _turn = threading.Lock()
 
 
 def interpreter_problem(path: str, account: Account | None) -> str:
-    """Why a Python interpreter cannot be run; empty if it can. `account` None: the server's own."""
+    """Why a Python interpreter cannot be run; empty if it can. `account` None: the server's own.
+
+    The kernel answers, by a short process under that account: permissions may come from access
+    lists or from a directory that is mounted from elsewhere.
+    """
     key = (-1 if account is None else account.uid, path)
     with _turn:
         if _good.get(key, 0.0) > time.monotonic():

@@ -283,7 +283,10 @@ def is_of_this_life(directory: ContainerDirectory, launch: Launch | None, launch
 def put_unknown_aside(state: StateDirectory, launched: Launched) -> None:
     """Move away every container that the state did not launch, before any adoption.
 
-    Raises OSError if that is not possible: they must not stay in their old place.
+    They are of an earlier journal, which was lost or replaced by a backup. Their ids can be reused
+    for other tenants and other work, so their running processes are killed, and their files are
+    moved to a folder that is not searched for logs and results. Raises OSError if that is not
+    possible: they must not stay in their old place.
     """
     moved: list[str] = []
     supervised: frozenset[str] | None = None

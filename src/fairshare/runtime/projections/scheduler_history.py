@@ -133,7 +133,10 @@ KEPT = 50
 
 
 class LoadedVersion(msgspec.Struct, frozen=True):
-    """Settings as the scheduler took them over, as JSON, and since when they were in force."""
+    """Settings as the scheduler took them over, as JSON, and since when they were in force.
+
+    `version` is the number of the record that loaded them.
+    """
 
     version: int
     loaded_ms: int

@@ -55,7 +55,7 @@ STORED_CLASSES: Final = (
             "most_nodes",
             "fulfilling",
             "counts_asks",
-            "stirred",
+            "to_recompute",
             "resized",
         ),
         state=True,

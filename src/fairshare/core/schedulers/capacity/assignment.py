@@ -220,9 +220,9 @@ def _may_more(beat: "Heartbeat", attempt: CapacityAttempt, key: AskKey, size: Re
     most = leaf.maximum_allocation
     minimum = state.settings.minimum_allocation
     factor = min(c.ratio(size, most), c.ratio(subtract(most, minimum), most))
-    vain = attempt.re_reservations.get(key.order, 0)
-    patience = int(single(single(vain / reserved) * single(1.0 - factor)))
-    return patience + key.anywhere.count - reserved > 0
+    re_reservations = attempt.re_reservations.get(key.order, 0)
+    starvation = int(single(single(re_reservations / reserved) * single(1.0 - factor)))
+    return starvation + key.anywhere.count - reserved > 0
 
 
 def _fit(

@@ -51,7 +51,7 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
         self.reserved_ms: dict[str, int] = {}  # the start of a node's reservation
         self.fulfilling = False  # while a container is granted for a reservation
         self.counts_asks = False  # while one is granted whose asks are counted afterwards
-        self.stirred: list[Users] = []  # leaves whose limits may have changed in this input
+        self.to_recompute: list[Users] = []  # leaves whose limits may have changed in this input
 
     @property
     def root(self) -> CapacityQueue:

@@ -49,7 +49,7 @@ def grant(beat: "Heartbeat", most: int) -> int:
         return 0
     descend = _descend_by_shares if state.calculator.name == "dominant" else _descend_by_memory
     whole, minimum, none = beat.whole, state.settings.minimum_allocation, state.none
-    limit_of, walked, misses = beat.limit_of, beat.walked, beat.misses_counted
+    limit_of, examined, misses = beat.limit_of, beat.examined, beat.misses_counted
     granted = 0
     while granted < most:
         way = descend(root, whole, minimum, node.available)
@@ -86,8 +86,8 @@ def grant(beat: "Heartbeat", most: int) -> int:
         if not sure and not limits.user_may_more(state, leaf, record):
             break
         limit_of[leaf] = reach
-        if walked:
-            walked.pop(leaf, None)
+        if examined:
+            examined.pop(leaf, None)
         number = attempt.id
         priority, request = key.order
         step.emit(

@@ -75,13 +75,14 @@ class _Turns:
 class Heartbeat:
     """One heartbeat of one node. `ignore` is set while a node of another partition serves asks for
     the default partition (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY). `limit_of` is what
-    leaves can reach, `walked` the leaves that were examined since they were last granted anything:
+    leaves can reach, `examined` the leaves that it looked at since they were last granted anything:
     both are recorded at the end."""
 
     __slots__ = (
         "_default_misses",
         "_misses",
         "_plain",
+        "examined",
         "ignore",
         "label",
         "limit_of",
@@ -89,7 +90,6 @@ class Heartbeat:
         "refused",
         "state",
         "step",
-        "walked",
         "whole",
     )
 
@@ -103,7 +103,7 @@ class Heartbeat:
         self.refused = 0  # attempts whose container a limit forbade after all
         self._plain = fast_path.is_plain(state)
         self.limit_of: dict[CapacityQueue, Resource] = {}
-        self.walked: dict[CapacityQueue, None] = {}
+        self.examined: dict[CapacityQueue, None] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
         self._default_misses: dict[tuple[int, tuple[int, int]], int] = {}
 
@@ -136,7 +136,7 @@ class Heartbeat:
                 break
         for (number, _), (key, _count) in tuple(self._misses.items()):
             self.emit_misses(self.state.attempts[number], key)
-        for leaf in self.walked:
+        for leaf in self.examined:
             if leaf.unsorted:
                 self.step.emit(ApplicationsOrdered(leaf.name))
         for leaf, limit in self.limit_of.items():
@@ -257,7 +257,7 @@ class Heartbeat:
             return Answer.NOTHING
         if not self._wants(leaf) or not leaf.active:
             return Answer.NOTHING
-        self.walked[leaf] = None
+        self.examined[leaf] = None
         blocked: dict[str, Resource] = {}
         turns = _Turns(leaf)
         for entry in turns:
@@ -277,7 +277,7 @@ class Heartbeat:
             refused = self.refused
             answer = assignment.offer(self, attempt, room)
             if answer >= Answer.OFF_SWITCH and self.refused == refused:
-                del self.walked[leaf]  # changes since then have not been examined
+                del self.examined[leaf]  # changes since then have not been examined
             if answer >= Answer.OFF_SWITCH or answer == Answer.QUEUE_LIMIT:
                 return answer
             if answer != Answer.SKIPPED:

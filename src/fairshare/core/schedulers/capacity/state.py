@@ -98,7 +98,7 @@ class CapacityState(CapacityCluster):
         """Create a queue with the settings in force and add it to its parent."""
         parent = self.queues.get(parent_name(name))
         queue = CapacityQueue(name, leaf, dynamic, parent, self.none)
-        queue.users.leaf, queue.users.stirred = queue, self.stirred
+        queue.users.leaf, queue.users.to_recompute = queue, self.to_recompute
         configuration.configure(self, queue, first=True)
         if parent is not None:
             parent.children[name] = queue
@@ -109,11 +109,11 @@ class CapacityState(CapacityCluster):
         the limits of leaves whose masters receive a headroom."""
         if self.resized:
             self._recompute()
-        for users in self.stirred:
+        for users in self.to_recompute:
             users.stirs = False
             if users.masters and users.counted != users.version:
                 users.compute_again()
-        self.stirred.clear()
+        self.to_recompute.clear()
 
     # Configuration, nodes, queues.
 

@@ -109,8 +109,8 @@ class Users:
         "only_waiting",
         "orphaned",
         "ratios",
-        "stirred",
         "stirs",
+        "to_recompute",
         "users",
         "version",
         "weights",
@@ -137,7 +137,9 @@ class Users:
         self.orphaned: dict[str, None] = {}
         self.missed_users: dict[str, tuple[int, Resource]] = {}
         self.leaf: Leaf | None = None
-        self.stirred: list[Users] = []  # shared by all leaves: those whose limits may have changed
+        self.to_recompute: list[
+            Users
+        ] = []  # shared by all leaves: those whose limits may have changed
         self.limits: dict[tuple[str, bool, bool], tuple[int, Resource]] = {}
 
     def get(self, name: str) -> User | None:
@@ -193,7 +195,7 @@ class Users:
         """Register the leaf for a recomputation of its limits at the end of the input."""
         if not self.stirs:
             self.stirs = True
-            self.stirred.append(self)
+            self.to_recompute.append(self)
 
     def reweigh(self, weights: dict[str, float]) -> None:
         """Apply configured weights, also to existing users."""
@@ -258,7 +260,7 @@ class Users:
         self.version += 1
         if not self.stirs:  # `stir`, written out
             self.stirs = True
-            self.stirred.append(self)
+            self.to_recompute.append(self)
         user.ratios[""] = ratio = cluster.calculator.ratio(used, total)
         change = ratio - before
         high = change * SPLIT  # `single`, written out twice

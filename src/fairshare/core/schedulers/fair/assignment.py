@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fairshare.core.schedulers.protocol import Step
 
 
-class Patience(NamedTuple):
+class LocalityWait(NamedTuple):
     """The locality that one ask accepts, and how long it has waited."""
 
     level: Locality
@@ -42,10 +42,13 @@ class Patience(NamedTuple):
     since_ms: int
 
 
-class Patiences:
-    """The patience of all asks that are offered a node during one heartbeat.
+class LocalityWaits:
+    """Delay scheduling: how long the asks that are offered a node have waited for a nearer one.
 
-    It is kept here during the heartbeat, and recorded as one event for each ask at its end.
+    An ask accepts node-local containers first, then those of its racks, then any. Its locality is
+    relaxed after enough missed opportunities (a part of the cluster's nodes), or after enough time
+    with continuous scheduling (Hadoop: FSAppAttempt.getAllowedLocalityLevel). The waits are kept
+    here during a heartbeat, and recorded as one event for each ask at its end.
     """
 
     def __init__(self, state: FairState, now_ms: int) -> None:
@@ -62,7 +65,7 @@ class Patiences:
             self._thresholds = (min(node, 1.0), min(rack, 1.0))
         self._now_ms = now_ms
         self._nodes = len(state.nodes)
-        self._changed: dict[tuple[int, tuple[int, int]], Patience] = {}
+        self._changed: dict[tuple[int, tuple[int, int]], LocalityWait] = {}
 
     def offered(self, attempt: FairAttempt, key: AskKey) -> Locality:
         """Count one more offer, and return the locality that the ask accepts now."""
@@ -83,43 +86,43 @@ class Patiences:
         if level < before.level:
             self._changed[attempt.id, key.order] = before._replace(level=level)
 
-    def now(self, attempt: FairAttempt, key: AskKey) -> Patience:
-        """An ask's patience, including this heartbeat."""
+    def now(self, attempt: FairAttempt, key: AskKey) -> LocalityWait:
+        """An ask's wait, including this heartbeat."""
         changed = self._changed.get((attempt.id, key.order))
-        return changed or Patience(key.level, key.opportunities, key.since_ms)
+        return changed or LocalityWait(key.level, key.opportunities, key.since_ms)
 
-    def _by_offers(self, now: Patience) -> Patience:
+    def _by_offers(self, now: LocalityWait) -> LocalityWait:
         if now.level == Locality.OFF_SWITCH:
             return now
         if not now.since_ms:  # the first offer only starts the clock
             return now._replace(since_ms=self._now_ms or 1)
         threshold = self._thresholds[now.level]
         if now.opportunities > self._nodes * threshold:
-            return Patience(Locality(now.level + 1), 0, self._now_ms)
+            return LocalityWait(Locality(now.level + 1), 0, self._now_ms)
         return now
 
-    def _by_waiting(self, attempt: FairAttempt, now: Patience) -> Patience:
+    def _by_waiting(self, attempt: FairAttempt, now: LocalityWait) -> LocalityWait:
         if now.level == Locality.OFF_SWITCH:
             return now
         if now.level == Locality.NODE_LOCAL and not now.since_ms:
             return now._replace(since_ms=self._now_ms or 1)
         since_ms = now.since_ms or attempt.started_ms
         if self._now_ms - since_ms > self._waits_ms[now.level]:
-            return Patience(Locality(now.level + 1), 0, self._now_ms)
+            return LocalityWait(Locality(now.level + 1), 0, self._now_ms)
         return now
 
     def record(self, step: "Step", state: FairState) -> None:
         """Emit events for what has changed."""
-        for (number, order), patience in self._changed.items():
+        for (number, order), wait in self._changed.items():
             key = state.attempts[number].asks.keys.get(order)
-            if key is not None and patience != (key.level, key.opportunities, key.since_ms):
+            if key is not None and wait != (key.level, key.opportunities, key.since_ms):
                 step.emit(
                     OffersCounted(
                         number,
                         *order,
-                        patience.opportunities,
-                        patience.level,
-                        patience.since_ms,
+                        wait.opportunities,
+                        wait.level,
+                        wait.since_ms,
                     )
                 )
         self._changed.clear()
@@ -137,10 +140,10 @@ class Heartbeat:
         "_ended_early",
         "_left",
         "_only_size",
-        "_patiences",
         "_root",
         "_used",
         "_waiting",
+        "_waits",
         "node",
         "state",
         "step",
@@ -153,8 +156,8 @@ class Heartbeat:
         self._aside: list[tuple[Order[Any], FairQueue | FairAttempt, Entry]] = []
         self._waiting = False  # a child put aside waits for locality
         self._ended_early: list[tuple[FairAttempt, AskKey]] = []  # with further asks behind
-        self._patiences = Patiences(state, step.now_ms)
-        self._counting = self._patiences.in_force
+        self._waits = LocalityWaits(state, step.now_ms)
+        self._counting = self._waits.in_force
         self._root = state.root
         self._used = self._root.used  # of the cluster, before this heartbeat
         self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
@@ -167,7 +170,7 @@ class Heartbeat:
         if self.node.reservation is None or not self._serve_reservation():
             self._serve_applications()
         if self._counting:
-            self._patiences.record(self.step, self.state)
+            self._waits.record(self.step, self.state)
 
     # The three parts of a heartbeat.
 
@@ -401,7 +404,7 @@ class Heartbeat:
         taken)."""
         ask = key.anywhere
         assert ask is not None
-        level = self._patiences.offered(attempt, key)
+        level = self._waits.offered(attempt, key)
         places = key.places
         if not places:
             return True, self._attempt(attempt, key, ask, Locality.OFF_SWITCH, fulfilling)
@@ -437,7 +440,7 @@ class Heartbeat:
             if fulfilling:
                 return None
             return self._reserve(attempt, key, resource, locality)
-        self._patiences.allocated(attempt, key, locality)
+        self._waits.allocated(attempt, key, locality)
         return self._grant(attempt, key, resource, locality, fulfilling)
 
     def _grant(

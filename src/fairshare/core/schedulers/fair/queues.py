@@ -18,7 +18,10 @@ from fairshare.core.schedulers.shares import FEW, Claim, shares_of_kinds
 
 
 class Division:
-    """The shares by weight, as of the last update.
+    """The division of a leaf's fair share: the shares by weight, as of the last update.
+
+    Applications of equal weight have equal shares, so that a division costs as much as there are
+    weights, and thousands of applications get a new share without being visited.
 
     `weights` counts the runnable applications of each weight. `newcomers` are those of them that
     the last update did not see, or saw with another weight: each has a share of its own until the

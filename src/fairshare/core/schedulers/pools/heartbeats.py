@@ -15,7 +15,7 @@ from fairshare.core.schedulers.pools import load
 from fairshare.core.schedulers.pools.jobs import Job, allowed_level, nearest
 from fairshare.core.schedulers.pools.load import may_launch
 from fairshare.core.schedulers.pools.naming import properties_of
-from fairshare.core.schedulers.pools.preemption import impatient
+from fairshare.core.schedulers.pools.preemption import timed_out
 from fairshare.core.schedulers.pools.service_orders import Entrant, Line, OwedOrders, ShareOrders
 from fairshare.core.schedulers.pools.settings import MAP, REDUCE, SLOTS
 from fairshare.core.schedulers.pools.state import PoolsState
@@ -224,7 +224,7 @@ class ShareHeartbeat:
         return True
 
     def _allowed(self, job: Job, pool: Pool) -> Locality:
-        if job.unlocated or any(impatient(self.state, pool, MAP, self.now_ms)):
+        if job.unlocated or any(timed_out(self.state, pool, MAP, self.now_ms)):
             return Locality.OFF_SWITCH
         waited_ms = self._waited_ms.get(job.id, job.waited_ms)
         return allowed_level(job.level, waited_ms, *self.state.delays_ms)

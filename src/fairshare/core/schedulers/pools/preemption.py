@@ -63,7 +63,7 @@ def note(state: "PoolsState", now_ms: int) -> None:
                 slots.at_half_share_ms = now_ms
 
 
-def impatient(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tuple[bool, bool]:
+def timed_out(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> tuple[bool, bool]:
     """Whether a pool has waited too long for its minimum, and for half of its share."""
     slots = pool.slots[kind]
     return (
@@ -76,7 +76,7 @@ def need(state: "PoolsState", pool: "Pool", kind: int, now_ms: int) -> int:
     """The number of tasks to be killed for a pool now, if a check were due."""
     if state.settings.deficits:
         return 0
-    by_minimum, by_share = impatient(state, pool, kind, now_ms)
+    by_minimum, by_share = timed_out(state, pool, kind, now_ms)
     running = pool.used[state.places[kind]]
     least = min_share(state, pool, kind)
     own = lacking(running, least, pool.slots[kind], by_minimum=by_minimum, by_share=by_share)
@@ -95,7 +95,7 @@ def clocks_matter(state: "PoolsState") -> bool:
     return any(time is not None and time < NEVER_MS for time in (*own, *shared))
 
 
-def patience_over_ms(state: "PoolsState") -> int | None:
+def next_timeout_ms(state: "PoolsState") -> int | None:
     """When the first starved pool will have waited too long; None: never."""
     settings = state.settings
     instants: list[int] = []
@@ -164,7 +164,7 @@ def next_check_ms(state: "PoolsState") -> int | None:
     settings = state.settings
     if settings.deficits or not settings.preemption or not state.jobs:
         return None
-    over_ms = patience_over_ms(state)
+    over_ms = next_timeout_ms(state)
     if over_ms is None:
         return None
     return max(over_ms, state.checked_ms + settings.preemption_interval_ms)

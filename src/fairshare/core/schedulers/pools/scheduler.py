@@ -259,7 +259,7 @@ class PoolsScheduler(Scheduler):
     def update_interval_ms(self) -> int | None:
         """How old the last update may become; None: any age, since nothing would change."""
         state = self._state
-        waiting = preemption.patience_over_ms(state) is not None
+        waiting = preemption.next_timeout_ms(state) is not None
         if state.changed or self._moving() or waiting:
             return state.settings.update_interval_ms
         return None
