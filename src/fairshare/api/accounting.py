@@ -1,4 +1,4 @@
-"""Owns the records of the accounts: ended applications and containers, and sums of their use."""
+"""The records of the accounts: ended applications and containers, and sums of their use."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Owns the records of applications: tasks, containers, why they wait, and orders to them."""
+"""The records of applications: tasks, containers, why they wait, and orders to them."""
 
 from typing import Final, Generic, TypeVar
 

@@ -1,4 +1,4 @@
-"""Owns the records of the cluster as a whole, of its shutdown, and of the caller."""
+"""The records of the cluster as a whole, of its shutdown, and of the caller."""
 
 import msgspec
 

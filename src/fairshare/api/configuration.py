@@ -1,4 +1,4 @@
-"""Owns the records of a server's configuration: what is in force, its problems, its changes."""
+"""The records of a server's configuration: what is in force, its problems, its changes."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Owns the records of cron jobs: applications that are submitted at the times of a cron line."""
+"""The records of cron jobs: applications that are submitted at the times of a cron line."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Owns the frames of a conversation with a terminal or a command: those of WebSocket (RFC 6455).
+"""The frames of a conversation with a terminal or a command: those of WebSocket (RFC 6455).
 
 Pure: bytes in, messages out. Must stay light: supervisors use it.
 

@@ -1,4 +1,4 @@
-"""Owns the records of nodes and their partitions (node labels)."""
+"""The records of nodes and their partitions (node labels)."""
 
 from typing import Annotated, Generic
 

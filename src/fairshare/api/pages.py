@@ -1,4 +1,4 @@
-"""Owns the records that only the pages use: screenfuls of long lists, the tree of queues."""
+"""The records that only the pages use: screenfuls of long lists, the tree of queues."""
 
 from typing import Generic
 

@@ -1,4 +1,4 @@
-"""Owns the records of queues: what a scheduler shows of each, its share, and its past."""
+"""The records of queues: what a scheduler shows of each, its share, and its past."""
 
 from typing import Generic, TypeVar
 

@@ -1,5 +1,5 @@
-"""Owns the records of Ray's job interface (`/api/jobs/`), as Ray's own client sends and reads them
-(Ray: dashboard/modules/job/common.py, pydantic_models.py).
+"""The records of Ray's job interface (`/api/jobs/`), as Ray's own client sends and reads them (Ray:
+dashboard/modules/job/common.py, pydantic_models.py).
 
 Fields that Ray has and that nothing here could fill are not sent: its client takes them as None.
 """

@@ -1,4 +1,4 @@
-"""Owns what a Ray program is given in its containers: its size, and the job that it may be.
+"""What a Ray program is given in its containers: its size, and the job that it may be.
 
 Both are options in JSON, the last argument of a command line, and so are part of the application's
 submission. What runs them is `fairshare.ray`.

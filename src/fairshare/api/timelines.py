@@ -1,4 +1,4 @@
-"""Owns the records of an application's past: its phases, its attempts, its containers."""
+"""The records of an application's past: its phases, its attempts, its containers."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Owns the types of fields that several records have, and the base classes of requests."""
+"""The types of fields that several records have, and the base classes of requests."""
 
 import re
 from typing import Annotated, Any, Final, TypeVar

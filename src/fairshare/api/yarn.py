@@ -1,4 +1,4 @@
-"""Owns the words of YARN's REST interface that servers and the commands of YARN share."""
+"""The words of YARN's REST interface that servers and the commands of YARN share."""
 
 from typing import Final
 

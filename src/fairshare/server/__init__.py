@@ -1,1 +1,1 @@
-"""Owns the running service, its only writer and its views; knows nothing of HTTP or pages."""
+"""The running service, its only writer and its views; knows nothing of HTTP or pages."""

@@ -1,4 +1,4 @@
-"""Owns the check and the unpacking of zip files that users upload.
+"""The check and the unpacking of zip files that users upload.
 
 What is refused: names outside of the folder, anything but files and folders, and more files or
 bytes than expected, before memory or disk is spent on them. Raises ArchiveProblem and OSError.

@@ -1,10 +1,9 @@
-"""Owns the configuration of a running server: its reloads, and their results.
+"""The configuration of a running server: its reloads, and their results.
 
 The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
 if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
 everything at once (Hadoop: AllocationFileLoaderService, CapacityScheduler.reinitialize).
-`settings.reload` defines what may change; the core decides on it as on any other input. Knows
-nothing of HTTP.
+`settings.reload` defines what may change; the core decides on it as on any other input.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""Owns the editing of the scheduler's file through the server: its text in force, the validation of
+"""The editing of the scheduler's file through the server: its text in force, the validation of
 drafts, and putting a draft in force.
 
 To put a draft in force, the editor validates it, replaces the file atomically, with its permissions
 kept, and loads it; if the scheduler refuses it, the file is restored. Where properties are changed
 by document (`stored_configuration.py`) there is no file to write: then a draft changes the
-properties. Knows nothing of HTTP.
+properties.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""Owns the snapshot of a large state that is taken while the server goes on: a copy of the process
+"""The snapshot of a large state that is taken while the server goes on: a copy of the process
 (fork) has the state as it is now, writes it into a pipe, and ends.
 
 The copy runs nothing but `freeze`: it closes all other descriptors (the lock on the state directory
 among them), starts no thread and no callback, and leaves with `os._exit`. If memory runs out, the
-kernel ends the copy first. Linux only. Knows neither journal nor retention.
+kernel ends the copy first. Linux only.
 """
 
 import os

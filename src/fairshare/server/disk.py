@@ -1,8 +1,7 @@
-"""Owns the watch on the room of the disks of a state directory, and the reaction to full ones.
+"""The watch on the room of the disks of a state directory, and the reaction to full ones.
 
 Room is bytes and inodes. Below a threshold nothing is admitted and nothing launched until there is
-room again: running containers go on, and their completions must be recorded. Knows neither HTTP nor
-what an application is.
+room again: running containers go on, and their completions must be recorded.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Owns trying a draft of the configuration on the server's own history, in a process of its own.
+"""Trying a draft of the configuration on the server's own history, in a process of its own.
 
 The process is `fairshare plan`: the server imports no simulator, decides on while it runs, and
 outlives it. One runs at a time, with less priority, for at most MOST_S and with at most MOST_BYTES
-of memory. Knows nothing of HTTP.
+of memory.
 """
 
 import asyncio

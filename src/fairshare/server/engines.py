@@ -1,4 +1,4 @@
-"""Owns the creation of a server's engine. No other module outside `engines` names one."""
+"""The creation of a server's engine. No other module outside `engines` names one."""
 
 import os
 from collections.abc import Callable

@@ -1,11 +1,10 @@
-"""Owns the latest records for event streams: as JSON, by their numbers.
+"""The latest records for event streams: as JSON, by their numbers.
 
 The records of the last `KEPT_MS` are in memory, `KEPT` of them at most: readers that follow ask
 within a second. Older ones are read from the journal's file, and those that it has dropped are
 gone: readers that ask for them must start over. A record is encoded as JSON once, however many
-readers it has, and only if it has any. Private data of tenants (commands,
-environments, output) is left out, and is not kept in memory here: a record with such data is
-encoded at once. Knows neither HTTP nor the readers.
+readers it has, and only if it has any. Private data of tenants (commands, environments, output) is
+left out, and is not kept in memory here: a record with such data is encoded at once.
 """
 
 from collections import deque

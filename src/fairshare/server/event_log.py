@@ -1,8 +1,8 @@
-"""Owns the server's log: the events that become lines, and the destinations of lines.
+"""The server's log: the events that become lines, and the destinations of lines.
 
-STATE/server.log gets everything from INFO on, in files of bounded size; stderr gets
-warnings, for the operator who started the server. The core logs nothing: every line about the
-cluster is an event.
+STATE/server.log gets everything from INFO on, in files of bounded size; stderr gets warnings, for
+the operator who started the server. The core logs nothing: every line about the cluster is an
+event.
 """
 
 import contextlib

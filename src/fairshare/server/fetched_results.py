@@ -1,5 +1,6 @@
-"""Owns where results of Python calls are that were fetched from other machines: in the state
-directory, one folder for each application."""
+"""Where results of Python calls are that were fetched from other machines: in the state directory,
+one folder for each application.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Owns the check whether a file must be read again (Hadoop: AllocationFileLoaderService). Reads no
+"""The check whether a file must be read again (Hadoop: AllocationFileLoaderService). Reads no
 contents.
 
 Hadoop compares the file's time of modification with the time of the last load. We also check that

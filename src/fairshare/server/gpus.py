@@ -1,4 +1,4 @@
-"""Owns what readers see of GPUs: those of a node, who has them, and their metrics.
+"""What readers see of GPUs: those of a node, who has them, and their metrics.
 
 The engine measures them, if it can; which container has which, the journal says.
 """

@@ -1,4 +1,4 @@
-"""Owns the distinction between successive lives of a cluster in the same state directory.
+"""The distinction between successive lives of a cluster in the same state directory.
 
 A journal can be lost, or replaced by a backup. Its numbers then begin again, while folders and
 processes of containers with the same numbers still exist, and users know their names. Containers

@@ -1,5 +1,4 @@
-"""Owns the reading of the server's small files: one structure as JSON, or a secret. Knows none of
-them."""
+"""The reading of the server's small files: one structure as JSON, or a secret."""
 
 import logging
 import os

@@ -1,8 +1,7 @@
-"""Owns one short line for each application and node: the fields that a list shows, sorts and
-counts.
+"""One short line for each application and node: the fields that a list shows, sorts and counts.
 
 A line is made again only when its application or node has changed. It excludes shares and headroom,
-which change for all when one application moves. Knows nothing of HTTP and changes nothing.
+which change for all when one application moves.
 """
 
 from typing import TYPE_CHECKING

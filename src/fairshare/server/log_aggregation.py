@@ -1,4 +1,4 @@
-"""Owns how far NodeManagers are with the aggregation of each application's logs, as they report it.
+"""How far NodeManagers are with the aggregation of each application's logs, as they report it.
 
 Memory of this server alone: nodes that register report it again for the applications that they
 still have. Source: Hadoop 3.4.1, RMAppImpl and RMAppLogAggregation.

@@ -1,11 +1,11 @@
-"""Owns what outlives the journal for `fairshare plan`, STATE/history.sqlite3: compact records, and
-some of the states between them.
+"""What outlives the journal for `fairshare plan`, STATE/history.sqlite3: compact records, and some
+of the states between them.
 
     blocks    a stretch of records that the journal has trimmed, packed; the next one follows
     states    snapshots from the journal: a history can begin with one of them
 
 The file goes as far back as the retention says, in days and in bytes. The journal does not depend
-on it: a file that does not lead up to the journal's first record begins again. Decides nothing.
+on it: a file that does not lead up to the journal's first record begins again.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Owns the metrics of a server for Prometheus: counters, and measurements.
+"""The metrics of a server for Prometheus: counters, and measurements.
 
 Each server has a registry of its own. The journal, the writer and the committed records update the
 counters. Metrics of the cluster's state are computed on request.

@@ -1,8 +1,7 @@
-"""Owns changes of a running server's configuration by document
-(Hadoop: MutableConfigurationProvider).
+"""Changes of a running server's configuration by document (Hadoop: MutableConfigurationProvider).
 
-Checks permissions, applies changes to the scheduler, and stores them. Knows nothing of HTTP: the
-texts are those that Hadoop's clients read. A refused change changes nothing.
+Checks permissions, applies changes to the scheduler, and stores them. A refused change changes
+nothing.
 """
 
 import asyncio

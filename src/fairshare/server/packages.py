@@ -1,5 +1,4 @@
-"""Owns the files of packages: directories of programs that users upload as zip files for their
-jobs.
+"""The files of packages: directories of programs that users upload as zip files for their jobs.
 
 A user has packages by name, and sees none of others; equal contents share one file:
 

@@ -1,10 +1,9 @@
-"""Owns past states of the cluster: a bounded history in memory, empty after a start.
+"""Past states of the cluster: a bounded history in memory, empty after a start.
 
 `PastViews` stores packed views of each moment, to show them again, and separately the few values
 that a chart needs, so that a line over a day unpacks little; of applications and nodes only the
 changes (`row_history.py`). Older moments are thinned out, and the total stays within
-`BUDGET_BYTES`. `watch` feeds it the views of the running cluster. Decides nothing; knows neither
-HTTP nor what a value means.
+`BUDGET_BYTES`. `watch` feeds it the views of the running cluster.
 """
 
 import asyncio

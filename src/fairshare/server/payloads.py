@@ -1,4 +1,4 @@
-"""Owns the files of payloads: the pickled Python calls of unfinished applications.
+"""The files of payloads: the pickled Python calls of unfinished applications.
 
 A payload is named by the hash of its content, so that equal payloads share one file:
 

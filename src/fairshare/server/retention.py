@@ -1,9 +1,8 @@
-"""Owns the retention of a server: snapshots, the length of the journal, finished applications.
+"""The retention of a server: snapshots, the length of the journal, finished applications.
 
 Nothing grows without bound: finished applications leave the state (by an ordinary input, so that a
 replay forgets them at the same place), and records leave the journal once a snapshot covers them.
 What plans need of those goes to the long history.
-Knows neither HTTP nor what an application does.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""Owns the cache behind each list: one row for each thing, made again only where the thing may have
+"""The cache behind each list: one row for each thing, made again only where the thing may have
 changed.
 
 `changed` says where that is: from the numbers of the last records about applications, or, for
 `ComparedRows`, by a fingerprint of each thing, which are all values that its row is made of. A row
-may be a frozen record, or the bytes of an answer around gaps for what changes all the time (`cut`).
-Knows nothing of HTTP; `slices.py` divides the work.
+may be a frozen record, or the bytes of an answer around gaps for what changes all the time
+(`cut`).py` divides the work.
 """
 
 from abc import ABC, abstractmethod

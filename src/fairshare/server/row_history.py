@@ -1,8 +1,7 @@
-"""Owns past states of many objects, of which few change from one moment to the next.
+"""Past states of many objects, of which few change from one moment to the next.
 
 A track is one thing's rows, each with the moment from which on it held. Rows are packed; what did
-not change is not written again, so ten thousand idle applications cost nothing. Knows neither what
-a row means nor the moments: its caller passes those to keep (`thin`).
+not change is not written again, so ten thousand idle applications cost nothing.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,6 @@
-"""Owns a whole server except its web pages: state directory, journal, engine, runtime, service.
+"""A whole server except its web pages: state directory, journal, engine, runtime, service.
 
-Assembles them at the start, reconciles the state with the engine, and closes them at the end. Knows
-neither HTTP nor the command line.
+Assembles them at the start, reconciles the state with the engine, and closes them at the end.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Owns the only writer of a running cluster, and wakes it when there is work.
+"""The only writer of a running cluster, and wakes it when there is work.
 
 Callers and the engine put inputs into the inbox. The writer takes all pending ones, has the runtime
 decide and record them in one commit, and only then answers. In between it sleeps until an input
@@ -6,8 +6,6 @@ arrives, or until the runtime's deadline. The grants may exceed one turn: the ne
 continues, after readers and callers have had a turn of the event loop. Everything here runs in one
 event loop, so that readers, who come between two batches, see one whole state without a lock; a
 commit takes about as long as the disk needs, and is what the callers of a batch wait for anyway.
-
-Must not know what an input means, nor how views are shown.
 """
 
 import asyncio

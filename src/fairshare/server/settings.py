@@ -1,4 +1,4 @@
-"""Owns the settings with which a server starts: the configuration, and its overrides.
+"""The settings with which a server starts: the configuration, and its overrides.
 
 `settings` reads the files, the command line its options; this module merges both.
 """

@@ -1,7 +1,7 @@
-"""Owns how a server opens SQLite files beside its journal, on which nothing else depends.
+"""How a server opens SQLite files beside its journal, on which nothing else depends.
 
 They are in WAL mode with synchronous=NORMAL: a power cut may take the last rows. A damaged file is
-moved aside, and a new one made. Knows no table.
+moved aside, and a new one made.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Owns the slicing of long work, so that decisions and other requests run in between.
-
-Knows nothing of HTTP.
-"""
+"""The slicing of long work, so that decisions and other requests run in between."""
 
 import asyncio
 import time

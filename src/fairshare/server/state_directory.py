@@ -1,4 +1,4 @@
-"""Owns the folder in which a server keeps what must outlive it, and the small files in there.
+"""The folder in which a server keeps what must outlive it, and the small files in there.
 
     cluster.json   whose state this is: scheduler, resource types, epoch
     secret         random bytes that the drivers' tokens are made with (0600)

@@ -1,7 +1,7 @@
-"""Owns the scheduler's properties where documents may change them: their version, and their file.
+"""The scheduler's properties where documents may change them: their version, and their file.
 
-Knows neither what a property means nor its author. In memory alone, they are reset to those of
-capacity-scheduler.xml by a restart; in a file of the state directory they outlive it.
+In memory alone, they are reset to those of capacity-scheduler.xml by a restart; in a file of the
+state directory they outlive it.
 """
 
 import contextlib

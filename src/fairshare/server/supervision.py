@@ -1,7 +1,4 @@
-"""Owns the supervision of background tasks: restarts a task that fails, and reports it.
-
-Knows nothing of what the tasks do, except the one that checks that the journal still exists.
-"""
+"""The supervision of background tasks: restarts a task that fails, and reports it."""
 
 import asyncio
 import logging

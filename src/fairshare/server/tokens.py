@@ -1,9 +1,8 @@
-"""Owns the tokens by which a driver proves that it is the master of its application.
+"""The tokens by which a driver proves that it is the master of its application.
 
 A token is `fsd_APPLICATION_CODE`: the number finds the application, the code is a message
 authentication code over it and its attempt. So the server keeps no list of tokens, and tokens
-issued before a restart stay valid. The token of an ended attempt is refused. It must not know how a
-token is transmitted.
+issued before a restart stay valid. The token of an ended attempt is refused.
 
 In earlier servers a token was the code alone; drivers that they started keep theirs.
 """

@@ -1,4 +1,4 @@
-"""Owns the payloads that were uploaded and that no submission has named yet.
+"""The payloads that were uploaded and that no submission has named yet.
 
 A call that is too large for the body of a request is uploaded first, and then named by its digest,
 by the same caller, within `KEPT_S`. Until then the upload counts as submitted by that caller.

@@ -1,9 +1,8 @@
-"""Owns the views of the running cluster: frozen, computed on demand, of one instant (but for
+"""The views of the running cluster: frozen, computed on demand, of one instant (but for
 `queues_in_steps`).
 
 `Views` belongs to one version of the state; expensive views are computed once per version, on
-demand. A reader takes those of the present version and does not keep them across an `await`. Knows
-nothing of HTTP and changes nothing.
+demand. A reader takes those of the present version and does not keep them across an `await`.
 """
 
 from collections import Counter

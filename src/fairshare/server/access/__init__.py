@@ -1,1 +1,1 @@
-"""Owns authentication, access lists and the audit log of a running server."""
+"""Authentication, access lists and the audit log of a running server."""

@@ -1,5 +1,4 @@
-"""Owns the audit log, STATE/audit.log: callers, their actions and the results, one JSON object a
-line.
+"""The audit log, STATE/audit.log: callers, their actions and the results, one JSON object a line.
 
 Every change and every refusal has a line. The log never contains secrets: it has no headers, bodies
 or parameters, and masks text that looks like a token of ours. Only its owner can read the file,

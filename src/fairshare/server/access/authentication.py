@@ -1,8 +1,7 @@
-"""Owns the identification of callers by the credentials of a call.
+"""The identification of callers by the credentials of a call.
 
 Four kinds are accepted: a user's token, the token of a driver's environment, the account behind a
-connection of the Unix socket, and the header of a configured proxy. Knows nothing of HTTP except
-the text of headers.
+connection of the Unix socket, and the header of a configured proxy.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -1,8 +1,7 @@
-"""Owns the identification of callers on the Unix socket: the kernel says which account has
-connected (SO_PEERCRED), and nothing that the caller sends counts.
+"""The identification of callers on the Unix socket: the kernel says which account has connected
+(SO_PEERCRED), and nothing that the caller sends counts.
 
 Root and the server's own account, whose processes can read its files anyway, are administrators.
-Knows nothing of HTTP.
 """
 
 import os

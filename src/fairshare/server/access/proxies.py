@@ -1,4 +1,4 @@
-"""Owns the trusted proxies, and the client address of calls that they forward.
+"""The trusted proxies, and the client address of calls that they forward.
 
 X-Forwarded-For only counts in a call whose peer is listed below `[authentication]`, and is read
 from the right: each proxy appends the address that it saw, so the client controls everything to the

@@ -1,7 +1,4 @@
-"""Owns the summary of repeated messages, so that a caller cannot fill a log with refusals.
-
-Must not know the content of messages, nor the time.
-"""
+"""The summary of repeated messages, so that a caller cannot fill a log with refusals."""
 
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar

@@ -1,7 +1,8 @@
-"""Owns the number of unfinished applications of each user, recorded or being submitted, and the
-number of bytes that the user has submitted: commands, environments, callables and names of the
-user's applications, as long as these are known, live or finished; and the launches of the user's
-masters, as long as the containers live. Derived from events; knows no limit."""
+"""The number of unfinished applications of each user, recorded or being submitted, and the number
+of bytes that the user has submitted: commands, environments, callables and names of the user's
+applications, as long as these are known, live or finished; and the launches of the user's masters,
+as long as the containers live. Derived from events; knows no limit.
+"""
 
 import contextlib
 from collections import Counter

@@ -1,5 +1,5 @@
-"""Owns the tokens of users: made, listed and revoked in the state directory, which only its owner
-can read; only a hash of each token is stored.
+"""The tokens of users: made, listed and revoked in the state directory, which only its owner can
+read; only a hash of each token is stored.
 
 A token is `fst_NAME_SECRET`: the name is the key in the list, the secret has 256 random bits, so a
 plain SHA-256 of it is as good as a slow hash. The server reads the file again when it changes.

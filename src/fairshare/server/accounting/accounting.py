@@ -1,9 +1,7 @@
-"""Owns how the accounts follow a server's records: what has ended is written soon after, in a
-thread.
+"""How the accounts follow a server's records: what has ended is written soon after, in a thread.
 
 The journal is the source: at a start the ends that its state still knows, and the file may not, are
-written again. So a crash between an end and its row costs nothing, and no end counts twice. Knows
-neither HTTP nor SQL.
+written again. So a crash between an end and its row costs nothing, and no end counts twice.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Owns the file of the accounts, STATE/accounting.sqlite3: its tables, how rows get there and go.
+"""The file of the accounts, STATE/accounting.sqlite3: its tables, how rows get there and go.
 
     applications    one row for each application with a container that ended, or that ended itself;
                     `ended_ms` is NULL while it goes on, and the sums are those at its end
@@ -8,7 +8,7 @@
 Rows are identified by the cluster's epoch and the number of the application or container: what is
 written twice, as after a crash, is there once. The file is in WAL mode with synchronous=NORMAL: a
 power cut may take the last rows, which the next start writes again from the journal's state. The
-file is beside the journal, and nothing else depends on it. Knows no server.
+file is beside the journal, and nothing else depends on it.
 """
 
 import sqlite3

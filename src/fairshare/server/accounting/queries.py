@@ -1,7 +1,7 @@
-"""Owns what is read from the accounts: lists of ended applications and containers, and reports.
+"""What is read from the accounts: lists of ended applications and containers, and reports.
 
-Each question opens the file for itself, and is asked in a thread. Knows neither HTTP nor who asks.
-Months and days are those of the server's time zone.
+Each question opens the file for itself, and is asked in a thread. Months and days are those of the
+server's time zone.
 """
 
 import contextlib

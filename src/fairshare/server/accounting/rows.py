@@ -1,7 +1,4 @@
-"""Owns the rows of the accounts, and how they are made of an application and its containers.
-
-Knows no file.
-"""
+"""The rows of the accounts, and how they are made of an application and its containers."""
 
 import shlex
 from typing import Final

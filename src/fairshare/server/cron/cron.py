@@ -1,8 +1,7 @@
-"""Owns when cron jobs are submitted, and what happens if the last application is not over.
+"""When cron jobs are submitted, and what happens if the last application is not over.
 
 A run is written before it is submitted; so after a crash the next server looks for its application,
-and submits it if there is none. Times that passed while no server ran count as one. Knows neither
-HTTP nor how a submission is checked.
+and submits it if there is none. Times that passed while no server ran count as one.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Owns the file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs, with
-the record of each. It is made with the first job. Knows nothing of when they run."""
+"""The file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs, with the
+record of each. It is made with the first job.
+"""
 
 import contextlib
 import sqlite3

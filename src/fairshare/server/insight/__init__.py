@@ -1,1 +1,1 @@
-"""Owns explanations of the scheduler's behaviour; does not know how they are displayed."""
+"""Explanations of the scheduler's behaviour; does not know how they are displayed."""

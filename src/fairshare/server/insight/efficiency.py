@@ -1,6 +1,6 @@
-"""Owns the resource efficiency of an application: peak memory and CPU time against its requests.
+"""The resource efficiency of an application: peak memory and CPU time against its requests.
 
-Pure: from containers to metrics. Does not know where containers are stored.
+Pure: from containers to metrics.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""Owns the interpretation of a queue's values: its entitlement, what it is owed, what it borrows,
-and one sentence that says so.
+"""The interpretation of a queue's values: its entitlement, what it is owed, what it borrows, and
+one sentence that says so.
 
-Reads only the views of one instant; decides nothing. A queue's entitlement is
-`min(demand, fair share)`; it is owed its entitlement minus its usage.
+Reads only the views of one instant; decides nothing. A queue's entitlement is `min(demand, fair
+share)`; it is owed its entitlement minus its usage.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

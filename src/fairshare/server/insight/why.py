@@ -1,7 +1,7 @@
-"""Owns the wording of reasons to wait: one sentence with the numbers, and what would end the wait.
+"""The wording of reasons to wait: one sentence with the numbers, and what would end the wait.
 
 The core returns causes and vectors (`core/schedulers/reasons.py`); this module turns them into
-English. Decides nothing, and reads only the reason.
+English.
 
 Each cause has a sentence and a condition. With a single cause the remedy is "It starts when
 CONDITION."; if several causes hold back the same containers, the remedy names them all, since

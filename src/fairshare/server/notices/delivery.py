@@ -1,8 +1,7 @@
-"""Owns how a notice is sent: a POST to a webhook, a mail, a command. Each call may block.
+"""How a notice is sent: a POST to a webhook, a mail, a command. Each call may block.
 
 The users of the cluster choose the target, and the server may be root: a webhook goes to public
-addresses only, or to what the configuration lists; a command runs as the application's user. Knows
-nothing of when notices are sent.
+addresses only, or to what the configuration lists; a command runs as the application's user.
 """
 
 import asyncio

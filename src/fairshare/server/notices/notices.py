@@ -1,9 +1,9 @@
-"""Owns when notices are sent: after the record of what happened, again after a failure, and after
-a restart if an earlier server did not.
+"""When notices are sent: after the record of what happened, again after a failure, and after a
+restart if an earlier server did not.
 
 An end is in the journal before its notice is in the file. So at a start the ends that the state
 still knows are compared with the file: a notice is sent at least once, and may be sent twice if the
-server dies while it is sent. Knows neither HTTP nor how a notice is sent.
+server dies while it is sent.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""Owns the file of notices, STATE/notices.sqlite3: which are still to be sent, and what came of the
-others; and the record of a notice, with its text. Knows nothing of how they are sent."""
+"""The file of notices, STATE/notices.sqlite3: which are still to be sent, and what came of the
+others; and the record of a notice, with its text.
+"""
 
 import sqlite3
 from collections.abc import Iterable

@@ -1,2 +1,1 @@
-"""Owns the identity of users: the server's own user, and the groups of users; one file per
-source."""
+"""The identity of users: the server's own user, and the groups of users; one file per source."""

@@ -1,4 +1,4 @@
-"""Owns the lookup of a user's groups: static groups, then the cache, then the source.
+"""The lookup of a user's groups: static groups, then the cache, then the source.
 
 Placement rules and access lists depend on groups; as in Hadoop the server looks them up, and the
 result is part of the input, so that a replayed decision never depends on the machine.

@@ -1,1 +1,1 @@
-"""Owns the REST interfaces and the pages; knows nothing of how a decision is made."""
+"""The REST interfaces and the pages; knows nothing of how a decision is made."""

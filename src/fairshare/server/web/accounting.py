@@ -1,4 +1,4 @@
-"""Owns the paths of the accounts: applications and containers that ended, and reports of use.
+"""The paths of the accounts: applications and containers that ended, and reports of use.
 
 Questions are asked in threads, few at a time: they read a file, and never hold up the scheduler.
 """

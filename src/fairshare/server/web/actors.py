@@ -1,4 +1,4 @@
-"""Owns the identity of callers and the checks that restrict calls to administrators.
+"""The identity of callers and the checks that restrict calls to administrators.
 
 The core authorizes changes to applications, and records the decision; this module only checks calls
 that do not change the cluster's state. Without authentication the server listens on loopback and

@@ -1,4 +1,4 @@
-"""Owns the client address of a call: that of the peer, or the one that a trusted proxy reports."""
+"""The client address of a call: that of the peer, or the one that a trusted proxy reports."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 

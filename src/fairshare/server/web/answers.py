@@ -1,4 +1,4 @@
-"""Owns how answers are written: JSON, the names of resources, refusals.
+"""How answers are written: JSON, the names of resources, refusals.
 
 Views hold vectors in the order of the resource types; callers see named amounts. This module only
 formats; it computes nothing.

@@ -1,4 +1,4 @@
-"""Owns the assembly of the web application: all routes, and the middleware in front of them."""
+"""The assembly of the web application: all routes, and the middleware in front of them."""
 
 import asyncio
 import time

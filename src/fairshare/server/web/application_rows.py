@@ -1,4 +1,4 @@
-"""Owns the rows of applications: what lists and answers show of one, and the list's bytes.
+"""The rows of applications: what lists and answers show of one, and the list's bytes.
 
 The part of a row that only records about the application change is cached as bytes until the next
 such record. The fields that other events can change (`VolatileFields`) are written for each answer.

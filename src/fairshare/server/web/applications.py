@@ -1,5 +1,5 @@
-"""Owns the paths of applications: submit, again too, look, kill, move, change the priority, and why
-they wait.
+"""The paths of applications: submit, again too, look, kill, move, change the priority, and why they
+wait.
 
 A list of many rows is written and sent in slices.
 """

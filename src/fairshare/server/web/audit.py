@@ -1,4 +1,4 @@
-"""Owns the choice of calls that the audit log records, and the content of their lines.
+"""The choice of calls that the audit log records, and the content of their lines.
 
 The log has every call that may change something, and every call that was refused for its caller's
 identity or for a limit. Handlers add what only they know with `note`; the file itself is

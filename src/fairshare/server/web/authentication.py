@@ -1,5 +1,5 @@
-"""Owns the authentication middleware: where authentication is on, an unauthenticated request may
-only fetch the pages' static files. Callers of the Unix socket are identified always.
+"""The authentication middleware: where authentication is on, an unauthenticated request may only
+fetch the pages' static files. Callers of the Unix socket are identified always.
 
 Authorization for an application or a queue is checked where the call is handled (`actors.py`).
 """

@@ -1,5 +1,5 @@
-"""Owns the paths of the cluster as a whole: its state, its changes, its health, its shutdown, and
-the orders of administrators to nodes and for the safe mode.
+"""The paths of the cluster as a whole: its state, its changes, its health, its shutdown, and the
+orders of administrators to nodes and for the safe mode.
 
 The health checks reveal nothing of the cluster, and therefore need no authentication.
 """

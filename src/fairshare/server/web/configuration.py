@@ -1,5 +1,6 @@
-"""Owns the paths of the configuration: its state, the orders to change it, and the scheduler's
-file: they show it, edit drafts of it, and put a draft in force."""
+"""The paths of the configuration: its state, the orders to change it, and the scheduler's file:
+they show it, edit drafts of it, and put a draft in force.
+"""
 
 import asyncio
 import contextlib

@@ -1,8 +1,8 @@
-"""Owns the limits of one connection: the time to receive a request and to send an answer, the
+"""The limits of one connection: the time to receive a request and to send an answer, the
 connections per address, the memory for bodies and for large answers.
 
-uvicorn reads requests and writes answers; this module adds the limits that it lacks. It must not
-know what a request asks for. `[limits]` of fairshare.toml sets the values.
+uvicorn reads requests and writes answers; this module adds the limits that it lacks. `[limits]` of
+fairshare.toml sets the values.
 """
 
 import asyncio

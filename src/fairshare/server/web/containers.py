@@ -1,4 +1,4 @@
-"""Owns the paths of single containers: their logs, their results, and stopping them.
+"""The paths of single containers: their logs, their results, and stopping them.
 
 A container's output is untrusted: the server sends it as plain bytes, never follows links, and
 opens only regular files.

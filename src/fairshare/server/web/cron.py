@@ -1,4 +1,4 @@
-"""Owns the paths of cron jobs, and how the application of one is submitted."""
+"""The paths of cron jobs, and how the application of one is submitted."""
 
 import asyncio
 from typing import Final

@@ -1,5 +1,6 @@
-"""Owns the paths by which applications are held, released and requeued, and the conditions of a
-submission for its start."""
+"""The paths by which applications are held, released and requeued, and the conditions of a
+submission for its start.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Owns the paths of drivers: the calls of one application's master, authorized by its token only.
+"""The paths of drivers: the calls of one application's master, authorized by its token only.
 
 The driver's container has the token in its environment. A token of an earlier attempt, or of
 another application, is refused.

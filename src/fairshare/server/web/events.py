@@ -1,4 +1,4 @@
-"""Owns the event stream: server-sent events with the numbers of the journal's records as ids.
+"""The event stream: server-sent events with the numbers of the journal's records as ids.
 
 A reader that reconnects with the last id it has seen misses nothing. Many clients may read: each
 stream only keeps its position, and the more streams are open, the less often each one is sent a

@@ -1,4 +1,4 @@
-"""Owns the mapping of errors to HTTP answers.
+"""The mapping of errors to HTTP answers.
 
 Callers see a code and a message, never a traceback.
 """

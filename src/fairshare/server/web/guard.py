@@ -1,5 +1,5 @@
-"""Owns the protection against foreign web pages: refuses requests that a page of another site makes
-a browser send.
+"""The protection against foreign web pages: refuses requests that a page of another site makes a
+browser send.
 
 A page that the user visits can send requests to a loopback address. It cannot hide its origin, and
 if it uses a name that it has pointed at 127.0.0.1 (DNS rebinding), the Host header contains that

@@ -1,4 +1,4 @@
-"""Owns the interfaces of other systems that a server has beside `/api/v1`: YARN's and Ray's.
+"""The interfaces of other systems that a server has beside `/api/v1`: YARN's and Ray's.
 
 Their rooms lie above this one and are found by name.
 """

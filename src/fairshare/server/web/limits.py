@@ -1,4 +1,4 @@
-"""Owns the limits per caller: requests a second, open streams, sizes, applications.
+"""The limits per caller: requests a second, open streams, sizes, applications.
 
 A request that is too large is refused with 413 or 431, one too many with 429, each with a reason,
 before anything is decided. A caller is an authenticated user, else an address. `[limits]` of

@@ -1,4 +1,4 @@
-"""Owns the socket and the web server: binds to a loopback address, serves until it is stopped.
+"""The socket and the web server: binds to a loopback address, serves until it is stopped.
 
 A signal shuts the server down in order; a second one has its default effect and ends it at once.
 """

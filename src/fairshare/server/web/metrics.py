@@ -1,4 +1,4 @@
-"""Owns the path of the metrics for Prometheus, and the count and the latency of all requests."""
+"""The path of the metrics for Prometheus, and the count and the latency of all requests."""
 
 import time
 

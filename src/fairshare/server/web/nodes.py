@@ -1,5 +1,6 @@
-"""Owns the paths of the nodes: their list, whose rows are cached as bytes until they change, one
-node with its containers, and their partitions (node labels)."""
+"""The paths of the nodes: their list, whose rows are cached as bytes until they change, one node
+with its containers, and their partitions (node labels).
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response

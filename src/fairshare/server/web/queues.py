@@ -1,4 +1,4 @@
-"""Owns the path of the queues: their present state, and past states."""
+"""The path of the queues: their present state, and past states."""
 
 from starlette.requests import Request
 from starlette.responses import Response

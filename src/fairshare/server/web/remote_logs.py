@@ -1,10 +1,9 @@
-"""Owns how logs and results of containers are fetched from their nodes: by the engine, or from the
-web server of a NodeManager.
+"""How logs and results of containers are fetched from their nodes: by the engine, or from the web
+server of a NodeManager.
 
-Knows no engine: each one that fetches files does so by `FetchesFiles.read`. NodeManagers answer
-`/ws/v1/node/containers/ID/logs/NAME` with a header, the bytes and a trailer (Hadoop:
-NMWebServices.getContainerLogFile, LogToolUtils.outputContainerLog); with `size=-N` the bytes are
-the last N.
+read`. NodeManagers answer `/ws/v1/node/containers/ID/logs/NAME` with a header, the bytes and a
+trailer (Hadoop: NMWebServices.getContainerLogFile, LogToolUtils.outputContainerLog); with `size=-N`
+the bytes are the last N.
 """
 
 import ssl

@@ -1,4 +1,4 @@
-"""Owns the reading of requests: the body within a size, the parameters, the names in the path.
+"""The reading of requests: the body within a size, the parameters, the names in the path.
 
 An invalid request raises an InputError with a stable code; `faults.py` knows the statuses.
 """

@@ -1,4 +1,4 @@
-"""Owns the paths of sessions: a user's connection with a running container, by WebSocket.
+"""The paths of sessions: a user's connection with a running container, by WebSocket.
 
 The server checks who calls, and passes bytes on in both directions, of which it understands none:
 `api/frames.py` describes them. What waits for a slow reader is bounded, as the other side is not

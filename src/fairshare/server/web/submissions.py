@@ -1,7 +1,6 @@
-"""Owns the translation of request bodies into inputs of the resource manager, with its checks.
+"""The translation of request bodies into inputs of the resource manager, with its checks.
 
-All problems of a body are collected and reported together, each with its place. Knows neither the
-state of the cluster nor its limits: the scheduler checks whether a queue exists.
+All problems of a body are collected and reported together, each with its place.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,4 @@
-"""Owns the paths of an application's history: spans, containers, requested against used
-resources."""
+"""The paths of an application's history: spans, containers, requested against used resources."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,4 @@
-"""Owns the server's Unix socket: its file, its access rights, and the account behind a connection.
-
-Knows no call, and not what an account may do.
-"""
+"""The server's Unix socket: its file, its access rights, and the account behind a connection."""
 
 import asyncio
 import contextlib

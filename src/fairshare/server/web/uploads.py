@@ -1,4 +1,4 @@
-"""Owns the path by which callables arrive that are too large for the body of a submission."""
+"""The path by which callables arrive that are too large for the body of a submission."""
 
 import re
 

@@ -1,8 +1,7 @@
-"""Owns WebSockets (RFC 6455) as far as this server uses them: an answer that sends texts until they
-end or the client goes.
+"""WebSockets (RFC 6455) as far as this server uses them: an answer that sends texts until they end
+or the client goes.
 
-What a client sends is not read, apart from pings and its goodbye. Knows neither sockets nor what
-the texts mean: the connection is switched by `connections.py`.
+What a client sends is not read, apart from pings and its goodbye.py`.
 """
 
 import asyncio

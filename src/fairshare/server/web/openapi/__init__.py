@@ -1,1 +1,1 @@
-"""Owns the OpenAPI 3.1 description of our REST interface, generated from the types."""
+"""The OpenAPI 3.1 description of our REST interface, generated from the types."""

@@ -1,4 +1,4 @@
-"""Owns the OpenAPI 3.1 document of `/api/v1`, and the path that serves it."""
+"""The OpenAPI 3.1 document of `/api/v1`, and the path that serves it."""
 
 import inspect
 import re

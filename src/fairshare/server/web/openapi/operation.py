@@ -1,4 +1,4 @@
-"""Owns the routes of `/api/v1`: each is described where it is defined.
+"""The routes of `/api/v1`: each is described where it is defined.
 
 A route's description is what the OpenAPI document shows and what requests are held to: a query
 parameter that it does not name is refused. Summary and words come from the function's docstring.

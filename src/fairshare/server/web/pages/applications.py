@@ -1,4 +1,4 @@
-"""Owns the paths by which the pages list applications, now and at a past moment."""
+"""The paths by which the pages list applications, now and at a past moment."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

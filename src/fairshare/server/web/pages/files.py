@@ -1,8 +1,8 @@
-"""Owns the files of the pages: the shell at the addresses of the views, modules and styles below
+"""The files of the pages: the shell at the addresses of the views, modules and styles below
 `/static`, and the content security policy that allows a browser to run only these.
 
 The pages have no build step: a browser gets the files of `static/`. They are read once per process,
-so that an update never mixes two versions. Must not know what a view shows.
+so that an update never mixes two versions.
 """
 
 import functools

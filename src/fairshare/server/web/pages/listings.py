@@ -1,9 +1,8 @@
-"""Owns the long lists of the pages: their lines, now or at a past moment, their order, and the part
-of them that one screen shows.
+"""The long lists of the pages: their lines, now or at a past moment, their order, and the part of
+them that one screen shows.
 
 An order by a changing value is remembered under a name that the client chooses, as long as a client
-uses it: rows keep their place while their values change, and later rows are appended. Knows neither
-what a line means nor how it is drawn.
+uses it: rows keep their place while their values change, and later rows are appended.
 """
 
 from collections import OrderedDict

@@ -1,5 +1,5 @@
-"""Owns the paths of queues that only the pages use: their names, the parts of an unmet share, the
-shares of one queue over time, and the tree as one screen shows it.
+"""The paths of queues that only the pages use: their names, the parts of an unmet share, the shares
+of one queue over time, and the tree as one screen shows it.
 
 Of a thousand queues few are open at a time; the others are only counted, and sent when they are
 opened or searched for.

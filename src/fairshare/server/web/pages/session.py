@@ -1,4 +1,4 @@
-"""Owns the path that reports the current user to a page, so that it offers what the user may do.
+"""The path that reports the current user to a page, so that it offers what the user may do.
 
 Each call is authorized again where it is handled.
 """
