@@ -1,4 +1,4 @@
-"""Owns `python -m fairshare`, which is the program `fairshare`."""
+"""`python -m fairshare`, which is the program `fairshare`."""
 
 from fairshare.cli import main
 

@@ -1,5 +1,5 @@
-"""Owns what the operating system says of this machine: its identity, by which clients recognize a
-server on their own machine, its accounts, those that listen at its ports, and which disk is full.
+"""What the operating system says of this machine: its identity, by which clients recognize a server
+on their own machine, its accounts, those that listen at its ports, and which disk is full.
 
 An address does not say the first: behind 127.0.0.1 may be a tunnel, or a container with other
 files.

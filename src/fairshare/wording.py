@@ -1,4 +1,4 @@
-"""Owns the phrases of messages that several packages share: counts, causes, unknown objects.
+"""The phrases of messages that several packages share: counts, causes, unknown objects.
 
 The lowest layer: knows no other package.
 """

@@ -1,4 +1,4 @@
-"""Owns what the command line does with its standard input: a command gets it as a file.
+"""What the command line does with its standard input: a command gets it as a file.
 
 A file is named as it is, a pipe is read to its end into a temporary file first. A terminal, and a
 device such as /dev/null, count as no input.

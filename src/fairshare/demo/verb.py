@@ -1,4 +1,4 @@
-"""Owns the verb `demo`, in which three teams share this machine for a minute."""
+"""The verb `demo`, in which three teams share this machine for a minute."""
 
 from pathlib import Path
 
