@@ -8,16 +8,17 @@ If a table is wider than its terminal
 3. names are cut, the widest first, but numbers never: `1.2…` would be another number,
 4. the last columns are omitted, and a line below the table names them.
 
-Only what goes to a terminal is drawn by rich, whose import takes a quarter of the time of a short
-verb: `Listing`, `Facts`, `Styled` and `Indented` can be printed without it, by `Pipe`, and look as
-rich would print them. What only rich can draw is None for a pipe: characters beyond ASCII, whose
-widths it knows, those that control a terminal, and lines beyond the longest one.
+Only what goes to a terminal is drawn by rich (`drawing`), whose import takes a quarter of the time
+of a short verb: `Listing`, `Facts`, `Styled` and `Indented` can be printed without it, by `Pipe`,
+and look as rich would print them. What only rich can draw is None for a pipe: characters beyond
+ASCII, whose widths it knows, those that control a terminal, and lines beyond the longest one.
 """
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 import msgspec
@@ -39,9 +40,6 @@ PIPE_WIDTH = 400
 
 WIDE = 120
 """From this width on, bars are long and ids are always written in full."""
-
-LEAST_WIDTH = 8
-"""The minimum number of characters of a cut name."""
 
 BAR_FULL, BAR_NARROW = 20, 10
 
@@ -83,13 +81,19 @@ class Styled(msgspec.Struct, frozen=True):
     style: str = ""
 
     def __rich__(self) -> "Text":
-        from rich.text import Text
-
-        return Text(self.text, style=self.style)
+        drawn: Text = _drawing().text(self)
+        return drawn
 
     def lines(self) -> list[str] | None:
         """The text in a pipe; None if only rich can print it."""
         return text_lines(self.text)
+
+
+def _drawing() -> ModuleType:
+    """What draws with rich, whose import only terminals wait for."""
+    from fairshare.cli import drawing
+
+    return drawing
 
 
 Cell: TypeAlias = str | Styled
@@ -102,9 +106,8 @@ class Indented(msgspec.Struct, frozen=True):
     indent: int
 
     def __rich__(self) -> "Padding":
-        from rich.padding import Padding
-
-        return Padding(self.text, (0, 0, 0, self.indent), expand=False)
+        drawn: Padding = _drawing().padding(self)
+        return drawn
 
     def lines(self) -> list[str] | None:
         """The text in a pipe; None if only rich can print it."""
@@ -115,60 +118,21 @@ class Listing:
     """A table that fits the terminal; rows have cells for all columns, including omitted ones."""
 
     def __init__(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-        self._columns = columns
-        self._rows = [
+        self.columns = columns
+        self.rows = [
             [cell if isinstance(cell, Styled) else Styled(plain(cell)) for cell in row]
             for row in rows
         ]
 
     def __rich_console__(self, console: "Console", options: object) -> "Iterator[Table]":
-        from rich.cells import cell_len
-        from rich.table import Table
-
-        room = _room(console)
-        columns = self._columns
-        cells = [[cell.__rich__() for cell in row] for row in self._rows]
-        titles = [column.title for column in columns]
-        values = [max((row[n].cell_len for row in cells), default=0) for n in range(len(columns))]
-        natural = [max(cell_len(title), value) for title, value in zip(titles, values, strict=True)]
-        shown = list(range(len(columns)))
-        if _width(natural, shown) > room:
-            titles = [_broken(title, value) for title, value in zip(titles, values, strict=True)]
-            natural = [max(_lines_width(title), n) for title, n in zip(titles, values, strict=True)]
-        for number in reversed(range(len(columns))):
-            if columns[number].extra and _width(natural, shown) > room:
-                shown.remove(number)
-        least = [
-            width if column.uncut else min(width, max(LEAST_WIDTH, _lines_width(title)))
-            for column, title, width in zip(columns, titles, natural, strict=True)
-        ]
-        left_out: list[str] = []
-        while len(shown) > 1 and _width(least, shown) > room:
-            left_out.insert(0, columns[shown.pop()].title)
-        widths = fitting(
-            [least[number] for number in shown],
-            [natural[number] for number in shown],
-            room - len(shown),
-        )
-        made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-        for number, width in zip(shown, widths, strict=True):
-            justify: Literal["left", "right"] = "right" if columns[number].right else "left"
-            made.add_column(
-                titles[number], justify=justify, width=width, no_wrap=True, overflow="ellipsis"
-            )
-        for row in cells:
-            made.add_row(*(row[number] for number in shown))
-        if left_out:
-            made.caption = f"No room for: {', '.join(left_out)}"
-            made.caption_justify = "left"
-        yield made
+        yield _drawing().table(self.columns, self.rows, console)
 
     def lines(self) -> list[str] | None:
         """The table in a pipe; None if only rich can print it."""
         return table_lines(
-            [column.title for column in self._columns],
-            [[cell.text for cell in row] for row in self._rows],
-            [column.right for column in self._columns],
+            [column.title for column in self.columns],
+            [[cell.text for cell in row] for row in self.rows],
+            [column.right for column in self.columns],
         )
 
 
@@ -176,25 +140,18 @@ class Facts:
     """A table of names and values; long values are wrapped."""
 
     def __init__(self, pairs: Sequence[tuple[str, Cell]]) -> None:
-        self._pairs = [
+        self.pairs = [
             (name, value if isinstance(value, Styled) else Styled(plain_lines(value)))
             for name, value in pairs
         ]
 
     def __rich__(self) -> "Table":
-        from rich.table import Table
-
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-        least = max(len(name) for name, _ in self._pairs)
-        made.add_column(no_wrap=True, style="bold", min_width=least)
-        made.add_column(overflow="fold")
-        for pair in self._pairs:
-            made.add_row(*pair)
-        return made
+        drawn: Table = _drawing().facts(self.pairs)
+        return drawn
 
     def lines(self) -> list[str] | None:
         """The table in a pipe; None if only rich can print it."""
-        return fact_lines([(name, value.text) for name, value in self._pairs])
+        return fact_lines([(name, value.text) for name, value in self.pairs])
 
 
 def open_output(*, stderr: bool = False) -> Output:
@@ -208,9 +165,7 @@ def open_output(*, stderr: bool = False) -> Output:
 
 def open_console(*, stderr: bool = False) -> "Console":
     """The terminal or pipe to which a verb prints, for what rich draws."""
-    from rich.console import Console
-
-    console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    console: Console = _drawing().new_console(stderr=stderr)
     if in_pipe(console):
         console.width = PIPE_WIDTH
     return console
@@ -238,48 +193,6 @@ def ascii_only(console: Output) -> bool:
     return in_pipe(console) or not console.encoding.lower().startswith("utf")
 
 
-def _room(console: "Console") -> int:
-    return LONGEST_LINE if in_pipe(console) else console.width
-
-
-def _width(widths: Sequence[int], shown: Sequence[int]) -> int:
-    return sum(widths[number] + 1 for number in shown)
-
-
-def _broken(title: str, width: int) -> str:
-    """A title broken at blanks into lines of at most the width of the values, if possible.
-
-    >>> _broken("Turnaround p50", 7), _broken("Wait p50", 9)
-    ('Turnaround\\np50', 'Wait p50')
-    """
-    import textwrap  # which only a narrow terminal needs
-
-    return "\n".join(textwrap.wrap(title, max(width, 1), break_long_words=False))
-
-
-def _lines_width(title: str) -> int:
-    from rich.cells import cell_len
-
-    return max(cell_len(line) for line in title.split("\n"))
-
-
-def fitting(least: Sequence[int], natural: Sequence[int], room: int) -> list[int]:
-    """The widths of columns; if they do not fit, the widest ones that may be cut become narrower.
-
-    >>> fitting([10, 5, 4], [10, 12, 4], 26), fitting([10, 5], [10, 9], 5)
-    ([10, 12, 4], [10, 5])
-    >>> fitting([10, 5, 5], [10, 12, 7], 22)
-    [10, 6, 6]
-    """
-    widths = list(natural)
-    while sum(widths) > room:
-        cut = [n for n, width in enumerate(widths) if width > least[n]]
-        if not cut:
-            break
-        widths[max(cut, key=lambda number: (widths[number], number))] -= 1
-    return widths
-
-
 def state_text(state: str, more: str = "") -> Styled:
     """A state in its colour, and what is said after it."""
     return Styled(plain(state) + more, style=STATE_STYLES.get(state, ""))
@@ -294,17 +207,7 @@ def print_all(console: Output, *parts: "RenderableType | None") -> None:
             click.echo("\n".join(made), nl=False, err=console.stderr)
             return
         console = open_console(stderr=console.stderr)
-    first = True
-    for part in parts:
-        if part is None:
-            continue
-        if not first:
-            console.print()
-        if console.is_terminal:
-            console.print(part)
-        else:
-            _print_without_blanks(console, part)
-        first = False
+    _drawing().print_parts(console, [part for part in parts if part is not None])
 
 
 def _lines(part: "RenderableType") -> list[str] | None:
@@ -312,18 +215,6 @@ def _lines(part: "RenderableType") -> list[str] | None:
     if isinstance(part, str):
         return text_lines(part)
     return part.lines() if isinstance(part, Styled | Indented | Listing | Facts) else None
-
-
-def _print_without_blanks(console: "Console", part: "RenderableType") -> None:
-    """Print without the blanks with which lines are filled up to the width of their column."""
-    from rich.text import Text
-
-    width, console.width = console.width, _room(console)
-    with console.capture() as captured:
-        console.print(part)
-    console.width = width
-    for line in captured.get().splitlines():
-        console.print(Text(line.rstrip()), soft_wrap=True)
 
 
 LONGEST_LINE = 20_000

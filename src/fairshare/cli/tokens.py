@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -18,6 +19,9 @@ from fairshare.cli.verbs import Failure
 from fairshare.client import Client
 from fairshare.client.discovery import is_loopback
 from fairshare.errors import FairshareError
+
+if TYPE_CHECKING:
+    from fairshare.server.access.tokens import UserTokens
 
 
 class ShownToken(msgspec.Struct, frozen=True):
@@ -97,14 +101,13 @@ def create(
     It is valid for the server of one state directory, which is printed on stderr: that of --conf or
     --state, which need not exist yet; without them, of the server that runs on this machine.
     """
-    from fairshare.server.access.tokens import FILE, UserTokens
     from fairshare.server.state_directory import open_state_directory
 
     place, switched_on = _place(conf, state)
     _writable(place)
     now_ms = time.time_ns() // 1_000_000
     directory = open_state_directory(place)
-    tokens = UserTokens(directory.path)
+    tokens = _tokens(directory.path)
     click.echo(
         tokens.create(
             user,
@@ -114,7 +117,7 @@ def create(
             note=note,
         )
     )
-    click.echo(f"kept in {directory.path / FILE}", err=True)
+    click.echo(f"kept in {tokens.path}", err=True)
     if directory.identity() is None:
         click.echo(
             f"warning: no server has kept its state in {directory.path} so far. The token opens"
@@ -135,11 +138,9 @@ def create(
 @list_options
 def list_tokens(conf: Path | None, state: Path | None, form: str) -> None:
     """List all tokens by name, without their secrets."""
-    from fairshare.server.access.tokens import UserTokens
-
     tokens = [
-        ShownToken(**{name: getattr(one, name) for name in ShownToken.__struct_fields__})
-        for one in UserTokens(_existing(conf, state)).listed()
+        ShownToken(**{name: getattr(kept, name) for name in ShownToken.__struct_fields__})
+        for kept in _tokens(_existing(conf, state)).listed()
     ]
     print_list(
         form,
@@ -156,12 +157,16 @@ def list_tokens(conf: Path | None, state: Path | None, form: str) -> None:
 @_state
 def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> None:
     """Revoke tokens at once."""
-    from fairshare.server.access.tokens import UserTokens
-
-    tokens = UserTokens(_existing(conf, state))
+    tokens = _tokens(_existing(conf, state))
     for name in names:
         tokens.revoke(name)
         click.echo(f"revoked {name}")
+
+
+def _tokens(state_directory: Path) -> "UserTokens":
+    from fairshare.server.access.tokens import UserTokens
+
+    return UserTokens(state_directory)
 
 
 def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:

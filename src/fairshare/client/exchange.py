@@ -5,6 +5,7 @@ machine by TCP, the account of the program that listens there is checked (`check
 """
 
 import os
+import pwd
 import re
 import socket
 from collections.abc import Mapping
@@ -195,8 +196,6 @@ def _expected(url: str, environment: Mapping[str, str]) -> set[int]:
 
 
 def _number(name: str) -> int | None:
-    import pwd
-
     if name.isdecimal():
         return int(name)
     try:
@@ -206,8 +205,6 @@ def _number(name: str) -> int | None:
 
 
 def _name(number: int) -> str:
-    import pwd
-
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

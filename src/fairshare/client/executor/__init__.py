@@ -72,20 +72,18 @@ def _result(value: object) -> object:
 
 def progress_bar(name: str) -> Callable[[ExecutorProgress], None] | None:
     """What shows each progress as a bar; None if stderr is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich import console, progress
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    terminal = console.Console(stderr=True)
+    if not terminal.is_terminal:
         return None
-    shown = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[words]}"),
-        Elapsed(),
-        console=console,
+    shown = progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[words]}"),
+        progress.TimeElapsedColumn(),
+        console=terminal,
     )
     bar = shown.add_task(name, total=None, words="")
 

@@ -63,7 +63,7 @@ class UserTokens:
     """The tokens of one state directory."""
 
     def __init__(self, state_directory: Path) -> None:
-        self._path = state_directory / FILE
+        self.path = state_directory / FILE
         self._stamp: tuple[int, int, int] | None = None
         self._known: dict[str, UserToken] = {}
 
@@ -119,7 +119,7 @@ class UserTokens:
     def _changing(self) -> Iterator[None]:
         """Read, change and write under a lock: a lost revocation would leave a token valid. The
         lock is on the directory, so that no lock file remains."""
-        folder = self._path.parent
+        folder = self.path.parent
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -133,26 +133,26 @@ class UserTokens:
 
     def _load(self) -> dict[str, UserToken]:
         try:
-            found = self._path.stat()
+            found = self.path.stat()
             stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
             if stamp != self._stamp:
-                tokens = msgspec.json.decode(read_private(self._path), type=list[UserToken])
+                tokens = msgspec.json.decode(read_private(self.path), type=list[UserToken])
                 self._known = {token.name: token for token in tokens}
                 self._stamp = stamp
         except FileNotFoundError:
             self._known, self._stamp = {}, None
         except OSError as error:
-            raise TokensUnreadable(f"cannot read {self._path}: {error.strerror}") from error
+            raise TokensUnreadable(f"cannot read {self.path}: {error.strerror}") from error
         except FairshareError as error:
             raise TokensUnreadable(str(error)) from error
         except msgspec.DecodeError as error:
             raise TokensUnreadable(
-                f"{self._path} is damaged ({error}): delete it and make new tokens"
+                f"{self.path} is damaged ({error}): delete it and make new tokens"
             ) from error
         return self._known
 
     def _write(self, tokens: dict[str, UserToken]) -> None:
-        write_file(self._path, msgspec.json.encode(list(tokens.values())) + b"\n")
+        write_file(self.path, msgspec.json.encode(list(tokens.values())) + b"\n")
 
 
 def masked(text: str) -> str:

@@ -13,6 +13,10 @@ from pathlib import Path
 import click
 import httpx
 
+from fairshare.client.discovery import own_user
+from fairshare.yarn.cli.manager import ResourceManager, find_addresses
+from fairshare.yarn.cli.session import Session
+
 COMMANDS = {
     "application": ("application", "Lists, reports, kills, moves and changes applications."),
     "applicationattempt": ("attempt", "Lists and reports attempts of an application."),
@@ -108,10 +112,6 @@ class _Generic:
 
 def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | None) -> int:
     """Run one command; returns its exit code."""
-    # Imported lazily: help does not need them.
-    from fairshare.client.discovery import own_user
-    from fairshare.yarn.cli.manager import ResourceManager, find_addresses
-    from fairshare.yarn.cli.session import Session
 
     def open_manager() -> ResourceManager:
         addresses = find_addresses(given.url, given.directory, given.properties, os.environ)
