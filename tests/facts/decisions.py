@@ -17,7 +17,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest
-from fairshare.core.schedulers.fair.assignment import Patiences
+from fairshare.core.schedulers.fair.assignment import LocalityWaits
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.preemption import Visits
 from fairshare.core.schedulers.fair.queues import FairQueue, common_ancestor
@@ -53,13 +53,13 @@ def locality_level(fact: Fact) -> None:
     for step in fact["script"]:
         now_ms += step.get("advance", 0)
         if step.get("considered") == 0:  # asked before anything is counted
-            patiences = Patiences(state, now_ms)
-            level = key.level if patiences.in_force else Locality.OFF_SWITCH
+            waits = LocalityWaits(state, now_ms)
+            level = key.level if waits.in_force else Locality.OFF_SWITCH
             expect(level.name, step["level"], str(step))
         for _ in range(step.get("considered", 1)):
-            patiences = Patiences(state, now_ms)
-            expect(patiences.offered(application, key).name, step["level"], str(step))
-            key.level, key.opportunities, key.since_ms = patiences.now(application, key)
+            waits = LocalityWaits(state, now_ms)
+            expect(waits.offered(application, key).name, step["level"], str(step))
+            key.level, key.opportunities, key.since_ms = waits.now(application, key)
 
 
 def container_limit(fact: Fact) -> None:
