@@ -117,20 +117,14 @@ def described(
     else:
         submission = from_command(command_line, given)
         report_directives(command_line)
-    if "ray" in given:
-        _check_ray(client)
-    if "ray" in given and "end_signal" not in given and not signals(client.cluster().engine):
-        submission = unwarned(submission)
-    return with_caller(client, submission, given, of_file=job is not None)
-
-
-def _check_ray(client: Client) -> None:
-    """Raise Failure if a program cannot start a Ray cluster on the machine of the server."""
-    if runs_here(client.cluster()) and find_spec("ray") is None:
+    if "ray" in given and runs_here(client.cluster()) and find_spec("ray") is None:
         raise Failure(
             f"Ray is not installed for {sys.executable}, with which the program and its workers"
             f" start: {sys.executable} -m pip install 'fairshare[ray]'"
         )
+    if "ray" in given and "end_signal" not in given and not signals(client.cluster().engine):
+        submission = unwarned(submission)
+    return with_caller(client, submission, given, of_file=job is not None)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

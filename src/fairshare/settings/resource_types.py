@@ -45,7 +45,11 @@ def read_types(site: Site, problems: Problems) -> ResourceTypes:
         if wrong:
             _refuse(site, RESOURCE_TYPES, "resource-type", wrong, problems)
         else:
-            _check_type(site, name, problems)
+            key = f"{RESOURCE_TYPES}.{name}.type"
+            kind = site.text(key, problems) or _COUNTABLE
+            if kind != _COUNTABLE:
+                message = f"{name} is of the type {kind!r}: only {_COUNTABLE} is known, in capitals"
+                _refuse(site, key, "resource-type", message, problems)
             found[name] = _unit(site, name, problems)
     for name in _UNITS:
         for suffix in ("units", "type"):
@@ -70,14 +74,6 @@ def _wrong_name(name: str, found: Collection[str]) -> str:
             " letters, digits, '_', '.' and '-', after 'domain/' if there is one"
         )
     return ""
-
-
-def _check_type(site: Site, name: str, problems: Problems) -> None:
-    key = f"{RESOURCE_TYPES}.{name}.type"
-    kind = site.text(key, problems) or _COUNTABLE
-    if kind != _COUNTABLE:
-        message = f"{name} is of the type {kind!r}: only {_COUNTABLE} is known, in capitals"
-        _refuse(site, key, "resource-type", message, problems)
 
 
 def _unit(site: Site, name: str, problems: Problems) -> str:

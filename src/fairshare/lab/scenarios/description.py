@@ -17,7 +17,7 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import MEMORY, NO_LIMIT, Resource, ResourceTypes, total
 from fairshare.core.model.state import ClusterState
 from fairshare.core.schedulers.protocol import Scheduler
-from fairshare.core.schedulers.reasons import Cause, Reason, reasons
+from fairshare.core.schedulers.reasons import Cause, reasons
 from fairshare.core.schedulers.views import QueueView
 from fairshare.lab.scenarios.cluster import Applications, Cluster
 
@@ -61,7 +61,7 @@ def describe_reason(
         "node": first.node,
         "label": first.label,
         "ahead": [names[one] for one in first.ahead if one in names],
-        "also": sorted(_short(one) for one in first.also),
+        "also": sorted(f"{one.cause} {one.queue}".rstrip() for one in first.also),
         "preempting": first.preempting,
         "preemption": "" if first.preemption is None else str(first.preemption.obstacle),
         "drained": first.drained,
@@ -75,11 +75,6 @@ def add_reasons(
     """Add `why` to each application of a description."""
     for number, name in names.items():
         described["apps"][name]["why"] = describe_reason(scheduler, number, names)
-
-
-def _short(reason: Reason) -> str:
-    """A cause and where it is: `queue-maximum root.a`."""
-    return f"{reason.cause} {reason.queue}".rstrip()
 
 
 Description = dict[str, Any]

@@ -242,7 +242,10 @@ class JobRunner:
             self._apply(step)
         except FairshareError as refusal:
             error = str(refusal)
-        self._repeat_tasks()
+        # Ask again for tasks that were killed, of jobs that live.
+        for number, requests in self._tasks.to_repeat():
+            if self._cluster.state.applications[number].attempt.registered:
+                self._cluster.call(inputs.RequestContainers(number, requests))
         if self._verify:
             check(self._cluster.state)
         events = [
@@ -268,12 +271,6 @@ class JobRunner:
     def type_names(self) -> tuple[str, ...]:
         """The names of the types that a scenario speaks of."""
         return JOBS.slots
-
-    def _repeat_tasks(self) -> None:
-        """Ask again for tasks that were killed, of jobs that live."""
-        for number, requests in self._tasks.to_repeat():
-            if self._cluster.state.applications[number].attempt.registered:
-                self._cluster.call(inputs.RequestContainers(number, requests))
 
     def _number(self, name: str) -> ApplicationId:
         if name not in self._numbers:

@@ -315,7 +315,10 @@ class Simulator:
             if len(self.agenda) <= ahead and not self._arrivals_left:
                 if faults is not None and faults.back_ms >= now_ms and not self.manager.state.nodes:
                     give_up_ms += now_ms - self.clock.now_ms()  # no node was there to allocate on
-                if now_ms > give_up_ms or (faults is not None and not self._anything_left()):
+                if now_ms > give_up_ms or (
+                    faults is not None
+                    and all(one.over for one in self.manager.state.applications.values())
+                ):
                     break
             else:
                 give_up_ms = now_ms + PATIENCE_MS
@@ -348,10 +351,6 @@ class Simulator:
             for one, number in zip(report.applications, sessions.numbers, strict=True)
         )
         return msgspec.structs.replace(report, applications=applications)
-
-    def _anything_left(self) -> bool:
-        """Whether an application is not over."""
-        return any(not one.over for one in self.manager.state.applications.values())
 
     def arrive(self, arrival: Arrival) -> tuple[Event, ...]:
         """Submit an application that is not in the workload at the current instant; returns the

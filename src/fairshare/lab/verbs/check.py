@@ -40,7 +40,11 @@ def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
         result = _of_named_file(check_file(path), path in paths)
         results.append(result)
         if not as_json:
-            _print_result(result, verbose)
+            for problem in result.problems:
+                click.echo(problem_line(result.file, problem))
+            if verbose:
+                name = f": {result.name}" if result.name else ""
+                click.echo(f"{result.result} {result.file}{name}")
     if all(result.result == "skipped" for result in results):
         raise click.UsageError(f"no scenario in {', '.join(map(str, paths))}")
     if as_json:
@@ -54,11 +58,3 @@ def command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None:
 def _of_named_file(result: Result, named: bool) -> Result:
     """A file named on the command line must be a scenario; a file found in a directory need not."""
     return result.as_malformed() if named and result.result == "skipped" else result
-
-
-def _print_result(result: Result, verbose: bool) -> None:
-    for problem in result.problems:
-        click.echo(problem_line(result.file, problem))
-    if verbose:
-        name = f": {result.name}" if result.name else ""
-        click.echo(f"{result.result} {result.file}{name}")

@@ -9,7 +9,7 @@ keeps of them.
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 
@@ -33,13 +33,12 @@ from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.server.long_history import LongHistory
+from fairshare.server.state_directory import StateDirectory
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 from fairshare.settings.reservations import with_reservations
-
-if TYPE_CHECKING:
-    from fairshare.server.long_history import LongHistory
 
 
 def read_world(directory: Path, last_ms: int | None = None) -> World:
@@ -48,9 +47,6 @@ def read_world(directory: Path, last_ms: int | None = None) -> World:
     With `last_ms` it begins with the newest kept state that is older than that, counted from the
     last record; with the oldest one, or the first record, if none is.
     """
-    # Imported lazily: the server's modules are only needed for its directory.
-    from fairshare.server.state_directory import StateDirectory
-
     if directory.name == JOURNAL_FILE:
         directory = directory.parent
     if not (directory / JOURNAL_FILE).exists():
@@ -76,15 +72,13 @@ class _Kept:
     """All that a state directory keeps: the journal, and before it the long history, if that leads
     up to it."""
 
-    def __init__(self, journal: SqliteJournal, history: "LongHistory | None") -> None:
+    def __init__(self, journal: SqliteJournal, history: LongHistory | None) -> None:
         self.journal = journal
         self._history = history
 
     @classmethod
     def open(cls, directory: Path) -> Self:
         """Open both for reading. A long history that cannot be read is left out."""
-        from fairshare.server.long_history import LongHistory
-
         journal = SqliteJournal(directory, read_only=True)
         history = None
         try:

@@ -27,7 +27,7 @@ from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.problems import Problem
 from fairshare.lab.plan.outcomes import Sums
-from fairshare.lab.plan.planning import ALL, Change, Difference, Moved, Plan, plan
+from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
 from fairshare.lab.simulate.world import World
 from fairshare.lab.verbs.histories import Traced, is_traced, read_world, traced_history
 from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse
@@ -357,13 +357,12 @@ def _shorter(found: Plan, last_ms: int | None) -> str:
 def _changes(found: Plan) -> str:
     if not found.changes:
         return "No setting changes."
-    lines = [_change(one) for one in found.changes[:MOST_CHANGES]]
+    lines = [
+        f"  {one.setting}: {_value(one.before)} → {_value(one.after)}"
+        for one in found.changes[:MOST_CHANGES]
+    ]
     more = len(found.changes) - MOST_CHANGES
     return "\n".join(["Settings:", *lines, *([f"  and {more} more"] if more > 0 else [])])
-
-
-def _change(one: Change) -> str:
-    return f"  {one.setting}: {_value(one.before)} → {_value(one.after)}"
 
 
 def _value(value: object) -> str:

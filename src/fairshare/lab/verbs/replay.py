@@ -16,6 +16,7 @@ from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, checked_parts
 from fairshare.runtime.recovery import Position, recover, replay
 from fairshare.runtime.snapshot import thaw
+from fairshare.server.state_directory import StateDirectory
 from fairshare.settings.registry import family_of
 from fairshare.wording import counted
 
@@ -95,9 +96,6 @@ def _begin(
         snapshot = reader.snapshot(start)
         parts = checked_parts(thaw(snapshot))
         return Position(start, snapshot.now_ms), parts[MANAGER]
-    # Imported lazily: the state directory is only needed for a whole journal.
-    from fairshare.server.state_directory import StateDirectory
-
     identity = StateDirectory(directory).identity()
     if identity is None:
         raise JournalError(

@@ -54,17 +54,17 @@ def read(path: Path) -> Trace:
     """Read the log, and the list of machines beside it."""
     file = next(one for one in files_in(path) if _is_log(one))
     notes = [ALONE, "A job runs as long as its attempts together."]
-    lists = [one for one in files_in(file.parent) if _names(one) == _MACHINES]
+    lists = [
+        one
+        for one in files_in(file.parent)
+        if tuple(name.strip() for name in header_of(one)) == _MACHINES
+    ]
     sizes = Counter(gpus for one in lists for _, gpus in parsed(one, rows_of(one), _machine))
     nodes = tuple(
         TraceNodes(count, with_cpus(gpus), f"machines-of-{gpus}")
         for gpus, count in sorted(sizes.items())
     )
     return Trace(f"Philly: {file.name}", nodes, in_order(_jobs(file, notes)), notes)
-
-
-def _names(path: Path) -> tuple[str, ...]:
-    return tuple(name.strip() for name in header_of(path))
 
 
 def _machine(row: Mapping[str, str]) -> int:

@@ -28,7 +28,9 @@ def read(path: Path) -> Trace:
     """Read a log; its header is in the lines before the first job."""
     file = next(one for one in files_in(path) if kind_of(one) == ".swf")
     header = _header(file)
-    nodes = _machines(file.with_name(_without_compression(file) + ".machines"))
+    nodes = _machines(
+        file.with_name(file.name.removesuffix(".gz").removesuffix(".xz") + ".machines")
+    )
     notes: list[str] = []
     if not nodes and header.nodes:
         processors = -(-max(header.processors, header.nodes) // header.nodes)
@@ -42,10 +44,6 @@ def read(path: Path) -> Trace:
     trace = Trace(f"{TITLE}: {file.name}", nodes, iter(()), notes)
     trace.jobs = in_order(_jobs(file, header, per_task, notes))
     return trace
-
-
-def _without_compression(file: Path) -> str:
-    return file.name.removesuffix(".gz").removesuffix(".xz")
 
 
 def _header(file: Path) -> Header:
