@@ -21,7 +21,7 @@ from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import collect_directory, read_directory
 from fairshare.settings.engines import ENGINES, runs_here
 from fairshare.settings.limits import LimitSettings
-from fairshare.settings.node_manager import NodeManagerSettings
+from fairshare.settings.nodes import NodeManagerSettings
 from fairshare.settings.registry import family_of
 from fairshare.settings.reservations import with_reservations
 from fairshare.settings.shell import FILE as SHELL_FILE

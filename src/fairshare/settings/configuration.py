@@ -13,7 +13,7 @@ import msgspec
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GpuSetting
 from fairshare.documents.problems import Problem
-from fairshare.settings.node_manager import NodeManagerSettings
+from fairshare.settings.nodes import NodeManagerSettings
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.user_groups import GroupSettings

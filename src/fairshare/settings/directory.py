@@ -24,7 +24,7 @@ from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
 from fairshare.settings.manager import read_manager
-from fairshare.settings.node_manager import read_node_manager
+from fairshare.settings.nodes import read_node_manager
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import gpus_of, with_types
 from fairshare.settings.shell import ServerSettings, ShellSettings

@@ -6,7 +6,7 @@ from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.capacity.reading import read_capacity
 from fairshare.settings.directory import read_directory
-from fairshare.settings.node_labels import read_node_partition
+from fairshare.settings.nodes import read_node_partition
 from fairshare.settings.site import Site
 
 N = "yarn.node-labels."

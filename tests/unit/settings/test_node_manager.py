@@ -7,7 +7,7 @@ import pytest
 from fairshare.errors import ConfigurationError
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
-from fairshare.settings.node_manager import NodeManagerSettings
+from fairshare.settings.nodes import NodeManagerSettings
 
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 

@@ -29,7 +29,7 @@ def test_a_server_loads_no_scheduler_before_it_knows_which():
     for name in FAMILIES:
         assert f"fairshare.settings.{name}.family" in loaded
         assert f"fairshare.core.schedulers.{name}.scheduler" not in loaded
-        for of_family in ("draft", "lint", "lint.registry", "reading", "stored"):
+        for of_family in ("changes", "lint", "reading", "stored"):
             assert f"fairshare.settings.{name}.{of_family}" not in loaded
         assert f"fairshare.yarn.views.{name}" not in loaded
 

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from fairshare.core.schedulers.capacity import state as capacity_state
     from fairshare.core.schedulers.capacity import views as capacity_views
     from fairshare.core.schedulers.capacity.scheduler import CapacityScheduler
-    from fairshare.settings import lint_rules, node_labels
+    from fairshare.settings import lint_rules, nodes
     from fairshare.settings.capacity import changes as capacity_changes
+    from fairshare.settings.capacity import lint as capacity_lint
     from fairshare.settings.capacity import monitor as capacity_monitor
     from fairshare.settings.capacity import reading as capacity_reading
     from fairshare.settings.capacity import scheduler_settings
     from fairshare.settings.capacity import store as capacity_store
     from fairshare.settings.capacity import stored as capacity_stored
-    from fairshare.settings.capacity.lint import registry as capacity_registry
     from fairshare.settings.capacity.lint import subject as capacity_subject
     from fairshare.settings.capacity.lint.subject import CapacitySubject
 else:
@@ -56,7 +56,7 @@ else:
     capacity_checks = lazy("fairshare.core.schedulers.capacity.checks")
     capacity_monitor = lazy("fairshare.settings.capacity.monitor")
     capacity_reading = lazy("fairshare.settings.capacity.reading")
-    capacity_registry = lazy("fairshare.settings.capacity.lint.registry")
+    capacity_lint = lazy("fairshare.settings.capacity.lint")
     capacity_scheduler = lazy("fairshare.core.schedulers.capacity.scheduler")
     capacity_state = lazy("fairshare.core.schedulers.capacity.state")
     capacity_store = lazy("fairshare.settings.capacity.store")
@@ -64,7 +64,7 @@ else:
     capacity_subject = lazy("fairshare.settings.capacity.lint.subject")
     capacity_views = lazy("fairshare.core.schedulers.capacity.views")
     lint_rules = lazy("fairshare.settings.lint_rules")
-    node_labels = lazy("fairshare.settings.node_labels")
+    nodes = lazy("fairshare.settings.nodes")
     scheduler_settings = lazy("fairshare.settings.capacity.scheduler_settings")
 
 
@@ -287,7 +287,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
 
 def _apply(subject: "CapacitySubject", problems: Problems) -> None:
-    lint_rules.apply_rules(capacity_registry.RULES, subject, problems)
+    lint_rules.apply_rules(capacity_lint.RULES, subject, problems)
 
 
 def _with_labels(
@@ -299,6 +299,6 @@ def _with_labels(
         problems.error(
             Place(str(directory / SHELL_FILE)),
             "node-labels",
-            f"[labels] needs {node_labels.ENABLED} in yarn-site.xml",
+            f"[labels] needs {nodes.ENABLED} in yarn-site.xml",
         )
     return msgspec.structs.replace(capacity, labels=tables.labels, label_of_node=tables.nodes)

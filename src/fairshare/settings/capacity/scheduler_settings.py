@@ -12,7 +12,7 @@ from fairshare.core.model.resources import NO_LIMIT
 from fairshare.core.schedulers.capacity.settings import WorkflowPriority
 from fairshare.documents import literals
 from fairshare.documents.problems import Problems
-from fairshare.settings import node_labels
+from fairshare.settings import nodes
 from fairshare.settings.capacity.monitor import REMOVAL, read_if_runs
 from fairshare.settings.capacity.names import PREFIX
 from fairshare.settings.capacity.text import read_workflow_priorities
@@ -163,14 +163,14 @@ SITE: Final = (
         "The administrators of the cluster: `user1,user2 group1,group2`."),
     of_cluster("yarn.workflow-id.tag-prefix", "workflow_tag_prefix", Site.string, "workflowid:",
         "The prefix of the tag that names an application's workflow."),
-    of_cluster(node_labels.ENABLED, "labels_enabled", Site.boolean, "false",
+    of_cluster(nodes.ENABLED, "labels_enabled", Site.boolean, "false",
         "Whether node labels are enabled."),
-    of_cluster(node_labels.TYPE, "labels_distributed", node_labels.are_distributed, "centralized",
+    of_cluster(nodes.TYPE, "labels_distributed", nodes.are_distributed, "centralized",
         "Whether administrators assign node labels (`centralized`) or nodes report them"
         " (`distributed`)."),
-    of_cluster(node_labels.MASTER_DEFAULT, "master_default_label", node_labels.master_label,
+    of_cluster(nodes.MASTER_DEFAULT, "master_default_label", nodes.master_label,
         "none", "The node label of ApplicationMasters whose application names none."),
-    of_cluster(node_labels.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
+    of_cluster(nodes.MASTER_BORROWS, "master_may_borrow", Site.boolean, "false",
         "Whether ApplicationMasters may use nodes of a non-exclusive label that they do not name."),
     of_cluster(TAG_USERS, "tag_users", read_tag_users, "none",
         "Users whose applications are placed as if the user of their tag `userid=USER` had"

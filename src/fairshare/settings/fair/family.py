@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from fairshare.core.schedulers.fair.scheduler import FairScheduler
     from fairshare.settings import lint_rules
     from fairshare.settings.fair import allocation_file, queue_elements, queue_settings
+    from fairshare.settings.fair import lint as fair_lint
     from fairshare.settings.fair import reading as fair_reading
     from fairshare.settings.fair import stored as fair_stored
-    from fairshare.settings.fair.lint import registry as fair_registry
     from fairshare.settings.fair.lint import subject as fair_subject
 else:
     allocation_file = lazy("fairshare.settings.fair.allocation_file")
     fair_reading = lazy("fairshare.settings.fair.reading")
-    fair_registry = lazy("fairshare.settings.fair.lint.registry")
+    fair_lint = lazy("fairshare.settings.fair.lint")
     fair_scheduler = lazy("fairshare.core.schedulers.fair.scheduler")
     fair_stored = lazy("fairshare.settings.fair.stored")
     fair_subject = lazy("fairshare.settings.fair.lint.subject")
@@ -123,7 +123,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         if texts.document is not None:
             elements = fair_subject.find_elements(texts.document, texts.file, settings.types)
         subject = fair_subject.Subject(settings, texts.site, elements, cluster, texts.has_site)
-        lint_rules.apply_rules(fair_registry.RULES, subject, problems)
+        lint_rules.apply_rules(fair_lint.RULES, subject, problems)
 
 
 def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> Iterator[Finding]:

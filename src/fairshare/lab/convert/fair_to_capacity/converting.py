@@ -14,10 +14,14 @@ from fairshare.documents.problems import Problem, Problems
 from fairshare.errors import FairshareError
 from fairshare.lab.convert.fair_to_capacity.capacities import convert_capacities
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Finding, Options
-from fairshare.lab.convert.fair_to_capacity.elements import convert_elements, convert_limits
+from fairshare.lab.convert.fair_to_capacity.elements import (
+    convert_elements,
+    convert_limits,
+    convert_policies,
+    is_dominant,
+)
 from fairshare.lab.convert.fair_to_capacity.maximums import Maximums
 from fairshare.lab.convert.fair_to_capacity.placement import Placement, convert_creation
-from fairshare.lab.convert.fair_to_capacity.policies import convert_policies, is_dominant
 from fairshare.lab.convert.fair_to_capacity.properties import convert_preemption, convert_properties
 from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.lab.convert.fair_to_capacity.texts import capacity_text, companion_files

@@ -18,9 +18,8 @@ from typing import Any, Final
 from fairshare.core.model.queues import ROOT
 from fairshare.core.placement.rules import RuleSettings, derived_rules
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Options, Outcome
-from fairshare.lab.convert.fair_to_capacity.elements import master_part
+from fairshare.lab.convert.fair_to_capacity.elements import master_part, set_order
 from fairshare.lab.convert.fair_to_capacity.maximums import Maximums
-from fairshare.lab.convert.fair_to_capacity.policies import set_order
 from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.lab.convert.fair_to_capacity.tree import Queue, Tree
 

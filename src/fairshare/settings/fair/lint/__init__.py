@@ -1,1 +1,12 @@
-"""What is legal in a configuration and hardly meant. Knows files and settings, no cluster."""
+"""What is legal for the Fair Scheduler and hardly meant: its lint rules are the functions of the
+modules that are named here.
+
+A new rule is a function in one of them.
+"""
+
+from typing import Final
+
+from fairshare.settings.fair.lint import placement, preemption, shares
+from fairshare.settings.lint_rules import rules_of
+
+RULES: Final = rules_of(shares, preemption, placement)

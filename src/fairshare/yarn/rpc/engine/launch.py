@@ -22,7 +22,7 @@ from google.protobuf.message import DecodeError
 from fairshare.core.model.work import Command
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.settings.node_manager import GRACE_MS
+from fairshare.settings.nodes import GRACE_MS
 from fairshare.yarn.rpc.engine.call_program import CALL_SECRET
 from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto
 from fairshare.yarn.rpc.wire.tokens import (

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from fairshare.documents.problems import Problem
-from fairshare.settings.capacity.lint.registry import RULES
+from fairshare.settings.capacity.lint import RULES
 from fairshare.settings.linting import lint
 
 P = "yarn.scheduler.capacity."

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from fairshare.documents.problems import Problem, Problems
-from fairshare.settings.fair.lint.registry import RULES
+from fairshare.settings.fair.lint import RULES
 from fairshare.settings.fair.lint.subject import Subject, find_elements
 from fairshare.settings.fair.reading import collect_fair
 from fairshare.settings.lint_rules import apply_rules
