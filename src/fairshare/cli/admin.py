@@ -162,16 +162,16 @@ def _others(settings: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _change(client: Client, update: dict[str, Any], check: bool, as_json: bool) -> None:
-    found = client.change_configuration(update, check=check)
+    properties = client.change_configuration(update, check=check)
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(properties))
         return
-    for problem in found.problems:
+    for problem in properties.problems:
         click.echo(plain_lines(str(problem)), err=True)
     if check:
         click.echo("the change is valid; nothing has changed")
     else:
-        click.echo(f"the configuration was changed: version {found.version}")
+        click.echo(f"the configuration was changed: version {properties.version}")
 
 
 _LABEL = re.compile(

@@ -121,22 +121,22 @@ def _follow(client: Client, application: str, endings: Endings) -> int:
                 client.kill(application, "`fairshare jupyter` was ended.")
         found = client.application(application)
         containers = client.containers(application)
-        for one in containers:
-            if one.state == "RUNNING" and one.id not in shown:
-                log = client.log(one.id, "stderr").decode(errors="replace")
+        for container in containers:
+            if container.state == "RUNNING" and container.id not in shown:
+                log = client.log(container.id, "stderr").decode(errors="replace")
                 if (url := _URL.search(log)) is not None:
-                    shown.add(one.id)
+                    shown.add(container.id)
                     click.echo(plain_lines(url[0]))
-                    if tunnel := tunnel_to(url[0], one.node, here=here):
+                    if tunnel := tunnel_to(url[0], container.node, here=here):
                         click.echo(plain_lines(tunnel), err=True)
         if found.over:
             if not shown and containers:
                 log = client.log(containers[-1].id, "stderr").decode(errors="replace")
                 click.echo(plain_lines(log), err=True, nl=False)
             return exit_code(found, containers, endings.number)
-        for one in containers:
-            if one.over and one.id not in reported:
-                reported.add(one.id)
-                why = one.diagnostics.partition("\n")[0] or "it has ended"
+        for container in containers:
+            if container.over and container.id not in reported:
+                reported.add(container.id)
+                why = container.diagnostics.partition("\n")[0] or "it has ended"
                 click.echo(plain_lines(f"{why}; it begins again when there is room"), err=True)
         time.sleep(_PAUSE_S)

@@ -198,15 +198,15 @@ def running_container(client: Client, target: str) -> str:
     application, _, task = target.partition("/")
     running = [one for one in client.containers(application) if one.state == "RUNNING"]
     masters = [one for one in running if one.master]
-    found = [one for one in running if _is(one, task)] if task else masters or running
-    if not found:
+    containers = [one for one in running if _is(one, task)] if task else masters or running
+    if not containers:
         waits = f"; it has {len(running)} others" if running else f": fairshare why {application}"
         raise Failure(f"nothing runs in {target}{waits}")
-    if len(found) > 1:
-        names = ", ".join(f"{application}/{task_text(one)}" for one in found[:3])
-        many = counted(len(found), "running container")
+    if len(containers) > 1:
+        names = ", ".join(f"{application}/{task_text(one)}" for one in containers[:3])
+        many = counted(len(containers), "running container")
         raise Failure(f"{target} has {many}: name one, such as {names}")
-    return found[0].id
+    return containers[0].id
 
 
 def _is(container: Container, task: str) -> bool:

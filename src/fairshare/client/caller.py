@@ -72,7 +72,7 @@ def this_caller() -> Caller:
             " with --directory"
         ) from None
     status = Path("/proc/self/status").read_text()
-    found = re.search(r"^Umask:\s*([0-7]+)$", status, re.MULTILINE)
+    match = re.search(r"^Umask:\s*([0-7]+)$", status, re.MULTILINE)
     soft = {
         name: resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[0]
         for name in PROCESS_LIMITS
@@ -81,7 +81,7 @@ def this_caller() -> Caller:
         name: value if 0 <= value <= 2**53 else UNLIMITED  # larger ones are not sent as numbers
         for name, value in soft.items()
     }
-    return Caller(directory, int(found[1], 8) if found else 0o022, limits)
+    return Caller(directory, int(match[1], 8) if match else 0o022, limits)
 
 
 def exported(wanted: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -60,13 +60,13 @@ def in_plain_words(message: str) -> str:
             f" {_text(most, name, wanted)}. Request smaller containers, or have an administrator"
             f" raise {raised} or enlarge the nodes"
         )
-    found = re.search(_NOTHING, message)
-    if found is None:
+    match = re.search(_NOTHING, message)
+    if match is None:
         return message
     types = " and no ".join(dict.fromkeys(re.findall(_TYPE, message))) or "such resources"
     return (
-        f"queue {found[1]} may have no {types} (its maximum is 0): submit to another queue, or have"
-        f" maxResources of {found[1]}, or of a queue above it, raised"
+        f"queue {match[1]} may have no {types} (its maximum is 0): submit to another queue, or have"
+        f" maxResources of {match[1]}, or of a queue above it, raised"
     )
 
 

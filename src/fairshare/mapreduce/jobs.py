@@ -343,21 +343,21 @@ def _name(work: str | Callable[..., object]) -> str:
 
 def job_counters(containers: Sequence[Container]) -> Counters:
     """The counters of a job's containers, with the names of Hadoop's Job Counters."""
-    found = Counters()
+    counters = Counters()
     for container in containers:
         kind = (container.group or "").partition("-")[0]
         if kind not in (MAP, REDUCE):
             continue
-        found.add(f"Launched {kind} tasks", 1, names.JOB)
+        counters.add(f"Launched {kind} tasks", 1, names.JOB)
         if container.failed:
-            found.add(f"Failed {kind} tasks", 1, names.JOB)
+            counters.add(f"Failed {kind} tasks", 1, names.JOB)
         elif container.exit_code:
-            found.add(f"Killed {kind} tasks", 1, names.JOB)
+            counters.add(f"Killed {kind} tasks", 1, names.JOB)
         if container.allocated_ms and container.finished_ms:
             spent_ms = container.finished_ms - container.allocated_ms
-            found.add(f"Total time spent by all {kind} tasks (ms)", spent_ms, names.JOB)
+            counters.add(f"Total time spent by all {kind} tasks (ms)", spent_ms, names.JOB)
         peak = f"Peak {kind.capitalize()} Physical memory (bytes)"
-        more = (container.peak_memory_mb or 0) * MEBIBYTE - found.get(peak)
+        more = (container.peak_memory_mb or 0) * MEBIBYTE - counters.get(peak)
         if more > 0:
-            found.add(peak, more)
-    return found
+            counters.add(peak, more)
+    return counters

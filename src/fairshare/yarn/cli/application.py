@@ -88,21 +88,21 @@ def run(session: Session, words: Sequence[str]) -> int:
             f"{service[0]} belongs to YARN services, which no ResourceManager runs by itself:"
             " `fairshare submit` starts applications here"
         )
-    given = COMMAND.arguments(words)
-    if "status" in given:
-        if not given.only("status", "appTypes"):
+    arguments = COMMAND.arguments(words)
+    if "status" in arguments:
+        if not arguments.only("status", "appTypes"):
             return COMMAND.wrong_usage()
-        return _report(session.manager, given.value("status"))
-    if "list" in given:
-        return _list(session, given)
-    if "kill" in given:
-        return _kill(session, given.values("kill"))
-    if "movetoqueue" in given and "queue" in given:
-        return _move(session.manager, given.value("movetoqueue"), given.value("queue"))
-    if "appId" not in given:
+        return _report(session.manager, arguments.value("status"))
+    if "list" in arguments:
+        return _list(session, arguments)
+    if "kill" in arguments:
+        return _kill(session, arguments.values("kill"))
+    if "movetoqueue" in arguments and "queue" in arguments:
+        return _move(session.manager, arguments.value("movetoqueue"), arguments.value("queue"))
+    if "appId" not in arguments:
         changes = ("movetoqueue", "changeQueue", "updatePriority", "updateLifetime")
-        return COMMAND.wrong_usage(code=FAILED if any(c in given for c in changes) else 0)
-    return _change(session.manager, given)
+        return COMMAND.wrong_usage(code=FAILED if any(c in arguments for c in changes) else 0)
+    return _change(session.manager, arguments)
 
 
 def _change(manager: ResourceManager, given: Arguments) -> int:

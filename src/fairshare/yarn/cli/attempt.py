@@ -30,19 +30,19 @@ _IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
-    if "status" in given and given.only("status"):
-        return _report(session.manager, given.value("status"))
-    if "list" in given and given.only("list"):
-        return _list(session.manager, given.value("list"))
-    if "fail" in given:
-        application_of(given.value("fail"))
+    arguments = COMMAND.arguments(words)
+    if "status" in arguments and arguments.only("status"):
+        return _report(session.manager, arguments.value("status"))
+    if "list" in arguments and arguments.only("list"):
+        return _list(session.manager, arguments.value("list"))
+    if "fail" in arguments:
+        application_of(arguments.value("fail"))
         raise Impossible(
             "REST cannot fail an attempt; to end its master, signal the container that"
             " `applicationattempt -status` names AMContainer:"
             " `container -signal CONTAINER FORCEFUL_SHUTDOWN`"
         )
-    return COMMAND.wrong_usage(code=FAILED if ("status" in given or "list" in given) else 0)
+    return COMMAND.wrong_usage(code=FAILED if ("status" in arguments or "list" in arguments) else 0)
 
 
 def application_of(identifier: str) -> str:

@@ -21,13 +21,13 @@ COMMAND = Command(
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
-    if "dnl" in given:
+    arguments = COMMAND.arguments(words)
+    if "dnl" in arguments:
         raise Impossible(
             "the store of node labels belongs to the ResourceManager, and REST asks that one:"
             " leave out -directly-access-node-label-store"
         )
-    if "lnl" in given:
+    if "lnl" in arguments:
         found = items(session.manager.get("/get-node-labels"), "nodeLabelInfo")
         labels = [
             f"<{one['name']}:exclusivity={str(one.get('exclusivity', True)).lower()}>"
@@ -35,7 +35,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         ]
         say(f"Node Labels: {','.join(labels)}")
         return 0
-    if "lna" in given:
+    if "lna" in arguments:
         nodes = items(session.manager.get("/nodes"), "nodes", "node")
         for name in sorted({name for one in nodes for name, _ in attributes_of(one)}):
             say(name)

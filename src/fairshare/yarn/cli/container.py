@@ -49,15 +49,15 @@ _IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
-    if "status" in given and given.only("status"):
-        return _report(session.manager, given.value("status"))
-    if "list" in given and given.only("list"):
-        return _list(session.manager, given.value("list"))
-    signal = given.values("signal")
-    if given.only("signal") and 1 <= len(signal) <= 2:
+    arguments = COMMAND.arguments(words)
+    if "status" in arguments and arguments.only("status"):
+        return _report(session.manager, arguments.value("status"))
+    if "list" in arguments and arguments.only("list"):
+        return _list(session.manager, arguments.value("list"))
+    signal = arguments.values("signal")
+    if arguments.only("signal") and 1 <= len(signal) <= 2:
         return _signal(session.manager, *signal)
-    return COMMAND.wrong_usage(code=0 if given.only() else FAILED)
+    return COMMAND.wrong_usage(code=0 if arguments.only() else FAILED)
 
 
 def attempt_of(identifier: str) -> str:

@@ -48,29 +48,29 @@ class Log(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
-    only = given.value("containerId") if "containerId" in given else None
+    arguments = COMMAND.arguments(words)
+    only = arguments.value("containerId") if "containerId" in arguments else None
     if only is not None:
         of_application = attempt.application_of(container.attempt_of(only))
-    elif "applicationId" in given:
-        of_application = given.value("applicationId")
+    elif "applicationId" in arguments:
+        of_application = arguments.value("applicationId")
     else:
         return COMMAND.wrong_usage("-applicationId is needed")
     try:
-        size = int(given.value("size")) if "size" in given else None
+        size = int(arguments.value("size")) if "size" in arguments else None
     except ValueError:
-        return COMMAND.wrong_usage(f"-size {given.value('size')}: a number is needed")
+        return COMMAND.wrong_usage(f"-size {arguments.value('size')}: a number is needed")
     manager = session.manager
     if application.find(manager, of_application) is None:
         print_error(f"Can not find any log file for the application: {of_application}")
         return FAILED
-    found = _containers(manager, of_application, only, given.values("am"))
-    if "show_application_log_info" in given:
+    found = _containers(manager, of_application, only, arguments.values("am"))
+    if "show_application_log_info" in arguments:
         for one in found:
             say(f"Container: {one['id']} on {one['node']}")
         return 0
-    directory = Path(given.value("out")) if "out" in given else None
-    wanted = tuple(file for file in given.values("log_files") if file.upper() != "ALL")
+    directory = Path(arguments.value("out")) if "out" in arguments else None
+    wanted = tuple(file for file in arguments.values("log_files") if file.upper() != "ALL")
     count = 0
     for one in found:
         for log in _logs(manager, one, wanted):

@@ -22,21 +22,21 @@ COMMAND = Command(
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     words = ["-all" if word.lower() == "-all" else word for word in words]
-    given = COMMAND.arguments(words)
-    if "status" in given:
-        if not given.only("status"):
+    arguments = COMMAND.arguments(words)
+    if "status" in arguments:
+        if not arguments.only("status"):
             return COMMAND.wrong_usage()
-        return _report(session.manager, given.value("status"))
-    if "list" not in given:
+        return _report(session.manager, arguments.value("status"))
+    if "list" not in arguments:
         return COMMAND.wrong_usage(code=0)
-    states = tuple(state.upper() for state in given.values("states"))
+    states = tuple(state.upper() for state in arguments.values("states"))
     unknown = [state for state in states if state not in NODE_STATES]
-    if unknown and "all" not in given:
+    if unknown and "all" not in arguments:
         say(f"The node state {unknown[0]} is invalid.")
         say(f"The valid node state can be one of the following: {','.join(NODE_STATES)}.")
         return FAILED
-    chosen = NODE_STATES if "all" in given or ("states" in given and not states) else states
-    return _list(session.manager, chosen or ("RUNNING",), details="showDetails" in given)
+    chosen = NODE_STATES if "all" in arguments or ("states" in arguments and not states) else states
+    return _list(session.manager, chosen or ("RUNNING",), details="showDetails" in arguments)
 
 
 def _list(manager: ResourceManager, states: Sequence[str], *, details: bool) -> int:

@@ -56,11 +56,11 @@ class Queue(msgspec.Struct):
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
-    if "status" in given and given.only("status"):
-        return _report(session.manager, given.value("status"))
-    if "list" in given and given.only("list"):
-        return _list(session.manager, given.value("list"))
+    arguments = COMMAND.arguments(words)
+    if "status" in arguments and arguments.only("status"):
+        return _report(session.manager, arguments.value("status"))
+    if "list" in arguments and arguments.only("list"):
+        return _list(session.manager, arguments.value("list"))
     return COMMAND.wrong_usage()
 
 
@@ -194,13 +194,13 @@ def _weight(queue: Queue, *, zero: bool = False) -> str:
 def _list(manager: ResourceManager, parent: str) -> int:
     root = read_queues(manager)
     if parent.lower() == "all":
-        found = list(root.below())
+        queues = list(root.below())
     else:
         above = find(root, parent)
         if above is None:
             say(f"Cannot get any queues under {parent} from RM,please check.")
             return FAILED
-        found = above.children
+        queues = above.children
     rows = [
         (
             queue.name,
@@ -210,7 +210,7 @@ def _list(manager: ResourceManager, parent: str) -> int:
             _weight(queue),
             queue.applications,
         )
-        for queue in found
+        for queue in queues
     ]
-    say(boxed_table(f"{len(found)} queues were found", HEADERS, rows))
+    say(boxed_table(f"{len(queues)} queues were found", HEADERS, rows))
     return 0

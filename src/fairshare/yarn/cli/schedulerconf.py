@@ -33,25 +33,27 @@ _PATH = "/scheduler-conf"
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
+    arguments = COMMAND.arguments(words)
     manager = session.manager
     try:
-        if "format" in given:
+        if "format" in arguments:
             manager.call("GET", f"{_PATH}/format", {})
             say("Configuration format successfully.")
             return 0
-        if "getConf" in given:
+        if "getConf" in arguments:
             say(as_file(items(manager.get(_PATH), "property")))
             return 0
         update: Fields = {}
-        if "add" in given:
-            update["add-queue"] = [_queue(text) for text in _parts(given.value("add"), ";")]
-        if "remove" in given:
-            update["remove-queue"] = _parts(given.value("remove"), ";")
-        if "update" in given:
-            update["update-queue"] = [_queue(text) for text in _parts(given.value("update"), ";")]
-        if "global" in given:
-            update["global-updates"] = _entries(given.value("global"))
+        if "add" in arguments:
+            update["add-queue"] = [_queue(text) for text in _parts(arguments.value("add"), ";")]
+        if "remove" in arguments:
+            update["remove-queue"] = _parts(arguments.value("remove"), ";")
+        if "update" in arguments:
+            update["update-queue"] = [
+                _queue(text) for text in _parts(arguments.value("update"), ";")
+            ]
+        if "global" in arguments:
+            update["global-updates"] = _entries(arguments.value("global"))
         if not update:
             return COMMAND.wrong_usage("Invalid Command Usage: ")
         manager.put(_PATH, update)

@@ -203,16 +203,16 @@ class Command:
     def arguments(self, words: Sequence[str]) -> Arguments:
         """The arguments. Raises click's Exit after printing help or a usage error."""
         try:
-            given = read_arguments(words, self._options)
+            arguments = read_arguments(words, self._options)
         except WrongUsage as wrong:
             raise click.exceptions.Exit(self.wrong_usage(str(wrong))) from wrong
-        if "help" in given:
+        if "help" in arguments:
             say(usage(self._title, self._options))
             raise click.exceptions.Exit(0)
-        if given.rest:
-            message = f"Unrecognized argument: {given.rest[0]}"
+        if arguments.rest:
+            message = f"Unrecognized argument: {arguments.rest[0]}"
             raise click.exceptions.Exit(self.wrong_usage(message))
-        return given
+        return arguments
 
     def wrong_usage(self, message: str = "", code: int = FAILED) -> int:
         """Print an error on stderr, and the usage; returns the exit code."""

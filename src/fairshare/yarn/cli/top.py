@@ -45,15 +45,15 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def run(session: Session, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    given = COMMAND.arguments(words)
+    arguments = COMMAND.arguments(words)
     numbers = {}
     for name, default in (("cols", 0), ("rows", 0), ("delay", 3)):
-        text = given.value(name) if name in given else str(default)
+        text = arguments.value(name) if name in arguments else str(default)
         if not text.isdigit() or (name == "delay" and text == "0"):
             return COMMAND.wrong_usage(f"-{name} {text}: a whole number is needed")
         numbers[name] = int(text)
-    chosen = {name: given.values(name) for name in ("queues", "users", "types")}
-    once = "once" in given or not sys.stdout.isatty()
+    chosen = {name: arguments.values(name) for name in ("queues", "users", "types")}
+    once = "once" in arguments or not sys.stdout.isatty()
     while True:
         lines = picture(session, chosen, numbers["rows"])
         width = numbers["cols"]

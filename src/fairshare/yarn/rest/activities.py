@@ -161,22 +161,22 @@ def _allocation(gateway: Gateway, one: Activity) -> NodeAllocation:
     )
     word = "RESERVED" if one.reserved else "ALLOCATED"
     container = ActivityNode(text, allocationState=word, nodeId=node)
-    found = ActivityNode(
+    tree = ActivityNode(
         f"request_{one.priority}_{one.request}",
         requestPriority=one.priority,
         allocationRequestId=one.request,
         allocationState=word,
         children=[container],
     )
-    found = ActivityNode(
+    tree = ActivityNode(
         application_name(state.epoch_ms, one.application),
         appPriority=one.application_priority,
         allocationState=word,
-        children=[found],
+        children=[tree],
     )
     for queue in (one.queue, *parents_of(one.queue)):
-        found = ActivityNode(queue, allocationState="ACCEPTED", children=[found])
-    return NodeAllocation("", _state(one), found)
+        tree = ActivityNode(queue, allocationState="ACCEPTED", children=[tree])
+    return NodeAllocation("", _state(one), tree)
 
 
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:
@@ -224,14 +224,14 @@ async def show_app_activities(request: Request, caller: Caller) -> Answer:
         gateway.activities.watch_application(number, now_ms + int(time_s * 1_000))
         if "GET" not in actions:
             return without_activities("Successfully received action: refresh")
-    found = _wanted(request, gateway.activities.of_application(number, now_ms))
-    if not found:
+    activities = _wanted(request, gateway.activities.of_application(number, now_ms))
+    if not activities:
         return without_activities("waiting for display")
     grouped = bool(request.query_params.get("groupBy"))
     summary = request.query_params.get("summarize", "").lower() == "true"
     allocations = [
         _app_allocation(gateway, one, grouped=grouped, summary=summary)
-        for one in (found[:1] if summary else found)
+        for one in (activities[:1] if summary else activities)
     ]
     return Answer(AppActivities(text, allocations=allocations), "appActivities")
 
@@ -276,10 +276,10 @@ def _wanted(request: Request, found: Sequence[Activity]) -> list[Activity]:
     priorities = {int(word) for word in words(request, "requestPriorities")}
     requests = {int(word) for word in words(request, "allocationRequestIds")}
     chosen = [
-        one
-        for one in found
-        if (not priorities or one.priority in priorities)
-        and (not requests or one.request in requests)
+        activity
+        for activity in found
+        if (not priorities or activity.priority in priorities)
+        and (not requests or activity.request in requests)
     ]
     limit = request.query_params.get("limit", "")
     return chosen[: java_number(limit)] if limit else chosen

@@ -77,17 +77,19 @@ class AppStatInfo(Document):
 async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /apps."""
     gateway = gateway_of(request)
-    wanted = read_filter(request)
+    conditions = read_filter(request)
     if accepted_form(request) == JSON:
         caches: DocumentCaches = request.app.state.document_caches
-        written = await caches.written(lambda: _chosen(gateway, caller, wanted), wanted.without)
+        written = await caches.written(
+            lambda: _chosen(gateway, caller, conditions), conditions.without
+        )
         content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
         return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
-    found = [
-        application_info(gateway, one, full=full, without=wanted.without)
-        async for one, full in sliced(list(_chosen(gateway, caller, wanted)))
+    apps = [
+        application_info(gateway, one, full=full, without=conditions.without)
+        async for one, full in sliced(list(_chosen(gateway, caller, conditions)))
     ]
-    return Answer(AppInfos(found or UNSET), "apps")
+    return Answer(AppInfos(apps or UNSET), "apps")
 
 
 def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[Shown]:

@@ -95,7 +95,7 @@ async def list_labels(request: Request, caller: Caller) -> Answer:
     """GET /get-node-labels."""
     gateway = gateway_of(request)
     labels = labels_of(gateway)
-    found = (
+    node_labels = (
         []
         if labels is None
         else [
@@ -103,7 +103,7 @@ async def list_labels(request: Request, caller: Caller) -> Answer:
             for label, exclusive in labels.labels().items()
         ]
     )
-    return Answer(NodeLabelInfos(found or UNSET), "nodeLabelsInfo", "mapped")
+    return Answer(NodeLabelInfos(node_labels or UNSET), "nodeLabelsInfo", "mapped")
 
 
 async def list_active_labels(request: Request, caller: Caller) -> Answer:
@@ -114,10 +114,10 @@ async def list_active_labels(request: Request, caller: Caller) -> Answer:
         counted = gateway.yarn.counts_partitions
         whole = _partition(gateway, state.total if counted else state.none)
         count = len(state.nodes) if counted else 0
-        found = [NodeLabelInfo(DEFAULT_PARTITION, True, whole, count)]
-        return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
+        node_labels = [NodeLabelInfo(DEFAULT_PARTITION, True, whole, count)]
+        return Answer(NodeLabelInfos(node_labels), "nodeLabelsInfo", "mapped")
     counts = Counter(labels.of_node(node) for node in state.nodes.values())
-    found = [
+    node_labels = [
         NodeLabelInfo(
             label or DEFAULT_PARTITION,
             exclusive,
@@ -126,7 +126,7 @@ async def list_active_labels(request: Request, caller: Caller) -> Answer:
         )
         for label, exclusive in {"": True, **labels.labels()}.items()
     ]
-    return Answer(NodeLabelInfos(found), "nodeLabelsInfo", "mapped")
+    return Answer(NodeLabelInfos(node_labels), "nodeLabelsInfo", "mapped")
 
 
 async def list_nodes_with_labels(request: Request, caller: Caller) -> Answer:

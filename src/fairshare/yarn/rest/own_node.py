@@ -131,7 +131,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /ws/v1/node/apps."""
     gateway = _gateway(request)
     epoch_ms = gateway.scheduler.state.epoch_ms
-    found = [
+    applications = [
         NodeApp(
             application_name(epoch_ms, application.id),
             "FINISHING_CONTAINERS_WAIT" if application.over else "RUNNING",
@@ -144,7 +144,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
         )
         for application, containers in _here(gateway).items()
     ]
-    return Answer(NodeApps(found or UNSET), "apps")
+    return Answer(NodeApps(applications or UNSET), "apps")
 
 
 async def list_containers(request: Request, caller: Caller) -> Answer:

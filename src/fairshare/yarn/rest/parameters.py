@@ -60,10 +60,10 @@ def find_application(gateway: Gateway, text: str) -> Application:
     """The application of a path; raises Refused (400, 404)."""
     epoch_ms, number = read_application_id(text)
     state = gateway.scheduler.state
-    found = state.applications.get(number) if epoch_ms == state.epoch_ms else None
-    if found is None or is_unknown(gateway, number):
+    application = state.applications.get(number) if epoch_ms == state.epoch_ms else None
+    if application is None or is_unknown(gateway, number):
         raise not_found(f"app with id: {text} not found")
-    return found
+    return application
 
 
 def is_unknown(gateway: Gateway, number: ApplicationId) -> bool:

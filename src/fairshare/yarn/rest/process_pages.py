@@ -85,10 +85,10 @@ def _properties(gateway: Gateway) -> Iterator[Property]:
         yield Property(name, value, Place("default"))
     yield from site
     in_force = gateway.properties()
-    for one in site:
-        value = in_force.get(one.name, one.value)
-        if value != one.value:
-            yield Property(one.name, value, one.place, one.final)
+    for entry in site:
+        value = in_force.get(entry.name, entry.value)
+        if value != entry.value:
+            yield Property(entry.name, value, entry.place, entry.final)
 
 
 def _shown(one: Property) -> str:
@@ -102,11 +102,11 @@ def _row(one: Property) -> dict[str, object]:
 
 def _as_xml(properties: list[Property]) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>']
-    for one in properties:
+    for entry in properties:
         name, value, source = (
-            escape_xml(text) for text in (one.name, _shown(one), Path(one.place.file).name)
+            escape_xml(text) for text in (entry.name, _shown(entry), Path(entry.place.file).name)
         )
-        final = str(one.final).lower()
+        final = str(entry.final).lower()
         lines.append(
             f"<property><name>{name}</name><value>{value}</value><final>{final}</final>"
             f"<source>{source}</source></property>"

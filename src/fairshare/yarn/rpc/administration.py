@@ -207,15 +207,15 @@ class Administration:
         """updateNodeResource: the totals of nodes, which must be registered."""
         state = self._gateway.scheduler.state
         inputs: list[Input] = []
-        for one in request.node_resource_map:
-            name = records.node_name(one.node_id)
+        for entry in request.node_resource_map:
+            name = records.node_name(entry.node_id)
             if name not in state.nodes:
                 raise RpcError(
                     YARN,
                     "Resource update get failed on all nodes due to change resource on an"
                     f" unrecognized node: {name}",
                 )
-            option = one.resource_option
+            option = entry.resource_option
             total = resource_of(option.resource, state.types)
             if min(total) < 0:
                 raise RpcError(YARN, f"{name}: a resource must not be negative")
@@ -242,15 +242,16 @@ class Administration:
     ) -> None:
         """replaceLabelsOnNodes: a node without a port names all nodes of its host."""
         nodes: dict[str, str] = {}
-        for one in request.nodeToLabels:
-            if len(one.nodeLabels) > 1:
+        for entry in request.nodeToLabels:
+            if len(entry.nodeLabels) > 1:
                 raise wrapped(
                     INPUT_OUTPUT,
-                    f"{len(one.nodeLabels)} labels specified on host={one.nodeId.host}, please note"
-                    " that we do not support specifying multiple labels on a single host for now.",
+                    f"{len(entry.nodeLabels)} labels specified on host={entry.nodeId.host}, please"
+                    " note that we do not support specifying multiple labels on a single host"
+                    " for now.",
                 )
-            for name in self._nodes_of(one.nodeId):
-                nodes[name] = one.nodeLabels[0] if one.nodeLabels else ""
+            for name in self._nodes_of(entry.nodeId):
+                nodes[name] = entry.nodeLabels[0] if entry.nodeLabels else ""
         given = LabelNodes(nodes, request.failOnUnknownNodes)
         await self._change_labels(given)
 

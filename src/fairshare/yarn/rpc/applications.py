@@ -280,15 +280,15 @@ class ApplicationChanges:
         self, caller: Caller, request: SignalContainerRequestProto
     ) -> SignalContainerResponseProto:
         """signalToContainer: to a live container."""
-        wanted = request.container_id
+        container_id = request.container_id
         absent = RpcError(
-            YARN, f"Trying to signal an absent container {records.container_text(wanted)}"
+            YARN, f"Trying to signal an absent container {records.container_text(container_id)}"
         )
-        container = records.container_of(wanted, self._gateway.scheduler.state.epoch_ms)
+        container = records.container_of(container_id, self._gateway.scheduler.state.epoch_ms)
         if container is None:
             raise absent
         command = SignalContainerCommandProto.Name(request.command)
-        with _refusing(caller, wanted.app_attempt_id.application_id):
+        with _refusing(caller, container_id.app_attempt_id.application_id):
             try:
                 changes.signal(self._gateway, caller, container, command)
             except changes.NoSuchContainer:
@@ -301,17 +301,18 @@ class ApplicationChanges:
         self, caller: Caller, request: FailApplicationAttemptRequestProto
     ) -> FailApplicationAttemptResponseProto:
         """failApplicationAttempt: its master's container ends, which counts as its failure."""
-        gateway, wanted = self._gateway, request.application_attempt_id
-        application = self._application(wanted.application_id)
-        with _refusing(caller, wanted.application_id):
+        gateway, attempt_id = self._gateway, request.application_attempt_id
+        application = self._application(attempt_id.application_id)
+        with _refusing(caller, attempt_id.application_id):
             changes.check_modify(gateway, caller, application)
-        records.find_attempt(wanted, gateway.scheduler.state)
+        records.find_attempt(attempt_id, gateway.scheduler.state)
         answer = FailApplicationAttemptResponseProto()
-        if application.over or wanted.attemptId != application.attempt.number:
+        if application.over or attempt_id.attemptId != application.attempt.number:
             return answer
         if application.attempt.master is None:
             raise RpcError(
-                YARN, f"{records.attempt_text(wanted)} has no container of a master that could end"
+                YARN,
+                f"{records.attempt_text(attempt_id)} has no container of a master that could end",
             )
         master = application.attempt.master
         await self._ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))

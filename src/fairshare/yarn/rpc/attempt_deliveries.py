@@ -120,11 +120,11 @@ class AttemptDeliveries:
     def begin(self, application: Application) -> Deliveries:
         """The deliveries to a master that registers, if its application was not expected to have
         one."""
-        found = self._of.get(application.id)
-        if found is None:
-            found = self._of[application.id] = Deliveries(application.attempt.number)
-            found.master = application.attempt.master
-        return found
+        deliveries = self._of.get(application.id)
+        if deliveries is None:
+            deliveries = self._of[application.id] = Deliveries(application.attempt.number)
+            deliveries.master = application.attempt.master
+        return deliveries
 
     def awaits(self, container: ContainerId) -> bool:
         """Whether a master has yet to receive the end of a container."""
@@ -139,18 +139,18 @@ class AttemptDeliveries:
         the nodes keep what was delivered, from their next heartbeat on.
         """
         number = application_of(ended.container)
-        found, application = self._of.get(number), self._state.applications.get(number)
-        if found is None or application is None or ended.container in application.containers:
+        deliveries, application = self._of.get(number), self._state.applications.get(number)
+        if deliveries is None or application is None or ended.container in application.containers:
             return False
-        if ended.container in found.recovered:
+        if ended.container in deliveries.recovered:
             return False
         if not application.submission.details.keep_containers and (
             application.attempt.master is None
             or attempt_of(ended.container) != application.attempt.number
         ):
             return False
-        found.recovered.add(ended.container)
-        found.completed[ended.container] = ended
+        deliveries.recovered.add(ended.container)
+        deliveries.completed[ended.container] = ended
         return True
 
     def received(self, deliveries: Deliveries) -> None:
@@ -192,33 +192,33 @@ class AttemptDeliveries:
     # How.
 
     def _recover(self, application: Application) -> None:
-        found = self._of[application.id] = Deliveries(application.attempt.number)
-        found.master = application.attempt.master
+        deliveries = self._of[application.id] = Deliveries(application.attempt.number)
+        deliveries.master = application.attempt.master
         if application.attempt.master is not None:
-            found.heard_ms = self._ticks_ms()
+            deliveries.heard_ms = self._ticks_ms()
         for container, record in application.containers.items():
             node = self._state.nodes.get(record.node)
             if node is not None and container in node.marked:
-                found.marked[container] = None
+                deliveries.marked[container] = None
 
     def _attempt_started(self, event: AttemptStarted) -> None:
         application = self._state.applications.get(event.application)
         if application is None or not registers(application):
             return
-        found = self._of.get(event.application)
-        if found is None:
+        deliveries = self._of.get(event.application)
+        if deliveries is None:
             self._of[event.application] = Deliveries(event.attempt)
         else:
-            found.begin(event.attempt)
+            deliveries.begin(event.attempt)
 
     def _allocated(self, event: ContainerAllocated) -> None:
-        found = self._of.get(event.application)
-        if found is None:
+        deliveries = self._of.get(event.application)
+        if deliveries is None:
             return
         if event.master:
-            found.master = event.container
+            deliveries.master = event.container
         else:
-            found.fresh[event.container] = event
+            deliveries.fresh[event.container] = event
 
     def _launched(self, event: ContainerLaunched) -> None:
         found = self._of.get(application_of(event.container))
@@ -226,13 +226,13 @@ class AttemptDeliveries:
             found.heard_ms = self._ticks_ms()
 
     def _completed(self, event: ContainerCompleted) -> None:
-        found = self._of.get(application_of(event.container))
-        if found is None or event.container == found.master:
+        deliveries = self._of.get(application_of(event.container))
+        if deliveries is None or event.container == deliveries.master:
             return
-        found.fresh.pop(event.container, None)
-        found.marked.pop(event.container, None)
-        found.warned.pop(event.container, None)
-        found.completed[event.container] = event
+        deliveries.fresh.pop(event.container, None)
+        deliveries.marked.pop(event.container, None)
+        deliveries.warned.pop(event.container, None)
+        deliveries.completed[event.container] = event
 
     def _marked(self, event: ContainerMarked) -> None:
         found = self._of.get(application_of(event.container))
@@ -240,20 +240,20 @@ class AttemptDeliveries:
             found.marked[event.container] = None
 
     def _spared(self, event: ContainerSpared) -> None:
-        found = self._of.get(application_of(event.container))
-        if found is not None:
-            found.marked.pop(event.container, None)
-            found.warned.pop(event.container, None)
+        deliveries = self._of.get(application_of(event.container))
+        if deliveries is not None:
+            deliveries.marked.pop(event.container, None)
+            deliveries.warned.pop(event.container, None)
 
     def _attempt_ended(self, event: AttemptEnded) -> None:
-        found = self._of.get(event.application)
-        if found is None:
+        deliveries = self._of.get(event.application)
+        if deliveries is None:
             return
         application = self._state.applications.get(event.application)
-        unsent, found.completed = {**found.sent, **found.completed}, {}
-        found.begin(found.attempt)
+        unsent, deliveries.completed = {**deliveries.sent, **deliveries.completed}, {}
+        deliveries.begin(deliveries.attempt)
         if application is not None and application.submission.details.keep_containers:
-            found.completed = unsent  # for the next attempt; `ApplicationEnded` says otherwise
+            deliveries.completed = unsent  # for the next attempt; `ApplicationEnded` says otherwise
         else:
             for container in unsent:
                 self.acknowledged(container)

@@ -255,18 +255,18 @@ class Clients:
         application lives."""
         answer = GetApplicationsResponseProto()
         known = self._gateway.scheduler.state.applications
-        for number, one in enumerate(list(self._chosen(caller, request))):
+        for number, application in enumerate(list(self._chosen(caller, request))):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)  # nodes and masters wait
-            if one.id in known:
-                report = application_report(self._gateway, one, caller, self._token_of)
+            if application.id in known:
+                report = application_report(self._gateway, application, caller, self._token_of)
                 answer.applications.append(report)
         return answer
 
     def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
         gateway = self._gateway
         words = [YarnApplicationStateProto.Name(one) for one in request.application_states]
-        wanted = Filter(
+        conditions = Filter(
             states=frozenset(words),
             types=frozenset(one.lower() for one in request.application_types),
             tags=frozenset(one.lower() for one in request.applicationTags),
@@ -278,7 +278,7 @@ class Clients:
         users = frozenset(request.users)
         queues = {self._queue_of_filter(name) for name in request.queues}
         known = gateway.scheduler.state.applications.values()
-        for application in select(wanted, known, gateway.attempt_history, ""):
+        for application in select(conditions, known, gateway.attempt_history, ""):
             if limit <= 0:
                 return
             if users and application.user not in users:

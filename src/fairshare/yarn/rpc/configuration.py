@@ -295,7 +295,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
     )
     for problem in lists.refresh():
         problems.error(site.place(f"{_RM}nodes.include-path"), "host-list", problem)
-    found = HadoopSettings(
+    hadoop_settings = HadoopSettings(
         addresses=addresses,
         keys=KeySettings(
             container_rolling_ms=1_000 * read_rolling(site, "container-tokens", problems),
@@ -327,7 +327,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
     problems.raise_errors()
     if not settings.hadoop.open_to_network:
         _check_exposure(addresses)
-    return found
+    return hadoop_settings
 
 
 def _check_security(site: Site, problems: Problems) -> None:

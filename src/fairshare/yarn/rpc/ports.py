@@ -95,10 +95,10 @@ class Ports:
         self._own_nodes: NodePorts | None = None
         node_of: tuple[Any, ...] = (service_of,)
         if isinstance(engine, ContextEngine):
-            self._own_nodes = own = NodePorts(
+            self._own_nodes = node_ports = NodePorts(
                 [one.node for one in engine.nodes()], LOOPBACK, server.directory.path
             )
-            node_of = (own.service_of, own.node_id)
+            node_of = (node_ports.service_of, node_ports.node_id)
         self._signer = TokenSigner(
             self._keys,
             server.epoch_ms,
@@ -139,7 +139,7 @@ class Ports:
             self._servers["tracker"] = RpcServer("tracker", handlers)
         else:
             web = server.settings.host, server.settings.port
-            engine.connect(lambda: service.state, self._signer, own.address_of, web)
+            engine.connect(lambda: service.state, self._signer, node_ports.address_of, web)
 
     async def start(self) -> None:
         """Open the ports. Raises FairshareError if one of them is in use."""

@@ -234,8 +234,8 @@ def known_resources(message: ResourceProto, types: ResourceTypes) -> ResourcePro
     """A ResourceProto without the types that this cluster does not count, as Hadoop skips them."""
     if all(one.key in types.names for one in message.resource_value_map):
         return message
-    found = ResourceProto(memory=message.memory, virtual_cores=message.virtual_cores)
-    found.resource_value_map.extend(
+    resource = ResourceProto(memory=message.memory, virtual_cores=message.virtual_cores)
+    resource.resource_value_map.extend(
         one for one in message.resource_value_map if one.key in types.names
     )
-    return found
+    return resource

@@ -322,15 +322,15 @@ class CapacityYarn(YarnInterface):
         minimum."""
         if not counts_use(state, application):
             return 0.0, 0.0
-        own = _own(state)
-        used, cluster = application.used, own.total
-        share = own.queues[application.queue].share
-        amounts = used if own.settings.dominant else used[:1]
+        capacity_state = _own(state)
+        used, cluster = application.used, capacity_state.total
+        share = capacity_state.queues[application.queue].share
+        amounts = used if capacity_state.settings.dominant else used[:1]
         ratio = max(
             (single(amount / most) for amount, most in zip(amounts, cluster, strict=False) if most),
             default=0.0,
         )
-        c, minimum = own.calculator, own.settings.minimum_allocation
+        c, minimum = capacity_state.calculator, capacity_state.settings.minimum_allocation
         guarantee = larger(c, cluster, share.effective_minimum, minimum)
         return percent(c.divide(cluster, used, guarantee)), percent(ratio)
 

@@ -313,7 +313,7 @@ class _Queues:
         return self.resource(amounts)
 
     def usages(self, queue: CapacityQueue) -> ResourceUsages:
-        found: list[PartitionUsage] = []
+        partition_usages: list[PartitionUsage] = []
         for label in self.shown_labels(queue):
             share = queue.shares[label]
             masters = None
@@ -327,12 +327,12 @@ class _Queues:
                 if label:
                     most = limits.master_limit(self.state, queue, label)
                 masters = (share.master_used, most, own)
-            found.append(
+            partition_usages.append(
                 partition_usage(
                     self.state.types, label, share.used, share.reserved, share.pending, masters
                 )
             )
-        return ResourceUsages(found)
+        return ResourceUsages(partition_usages)
 
     def limit(self, leaf: CapacityQueue) -> MasterLimit:
         """The limits for masters as they were at the last activation of applications."""
@@ -372,29 +372,29 @@ class _Queues:
 
     def template(self, queue: CapacityQueue, part: str) -> Properties:
         start = f"{PREFIX}{queue.name}{part}"
-        found = [
+        settings = [
             Setting(name.removeprefix(start), value)
             for name, value in self.template_properties.items()
             if name.startswith(start)
         ]
-        return Properties(found or UNSET)
+        return Properties(settings or UNSET)
 
     def health(self) -> Health:
-        found = self.context.health
+        health = self.context.health
         kinds = (
-            ("last-allocation", found.allocation, False),
-            ("last-release", found.release, True),
-            ("last-preemption", found.preemption, True),
-            ("last-reservation", found.reservation, False),
+            ("last-allocation", health.allocation, False),
+            ("last-release", health.release, True),
+            ("last-preemption", health.preemption, True),
+            ("last-reservation", health.reservation, False),
         )
         one = not self.state.settings.multiple_assignments
         runs = (
             ("releases", None),
-            ("allocations", found.allocations if one else None),
-            ("reservations", found.reservations if one else None),
+            ("allocations", health.allocations if one else None),
+            ("reservations", health.reservations if one else None),
         )
         return Health(
-            lastrun=found.last_run_ms,
+            lastrun=health.last_run_ms,
             operationsInfo=[self.operation(*kind) for kind in kinds],
             lastRunDetails=[self.run(*run) for run in runs],
         )
