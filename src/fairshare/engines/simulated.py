@@ -60,7 +60,6 @@ class SimulatedEngine:
         return self._offers
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
-        """Start reporting."""
         self._report = report
 
     def launch(self, order: LaunchOrder) -> None:

@@ -313,7 +313,6 @@ class Reader:
         self._forms = [_Form(kinds, tag, fields) for tag, fields in headers]
 
     def read(self) -> dict[str, Any]:
-        """The objects by name."""
         made, forms, rows = self._made, self._forms, self._rows
         structures, others = [], []
         for number, row in enumerate(rows):

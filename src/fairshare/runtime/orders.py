@@ -89,7 +89,6 @@ class OrderBook:
         return orders
 
     def _pretend(self, event: ContainerLaunched) -> TaskLaunch | None:
-        """As `_launch`."""
         container, number = event.container, event.group
         application = self._state.applications.get(application_of(container))
         if application is None or container not in application.attempt.containers:

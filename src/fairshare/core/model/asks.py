@@ -165,6 +165,5 @@ class AskTable:
                 del key.places[place]
 
     def clear(self) -> None:
-        """Remove all asks."""
         self.keys.clear()
         self.wanting.clear()

@@ -177,7 +177,6 @@ class TaskBoard:
                 self._failing |= {number}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
-        """Append groups."""
         new = [GroupProgress(spec) for spec in groups]
         self.groups += new
         self._waiting += sum(spec.count for spec in groups)

@@ -97,11 +97,9 @@ class BaseState(ClusterState[Queue[AttemptType], AttemptType], Generic[AttemptTy
         self.started_ms: int | None = None
 
     def new_queue(self, name: str, leaf: bool, dynamic: bool) -> Queue[AttemptType]:
-        """An empty queue."""
         return Queue(name, leaf, dynamic, len(self.none))
 
     def new_attempt(self, application: Application, number: int) -> AttemptType:
-        """An attempt."""
         made: Any = self.attempt_type(application, number, len(self.none))
         return made  # type: ignore[no-any-return]
 
@@ -136,7 +134,6 @@ class BaseLimits:
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
-        """All nodes."""
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
@@ -204,7 +201,6 @@ class BaseScheduler(Scheduler):
         return attempts
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        """Apply settings."""
         try:
             new = msgspec.json.decode(settings, type=self._state.settings_type)
         except msgspec.ValidationError as error:
@@ -274,7 +270,6 @@ class BaseScheduler(Scheduler):
         """There are no shares."""
 
     def update_due(self) -> bool:
-        """There are no shares."""
         return False
 
     def preempt(self, step: Step) -> None:
@@ -284,23 +279,18 @@ class BaseScheduler(Scheduler):
         """Does nothing: no queues are created on demand."""
 
     def next_deadline_ms(self) -> int | None:
-        """No deadlines."""
         return None
 
     def update_interval_ms(self) -> int | None:
-        """No updates."""
         return None
 
     def clock_interval_ms(self) -> int | None:
-        """There are no clocks."""
         return None
 
     def move(self, step: Step, application: Application, queue: str) -> None:
-        """There is one queue."""
         raise Refusal("not-supported", f"the {self.title} has one queue: nothing can be moved")
 
     def set_priority(self, step: Step, application: Application, priority: int) -> None:
-        """There are no priorities."""
         raise Refusal("not-supported", f"the {self.title} knows no priorities of applications")
 
     def may_administer(self, queue: str, user: str, groups: Sequence[str]) -> bool:
@@ -310,7 +300,6 @@ class BaseScheduler(Scheduler):
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """There are no lists."""
         return True
 
     # Views.
@@ -321,7 +310,6 @@ class BaseScheduler(Scheduler):
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
 
     def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
-        """In one step."""
         return in_one_step(lambda: self.queue_views(now_ms))
 
     def _queue_view(self, queue: Queue[Attempt]) -> QueueView:

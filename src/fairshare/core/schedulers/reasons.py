@@ -207,23 +207,18 @@ class NotInQueue:
         return [Reason(cause=Cause.NOT_STARTED, queue=self._queue)]
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        """None."""
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
-        """None."""
         return ()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        """None."""
         return 0, ()
 
     def preempting(self) -> Sequence[int]:
-        """None."""
         return ()
 
     def preemption(self, key: AskKey) -> Preemption | None:
-        """None."""
         return None
 
 

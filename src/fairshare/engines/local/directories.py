@@ -113,7 +113,6 @@ class ContainerDirectory:
 
     @property
     def launch(self) -> Path:
-        """The order."""
         return self.path / "launch.json"
 
     @property

@@ -85,7 +85,6 @@ class DiskUsage:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

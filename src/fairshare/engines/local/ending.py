@@ -208,7 +208,6 @@ class EndingRoom:
         self._ending: dict[str, int] = {}
 
     def enter(self, watched: Watched) -> None:
-        """Add a container."""
         self._add(watched, 1)
         self.gpus.enter(watched.launch)
 

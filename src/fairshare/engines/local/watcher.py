@@ -128,7 +128,6 @@ class Watcher:
         return sorted(watched.directory.path.name for watched in self._liveness.watched.values())
 
     def release(self) -> None:
-        """Close all descriptors."""
         for watched in self._liveness.watched.values():
             if watched.pidfd is not None:
                 os.close(watched.pidfd)
@@ -216,7 +215,6 @@ class Watcher:
             self._reports.ended(ContainerExited(container, 128 + signal.SIGTERM, words))
 
     def stop_all(self) -> None:
-        """End every container."""
         for order in list(self._waiting):
             self.stop(order.container)
         for watched in list(self._liveness.watched.values()):

@@ -79,7 +79,6 @@ class LinesJournal:
             raise JournalError(f"cannot write {path}: {error.strerror}") from error
 
     def append(self, record: Record) -> None:
-        """Add a line."""
         self._buffer += self._encoder.encode(record)
         self._buffer += b"\n"
 

@@ -52,11 +52,9 @@ class ObservedJournal:
         self._observer = observer
 
     def append(self, record: Record) -> None:
-        """As the journal does."""
         self._journal.append(record)
 
     def commit(self) -> None:
-        """As the journal does."""
         self._journal.commit()
 
     def records(self, after: int = 0) -> Iterator[Record]:
@@ -66,5 +64,4 @@ class ObservedJournal:
             self._observer(record)
 
     def close(self) -> None:
-        """As the journal does."""
         self._journal.close()

@@ -119,7 +119,6 @@ class ApplicationAttempts:
 
     @property
     def attempt(self) -> Attempt | None:
-        """The last one."""
         return self.attempts[-1] if self.attempts else None
 
     @property
@@ -143,7 +142,6 @@ class AttemptHistory(Projection):
 
     @classmethod
     def empty(cls, types: ResourceTypes) -> Self:
-        """As for any projection."""
         return cls(types)
 
     def of(self, application: ApplicationId) -> ApplicationAttempts:

@@ -39,7 +39,6 @@ class Run(msgspec.Struct):
     count: int = 0
 
     def more(self, amounts: Resource) -> None:
-        """Count one more."""
         self.count += 1
         self.resources = add(self.resources, amounts)
 
@@ -61,7 +60,6 @@ class SchedulerHealth(Projection):
 
     @classmethod
     def empty(cls, types: ResourceTypes) -> Self:
-        """As for any projection."""
         return cls(types)
 
     def observe(self, record: Record, scheduler: Scheduler) -> None:
@@ -151,7 +149,6 @@ class LoadedSettings(Projection):
         self.version = 0
 
     def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:
                 self.settings, self.version = event.settings, record.sequence
@@ -164,7 +161,6 @@ class LoadedVersions(Projection):
         self._versions: dict[int, LoadedVersion] = {}
 
     def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record."""
         for event in record.events:
             if type(event) is ConfigurationLoaded:
                 self._versions[record.sequence] = LoadedVersion(

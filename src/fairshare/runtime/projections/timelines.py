@@ -89,7 +89,6 @@ class Timeline:
         self.phases = _with(self.phases, Span(what, now_ms))
 
     def end(self, now_ms: int) -> None:
-        """End all open spans."""
         for span in (*self.phases, *self.reservations):
             if span.until_ms is None:
                 span.until_ms = now_ms

@@ -254,7 +254,6 @@ class DominantCalculator:
         return 0
 
     def fits(self, need: Resource, room: Resource) -> bool:
-        """In every type."""
         if len(need) == 2:
             return need[0] <= room[0] and need[1] <= room[1]
         return all(x <= y for x, y in zip(need, room, strict=True))
@@ -320,25 +319,20 @@ class DominantCalculator:
         return tuple([floor_to(int(x * by), s) for x, s in zip(a, step, strict=True)])
 
     def round_up(self, a: Resource, step: Resource) -> Resource:
-        """For each type separately."""
         return tuple(map(ceil_to, a, step))
 
     def round_down(self, a: Resource, step: Resource) -> Resource:
-        """For each type separately."""
         return tuple(map(floor_to, a, step))
 
     def ceil_divide(self, a: Resource, by: float) -> Resource:
-        """For each type separately."""
         return tuple([_ceil_float(x, by) for x in a])
 
     def ceil_divide_whole(self, a: Resource, by: int) -> Resource:
-        """For each type separately."""
         return tuple([ceil_quotient(x, by) for x in a])
 
     def normalise(
         self, ask: Resource, minimum: Resource, maximum: Resource, step: Resource
     ) -> Resource:
-        """For each type separately."""
         return tuple(
             min(ceil_to(max(x, least), s or least), most)
             for x, least, most, s in zip(ask, minimum, maximum, step, strict=True)

@@ -55,7 +55,6 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
 
     @property
     def root(self) -> CapacityQueue:
-        """The root queue."""
         return self.queues[ROOT]
 
     def total_of(self, label: str) -> Resource:

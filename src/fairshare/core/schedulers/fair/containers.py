@@ -81,7 +81,6 @@ def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:
 
 
 def nodes_in_order(state: "FairState") -> list[Node]:
-    """All nodes."""
     size = table_size(state.tables.most_nodes, concurrent=False)
     ports = state.tables.ports
     ordered = in_hash_order(ports, lambda name: node_code(name, ports[name]), size)

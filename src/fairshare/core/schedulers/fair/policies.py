@@ -203,7 +203,6 @@ class FairPolicy(Policy):
         super().__init__("fair", "fair", memory_calculator, leaf_only=False)
 
     def shared_types(self, types: int) -> int:
-        """Memory."""
         return 1
 
     def allows_child(self, child: Policy) -> bool:
@@ -222,7 +221,6 @@ class FifoPolicy(Policy):
         super().__init__("fifo", "FIFO", memory_calculator, leaf_only=True)
 
     def key(self, cluster: Resource) -> tuple[Key, bool]:
-        """The rank."""
         return fifo_key, True
 
     def shared_types(self, types: int) -> int:

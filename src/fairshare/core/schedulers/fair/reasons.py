@@ -77,7 +77,6 @@ class FairLimits:
         ]
 
     def partition(self, key: AskKey) -> Iterable[Node]:
-        """All nodes."""
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:

@@ -72,7 +72,6 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
 
     @property
     def root(self) -> FairQueue:
-        """The root queue."""
         return self.queues[ROOT]
 
     def new_attempt(self, application: Application, number: int) -> FairAttempt:

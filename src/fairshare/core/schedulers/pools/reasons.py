@@ -64,7 +64,6 @@ class PoolsLimits:
         return reasons
 
     def partition(self, key: AskKey) -> Iterable[Node]:
-        """All nodes."""
         return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:

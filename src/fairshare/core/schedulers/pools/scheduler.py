@@ -176,7 +176,6 @@ class PoolsScheduler(Scheduler):
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
     def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """There are no lists."""
         return True
 
     # Sizes of tasks.
@@ -285,7 +284,6 @@ class PoolsScheduler(Scheduler):
         return views.queue_views(self._state, now_ms)
 
     def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
-        """In one step."""
         return in_one_step(lambda: self.queue_views(now_ms))
 
     def leaf_shares(self) -> dict[str, Resource]:

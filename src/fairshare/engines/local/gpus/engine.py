@@ -215,7 +215,6 @@ class EngineGpus:
         )
 
     def start(self) -> None:
-        """Begin to measure."""
         if self._chosen is None:
             return
         nodes = {

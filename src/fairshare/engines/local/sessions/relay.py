@@ -67,11 +67,9 @@ class Peer:
         return messages
 
     def output(self, stream: int, data: bytes) -> None:
-        """Send output."""
         self._send(frames.data_frame(bytes((stream,)) + data))
 
     def say(self, **said: object) -> None:
-        """Send a text."""
         self._send(frames.text_frame(said))
 
     def _send(self, frame: bytes) -> None:
