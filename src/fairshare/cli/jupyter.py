@@ -48,10 +48,10 @@ def command(
     preempted, with the time of --grace to save, and then starts again with a new URL. Ctrl-C ends
     it.
     """
-    given = submit.given_options(options)
-    given.setdefault("name", "jupyter")
-    submission = submit.from_command(("jupyter", "lab"), {**given, "max_attempts": 1})
-    submission = with_caller(client, submission, given, of_file=False)
+    options = submit.given_options(options)
+    options.setdefault("name", "jupyter")
+    submission = submit.from_command(("jupyter", "lab"), {**options, "max_attempts": 1})
+    submission = with_caller(client, submission, options, of_file=False)
     program = _program(submission) if runs_here(client.cluster()) else "jupyter-lab"
     if idle is None:
         # The engine gives containers the time of their queue; the shell passes it on.

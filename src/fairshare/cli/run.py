@@ -122,23 +122,23 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
     the signal. A second signal exits at once. The exit code is 1 if the application was killed or
     could not run, and 137 if its memory was not enough.
     """
-    given = submit.given_options(options)
-    if "driver" not in given and "ray" not in given:
-        given.setdefault("max_attempts", 1)
+    options = submit.given_options(options)
+    if "driver" not in options and "ray" not in options:
+        options.setdefault("max_attempts", 1)
     with contextlib.ExitStack() as held:
-        if "input" not in given:
+        if "input" not in options:
             file = held.enter_context(input_file(here=runs_here(client.cluster())))
             if file is not None:
-                given["input"] = file
-        raise click.exceptions.Exit(_run(client, command_line, given))
+                options["input"] = file
+        raise click.exceptions.Exit(_run(client, command_line, options))
 
 
 command.params += options_without("max_attempts")
 
 
-def _run(client: Client, command_line: tuple[str, ...], given: Mapping[str, Any]) -> int:
-    submission = submit.from_command(command_line, given)
-    submission = with_caller(client, submission, given, of_file=False)
+def _run(client: Client, command_line: tuple[str, ...], options: Mapping[str, Any]) -> int:
+    submission = submit.from_command(command_line, options)
+    submission = with_caller(client, submission, options, of_file=False)
     with Endings() as endings:
         application = client.submit(submission)
         print_differences(client, submission, application)

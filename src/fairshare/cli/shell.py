@@ -46,9 +46,9 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
     """
     if not on_terminal():
         raise Failure("standard input and output are not a terminal: use fairshare run")
-    given = submit.given_options(options)
-    submission = submit.from_command(without_dashes(command_line) or SHELL, given)
-    submission = _on_terminal(with_caller(client, submission, given, of_file=False))
+    options = submit.given_options(options)
+    submission = submit.from_command(without_dashes(command_line) or SHELL, options)
+    submission = _on_terminal(with_caller(client, submission, options, of_file=False))
     with Endings() as endings:
         application = client.submit(submission)
         print_differences(client, submission, application)

@@ -111,114 +111,116 @@ def described(
     client: Client, command_line: tuple[str, ...], job: Path | None, options: Mapping[str, Any]
 ) -> Submission:
     """The application that a command line describes, with what it takes along of the caller."""
-    given = given_options(options)
+    options = given_options(options)
     if job is not None:
-        submission = from_file(job, command_line, given)
+        submission = from_file(job, command_line, options)
     else:
-        submission = from_command(command_line, given)
+        submission = from_command(command_line, options)
         report_directives(command_line)
-    if "ray" in given and runs_here(client.cluster()) and find_spec("ray") is None:
+    if "ray" in options and runs_here(client.cluster()) and find_spec("ray") is None:
         raise Failure(
             f"Ray is not installed for {sys.executable}, with which the program and its workers"
             f" start: {sys.executable} -m pip install 'fairshare[ray]'"
         )
-    if "ray" in given and "end_signal" not in given and not signals(client.cluster().engine):
+    if "ray" in options and "end_signal" not in options and not signals(client.cluster().engine):
         submission = unwarned(submission)
-    return with_caller(client, submission, given, of_file=job is not None)
+    return with_caller(client, submission, options, of_file=job is not None)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a command line that have a value; GPUs are among the resources."""
     # Not a truth test: 0 is a given value.
-    given = {
+    values = {
         name: value
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    gpus = given.pop("gpu", None)
+    gpus = values.pop("gpu", None)
     if gpus is not None:
-        given["resources"] = (*given.get("resources", ()), (GPU, gpus))
-    return given
+        values["resources"] = (*values.get("resources", ()), (GPU, gpus))
+    return values
 
 
-def from_command(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+def from_command(command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
     """The application of one group, or of a driver, from the options."""
     if not command_line:
         raise click.UsageError("nothing to run: write -- COMMAND ARGUMENTS, or --job FILE")
-    driver = "driver" in given
-    if "ray" in given:
-        return _ray_program(command_line, given)
-    refuse(given, ("more",), "it has a meaning with --ray only")
+    driver = "driver" in options
+    if "ray" in options:
+        return _ray_program(command_line, options)
+    refuse(options, ("more",), "it has a meaning with --ray only")
     if driver:
-        refuse(given, names_of("tasks"), "a driver is one container, and requests its tasks itself")
+        refuse(
+            options, names_of("tasks"), "a driver is one container, and requests its tasks itself"
+        )
     work: dict[str, Any] = {
-        **fields_of(given, "work"),
+        **fields_of(options, "work"),
         "arguments": command_line,
-        "environment": dict(given.get("environment", ())),
-        "directory": chosen_directory(given),
-        **chosen_files(given),
+        "environment": dict(options.get("environment", ())),
+        "directory": chosen_directory(options),
+        **chosen_files(options),
     }
-    if "image" not in given:
-        refuse(given, ("mounts",), "it has a meaning with --image only")
-    resources, job = _resources(given), {"name": Path(command_line[0]).name, **_job(given)}
+    if "image" not in options:
+        refuse(options, ("mounts",), "it has a meaning with --image only")
+    resources, job = _resources(options), {"name": Path(command_line[0]).name, **_job(options)}
     if driver:
-        master = Master(resources=resources, keep_containers="keep_containers" in given)
+        master = Master(resources=resources, keep_containers="keep_containers" in options)
         return Submission(**job, driver=DriverCommand(**work), master=master)
-    refuse(given, names_of("driver"), "tasks have no driver that could be lost")
-    if "array" in given:
-        refuse(given, ("count",), "an array has as many tasks as lines or indexes")
-    if "gang" not in given:
-        refuse(given, ("gang_timeout_ms",), "it has a meaning with --gang only")
-    tasks = fields_of(given, "tasks") | _array(given)
+    refuse(options, names_of("driver"), "tasks have no driver that could be lost")
+    if "array" in options:
+        refuse(options, ("count",), "an array has as many tasks as lines or indexes")
+    if "gang" not in options:
+        refuse(options, ("gang_timeout_ms",), "it has a meaning with --gang only")
+    tasks = fields_of(options, "tasks") | _array(options)
     group = TaskGroup(name="task", resources=resources, **work, **tasks)
     return Submission(**job, tasks=(group,))
 
 
-def _array(given: Mapping[str, Any]) -> dict[str, Any]:
+def _array(options: Mapping[str, Any]) -> dict[str, Any]:
     """The tasks of an array, and how they run beside each other."""
-    array: Array | None = given.get("array")
+    array: Array | None = options.get("array")
     if array is None:
-        refuse(given, ("fail_fast",), "it has a meaning with --array only")
+        refuse(options, ("fail_fast",), "it has a meaning with --array only")
         return {}
-    if "at_once" in given and array.at_once is not None:
+    if "at_once" in options and array.at_once is not None:
         raise click.UsageError(f"--at-once and %{array.at_once} of --array: give one of both")
-    if "keep_going" in given and "fail_fast" in given:
+    if "keep_going" in options and "fail_fast" in options:
         raise click.UsageError("--keep-going and --fail-fast: give one of both")
-    apart = "gang" not in given and "fail_fast" not in given
+    apart = "gang" not in options and "fail_fast" not in options
     return {
         "count": array.size,
         "array": array.tasks,
-        "at_once": given.get("at_once", array.at_once),
-        "keep_going": apart or "keep_going" in given,
+        "at_once": options.get("at_once", array.at_once),
+        "keep_going": apart or "keep_going" in options,
     }
 
 
-def _ray_program(command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+def _ray_program(command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
     """A driver that starts a Ray cluster in its containers, and runs the program there."""
-    refuse(given, ("driver", *names_of("driver")), "a Ray program has a driver of its own")
-    refuse(given, ("hosts", "racks", "max_attempts", "time_limit_ms"), "workers run anywhere")
-    refuse(given, ("image", "mounts"), "workers run in the server's own environment")
+    refuse(options, ("driver", *names_of("driver")), "a Ray program has a driver of its own")
+    refuse(options, ("hosts", "racks", "max_attempts", "time_limit_ms"), "workers run anywhere")
+    refuse(options, ("image", "mounts"), "workers run in the server's own environment")
     refuse(
-        given,
+        options,
         ("at_once", "keep_going", "fail_fast", "array"),
         "the workers of a Ray program start together",
     )
     program = Program(
-        workers=given.get("count", 1),
-        more=given.get("more", 0),
-        resources=_resources(given),
-        gang_timeout_ms=given.get("gang_timeout_ms", GANG_TIMEOUT_MS),
+        workers=options.get("count", 1),
+        more=options.get("more", 0),
+        resources=_resources(options),
+        gang_timeout_ms=options.get("gang_timeout_ms", GANG_TIMEOUT_MS),
         command=command_line,
-        **{name: given[name] for name in ("grace_ms", "end_signal") if name in given},
+        **{name: options[name] for name in ("grace_ms", "end_signal") if name in options},
     )
     return Submission(
-        **{"name": Path(command_line[0]).name, **_job(given)},
+        **{"name": Path(command_line[0]).name, **_job(options)},
         driver=DriverCommand(
             arguments=program_arguments(program, sys.executable),
-            environment=dict(given.get("environment", ())),
-            directory=chosen_directory(given),
-            **chosen_files(given),
-            grace_ms=given.get("grace_ms"),
+            environment=dict(options.get("environment", ())),
+            directory=chosen_directory(options),
+            **chosen_files(options),
+            grace_ms=options.get("grace_ms"),
             end_signal=container_signal(program.end_signal.name),
         ),
         master=Master(resources=dict(DEFAULT_RESOURCES)),
@@ -233,35 +235,35 @@ def unwarned(submission: Submission) -> Submission:
     return msgspec.structs.replace(submission, driver=driver)
 
 
-def _resources(given: Mapping[str, Any]) -> dict[str, int]:
+def _resources(options: Mapping[str, Any]) -> dict[str, int]:
     return {
-        "memory-mb": given.get("memory", DEFAULT_RESOURCES["memory-mb"]),
-        "vcores": given.get("vcores", DEFAULT_RESOURCES["vcores"]),
-        **dict(given.get("resources", ())),
+        "memory-mb": options.get("memory", DEFAULT_RESOURCES["memory-mb"]),
+        "vcores": options.get("vcores", DEFAULT_RESOURCES["vcores"]),
+        **dict(options.get("resources", ())),
     }
 
 
-def _job(given: Mapping[str, Any]) -> dict[str, Any]:
+def _job(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the whole application that options set."""
-    if "notify" not in given:
-        refuse(given, ("notify_on",), "it has a meaning with --notify only")
-    return fields_of(given, "job")
+    if "notify" not in options:
+        refuse(options, ("notify_on",), "it has a meaning with --notify only")
+    return fields_of(options, "job")
 
 
-def from_file(path: Path, command_line: tuple[str, ...], given: Mapping[str, Any]) -> Submission:
+def from_file(path: Path, command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
     """The application of a job file, with the fields that options replace."""
     if command_line:
         raise click.UsageError("a command and --job: give one of both")
     refuse(
-        given,
+        options,
         names_of("way", "driver", "tasks", "work"),
         "set it in the job file, for each group",
     )
     from fairshare.cli.jobs import read_job  # it loads the YAML library
 
     job = read_job(path)
-    replaced = _job(given)
-    more = dict(given.get("environment", ()))
+    replaced = _job(options)
+    more = dict(options.get("environment", ()))
     if more:
         replaced["tasks"] = tuple(
             msgspec.structs.replace(group, environment=group.environment | more)

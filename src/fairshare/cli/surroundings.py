@@ -30,15 +30,15 @@ NEW = "new"
 """The directory that means a new one for each container; one of this name is `./new`."""
 
 
-def chosen_directory(given: Mapping[str, Any]) -> str | None:
+def chosen_directory(options: Mapping[str, Any]) -> str | None:
     """The absolute directory of `--directory`; None: not given, or a new one."""
-    directory = given.get("directory", NEW)
+    directory = options.get("directory", NEW)
     return None if directory == NEW else str(Path(directory).expanduser().absolute())
 
 
-def chosen_files(given: Mapping[str, Any]) -> dict[str, Any]:
+def chosen_files(options: Mapping[str, Any]) -> dict[str, Any]:
     """The absolute names of `--output`, `--error` and `--input`; raises UsageError."""
-    names = {name: given[name] for name in ("output", "error", "input") if name in given}
+    names = {name: options[name] for name in ("output", "error", "input") if name in options}
     for option, name in names.items():
         try:
             check_pattern(name)
@@ -47,20 +47,20 @@ def chosen_files(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(Path(text).expanduser().absolute()) for name, text in names.items()}
 
 
-def chosen_environment(given: Mapping[str, Any]) -> PythonEnvironment | None:
+def chosen_environment(options: Mapping[str, Any]) -> PythonEnvironment | None:
     """What `--python`, `--venv` or `--conda` means; raises NotHere, and UsageError for several."""
-    names = [name for name in ("python", "venv", "conda") if name in given]
+    names = [name for name in ("python", "venv", "conda") if name in options]
     if len(names) > 1:
         raise click.UsageError("--python, --venv and --conda: give one of them")
-    if "venv" in given:
-        return virtualenv(given["venv"])
-    if "conda" in given:
-        return conda(given["conda"])
-    return of_interpreter(given["python"]) if names else None
+    if "venv" in options:
+        return virtualenv(options["venv"])
+    if "conda" in options:
+        return conda(options["conda"])
+    return of_interpreter(options["python"]) if names else None
 
 
 def with_caller(
-    client: Client, submission: Submission, given: Mapping[str, Any], *, of_file: bool
+    client: Client, submission: Submission, options: Mapping[str, Any], *, of_file: bool
 ) -> Submission:
     """The submission with what it takes along; raises NotHere.
 
@@ -68,9 +68,9 @@ def with_caller(
     directories itself.
     """
     here = runs_here(client.cluster())
-    variables = exported(given.get("export", "default" if here else "none"))
-    environment = chosen_environment(given)
-    if "image" in given and environment is not None:
+    variables = exported(options.get("export", "default" if here else "none"))
+    environment = chosen_environment(options)
+    if "image" in options and environment is not None:
         raise click.UsageError("--python, --venv and --conda: an image has a Python of its own")
     if environment is not None:
         if here:
@@ -78,8 +78,8 @@ def with_caller(
         submission = environment.started_by(submission)
         variables |= environment.variables(variables)
     caller = this_caller() if here else None
-    current = "directory" not in given and not of_file
-    into_images = "export" in given
+    current = "directory" not in options and not of_file
+    into_images = "export" in options
     return taken_along(submission, caller, variables, directory=current, into_images=into_images)
 
 

@@ -366,12 +366,12 @@ def options_without(*names: str) -> list[click.Parameter]:
     return [opt.option() for opt in OPTIONS if opt.help and opt.field not in names]
 
 
-def fields_of(given: Mapping[str, Any], where: Where) -> dict[str, Any]:
+def fields_of(options: Mapping[str, Any], where: Where) -> dict[str, Any]:
     """The fields of one part of a request that options set as they are."""
     return {
-        opt.field: given[opt.field]
+        opt.field: options[opt.field]
         for opt in OPTIONS
-        if opt.where == where and opt.help and opt.field in given and opt.field not in OTHER_FORM
+        if opt.where == where and opt.help and opt.field in options and opt.field not in OTHER_FORM
     }
 
 
@@ -386,9 +386,9 @@ def names_of(*where: Where) -> tuple[str, ...]:
     return tuple(opt.field for part in where for opt in OPTIONS if opt.where == part and opt.help)
 
 
-def refuse(given: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
+def refuse(options: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
     """Raise a usage error for options that would have no effect."""
     flags = {opt.field: opt.flag_name for opt in OPTIONS if opt.help}
-    wrong = [flags[name] for name in names if name in given]
+    wrong = [flags[name] for name in names if name in options]
     if wrong:
         raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")
