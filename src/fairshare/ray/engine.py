@@ -14,7 +14,6 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
@@ -324,7 +323,7 @@ class RayEngine:
 
     async def _run_driver(self) -> None:
         ours, theirs = socket.socketpair()
-        with self._log_file() as log, theirs:
+        with (self._directory / "ray-driver.log").open("ab") as log, theirs:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -376,9 +375,6 @@ class RayEngine:
                 names = state.types.names
                 sizes = [(dict(zip(names, one, strict=True)), lasting[one]) for one in lasting]
                 self._send(Grow(tuple(sizes)))
-
-    def _log_file(self) -> IO[bytes]:
-        return (self._directory / "ray-driver.log").open("ab")
 
     def _send(self, message: ToDriver) -> None:
         if self._writer is not None:
