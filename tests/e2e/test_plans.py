@@ -3,7 +3,6 @@
 import pytest
 from soak.plans import live
 
-
 LIVES = 5
 """The journal does not have all that a server on a busy machine did: one life in a hundred that the
 machine kept waiting for hundreds of milliseconds is not reproduced, and is lived again."""
