@@ -11,8 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.client import Client
-from fairshare.client.submissions import Submission, TaskGroup
+from fairshare.client import Client, Submission, TaskGroup
 
 SMALL = {"memory-mb": 64, "vcores": 1}
 QUEUES = ("a", "b")

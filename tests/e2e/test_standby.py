@@ -7,8 +7,7 @@ from tests.forked import PATIENCE_S, Forked
 from tests.hadoop.configuration import free_ports
 from tests.served import SMALL_MACHINE
 
-from fairshare.client import Client
-from fairshare.client.submissions import Submission, TaskGroup
+from fairshare.client import Client, Submission, TaskGroup
 
 from .test_server import SMALL
 from .test_server import conf as conf

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final
 import click
 import msgspec
 
+from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import Array, array_of_lines, parse_array
 from fairshare.cli.options import Whole
 from fairshare.cli.units import parse_name, parse_tag
 from fairshare.cli.work_options import OPTIONS, OTHER_FORM, InFolder, Opt, Where
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
-from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.documents.bounds import PROCESS_LIMITS, UNLIMITED
 from fairshare.documents.located import Node
 from fairshare.documents.output_names import check_pattern

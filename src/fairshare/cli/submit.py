@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from fairshare.api.ray_programs import Program, container_signal, program_arguments
+from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import Array
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.placement_notes import print_differences
@@ -28,7 +29,6 @@ from fairshare.cli.wait import wait_for_end
 from fairshare.cli.work_options import fields_of, names_of, options_without, refuse
 from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.caller import runs_here
-from fairshare.client.submissions import DEFAULT_RESOURCES
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.gpus import GPU
 from fairshare.settings.engines import signals

@@ -10,6 +10,16 @@ master. `AsyncClient` (in `async_client`) and `Executor` (in `executor`) are imp
 want them, from `fairshare` itself. The errors that they raise are in `fairshare.client.errors`.
 """
 
+from fairshare.api.work import (
+    ContainerRequest,
+    Dependency,
+    DriverCommand,
+    EndSignal,
+    Master,
+    Submission,
+    TaskArray,
+    TaskGroup,
+)
 from fairshare.client.answers import (
     Application,
     Cluster,
@@ -30,16 +40,6 @@ from fairshare.client.errors import (
     Refused,
     ServerUnreachable,
     WaitTimedOut,
-)
-from fairshare.client.submissions import (
-    ContainerRequest,
-    Dependency,
-    DriverCommand,
-    EndSignal,
-    Master,
-    Submission,
-    TaskArray,
-    TaskGroup,
 )
 
 __all__ = [

@@ -13,7 +13,15 @@ from fairshare.api import routes
 from fairshare.api.applications import Containers
 from fairshare.api.routes import Route
 from fairshare.api.values import NothingBody
-from fairshare.api.work import FinishBody, ReleaseBody, RequestsBody, TasksBody
+from fairshare.api.work import (
+    ContainerRequest,
+    FinishBody,
+    Launch,
+    ReleaseBody,
+    RequestsBody,
+    TaskGroup,
+    TasksBody,
+)
 from fairshare.client.answers import Application, Container, understood
 from fairshare.client.connection import Connection
 from fairshare.client.discovery import (
@@ -25,7 +33,6 @@ from fairshare.client.discovery import (
 )
 from fairshare.client.errors import Refused, ServerUnreachable
 from fairshare.client.exchange import path_of
-from fairshare.client.submissions import ContainerRequest, Launch, TaskGroup
 
 if TYPE_CHECKING:
     import httpx

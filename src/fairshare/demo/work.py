@@ -15,10 +15,10 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
+from fairshare.client import Submission, TaskGroup
 from fairshare.client.answers import Application, Container, Queue
 from fairshare.client.client import Client
 from fairshare.client.errors import Refused
-from fairshare.client.submissions import Submission, TaskGroup
 from fairshare.demo import programs
 from fairshare.demo.server import PROCESSORS
 from fairshare.mapreduce import MapReduce

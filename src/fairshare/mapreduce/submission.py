@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.client.submissions import DriverCommand, Master, Submission, TaskGroup
+from fairshare.api.work import DriverCommand, Master, Submission, TaskGroup
 from fairshare.mapreduce.job import COMMIT, MAP, REDUCE, Layout
 
 COMMIT_MEMORY_MB = 256

@@ -12,13 +12,13 @@ import fairshare
 from fairshare.api.applications import ApplicationFields
 from fairshare.api.nodes import NodeFields
 from fairshare.api.queues import QueueFields
+from fairshare.api.work import ContainerRequest, Submission, TaskGroup
 from fairshare.client import answers
 from fairshare.client.answers import Decoded
 from fairshare.client.calls import Call, Calls, CallTable
 from fairshare.client.discovery import Server
 from fairshare.client.driver import Driver
 from fairshare.client.methods import method
-from fairshare.client.submissions import ContainerRequest, Submission, TaskGroup
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.server.web.app import ROUTES
 from fairshare.server.web.openapi.operation import Operation

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
+from fairshare.api.work import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client import callables
 from fairshare.client.client import Client
 from fairshare.client.errors import ServerUnreachable
@@ -24,7 +25,6 @@ from fairshare.client.executor.containers import MOST_CALLS, Containers
 from fairshare.client.executor.remote import chunk_callable
 from fairshare.client.executor.workers import Workers
 from fairshare.client.interpreter import Interpreter
-from fairshare.client.submissions import DEFAULT_RESOURCES, Submission, TaskGroup
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
 

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairshare.api.work import Submission, TaskGroup
 from fairshare.client import callables
 from fairshare.client.answers import Application, Task
 from fairshare.client.client import Client
 from fairshare.client.errors import ApplicationFailed, CallFailed
 from fairshare.client.interpreter import Interpreter, choose_interpreter
-from fairshare.client.submissions import Submission, TaskGroup
 from fairshare.client.waiting import Patience
 
 
