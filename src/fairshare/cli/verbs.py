@@ -15,12 +15,12 @@ import errno
 import gc
 import os
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import IO, Any
 
 import click
 
-from fairshare import __version__
+from fairshare import __path__, __version__
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.wording import failed_call
 
@@ -157,7 +157,12 @@ class Verbs(click.Group):
 
 
 def _is_installed(verb: str) -> bool:
-    return verb in VERBS and find_spec(VERBS[verb][0].partition(":")[0]) is not None
+    if verb not in VERBS:
+        return False
+    # `importlib.util.find_spec` would import the packages above the module.
+    _, *packages, module = VERBS[verb][0].partition(":")[0].split(".")
+    folders = ["/".join((folder, *packages)) for folder in __path__]
+    return PathFinder.find_spec(module, folders) is not None
 
 
 class Failure(click.ClickException):
