@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "fairshare").rglob("*.py"))
-PURE_ROOMS = ("core/model", "core/schedulers", "core/placement", "core/manager")
+PURE_ROOMS = ("core",)
 
 VAGUE_NAMES = re.compile(r"(common|helpers?|misc|stuff|utils?|utilities|\w+[a-z]2)")
 """Names of modules and folders that say nothing of what is inside."""

@@ -1,4 +1,4 @@
-"""The course of a demonstration: who has what meanwhile, who got what, are all results right?"""
+"""The course of a demonstration: what each team has and got, and whether all results are right."""
 
 import shutil
 import signal

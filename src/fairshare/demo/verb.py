@@ -37,7 +37,8 @@ def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None
     """Show the scheduler at work.
 
     Starts a server on this machine, on which three teams run real work, some of it large and some
-    short. Shows who has what, checks the results, and ends after about a minute. It leaves nothing.
+    short. Shows what each team has, checks the results, and ends after about a minute. It leaves
+    nothing.
     """
     if crash and family_of(scheduler).jobs:
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")

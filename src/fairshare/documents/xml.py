@@ -324,7 +324,7 @@ def with_value(text: str, parent: Span, name: str, value: str) -> Change:
 
 
 def with_child(text: str, parent: Span, element: str) -> Change:
-    """The change that puts a new element behind all that stand in a parent."""
+    """The change that puts a new element after all others in a parent."""
     document = text.encode()
     margin = indentation(document, parent.start)
     inside = margin + "  "

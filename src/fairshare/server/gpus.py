@@ -1,4 +1,4 @@
-"""What readers see of GPUs: those of a node, who has them, and their metrics.
+"""The views of GPUs: those of a node, the containers that have them, and their metrics.
 
 The engine measures them, if it can; which container has which, the journal says.
 """

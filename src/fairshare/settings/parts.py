@@ -1,8 +1,8 @@
-"""`part`: a part of a family that is loaded when it is first used.
+"""What is loaded when it is first used: parts and modules of a family, and names of rooms above.
 
 A process needs one scheduler, and of that mostly not all: a server shows no conversions, a command
-that validates decides nothing. So a family's module imports only what chooses between families, its
-methods import what they need, and its attributes are parts.
+that validates decides nothing. So a family's module imports only what chooses between families; its
+other modules are `lazy`, and its attributes are parts.
 """
 
 from collections.abc import Callable

@@ -163,7 +163,7 @@ def apply_node_step(step: steps.Step, cluster: Cluster, types: ResourceTypes) ->
         case steps.SafeMode(on=on):
             cluster.call(inputs.SetSafeMode(on))
         case _:
-            raise NotImplementedError(type(step).__name__)
+            raise TypeError(f"{type(step).__name__} is not a step about nodes")
 
 
 def add_nodes(group: steps.Node, cluster: Cluster, types: ResourceTypes) -> None:

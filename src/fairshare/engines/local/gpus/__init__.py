@@ -1,4 +1,4 @@
-"""The GPUs of this machine: which there are, who has which, and how much each is used.
+"""The GPUs of this machine: their names, the containers that have them, and their usage.
 
     found        the devices, by the vendor's files in /proc, /sys and /dev, and nvidia-smi
     chosen       which of them are offered, and as which resource type of which node

@@ -94,7 +94,7 @@ def _verdict(queue: Queue, name: str, dominant: bool) -> tuple[Outcome, str]:
         return "kept", "applications in the order of their coming, by priority first"
     if name == "drf":
         return "changed", "applications are ordered by memory alone: there is no order by drf"
-    return "kept", "who has least memory comes first"
+    return "kept", "the application with the least memory comes first"
 
 
 def _note_calculator(source: Source, dominant: bool, draft: Draft) -> None:

@@ -59,9 +59,9 @@ def priority_under_fair(subject: CapacitySubject) -> Iterator[Finding]:
         if own.default_application_priority and own.ordering_policy == "fair":
             yield Finding(
                 subject.place(name, "default-application-priority"),
-                f"default-application-priority of {name} does not decide who is served first: its"
-                " ordering-policy is fair, which looks at what applications use. It counts for who"
-                " starts first, alone",
+                f"default-application-priority of {name} does not decide which application is"
+                " served first: its ordering-policy is fair, which looks at what applications use."
+                " It counts only for which application starts first",
                 "ignores priorities in the order fair",
             )
 
