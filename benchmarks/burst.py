@@ -1,25 +1,32 @@
-"""How long calls wait beside a burst of grants: `python -m benchmarks.burst [--tasks N]`.
+"""What a container costs in a burst of grants, and how long calls wait beside one:
+`python -m benchmarks.burst [--tasks N]`.
 
 One application asks for more containers than one turn of the writer can grant. Its containers are
 pretended: an engine says at once that they run, and that they end after some seconds. The server,
-its journal on disk and its sockets are real. Applications that come meanwhile are measured from
-outside.
+its journal on disk and its sockets are real. Of the first burst the processor time is measured,
+while nobody else calls; beside the second one, of another server, applications are submitted
+without a pause, as far as `--quiet` does not leave that out.
 """
 
 import argparse
 import asyncio
+import contextlib
 import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 from tests.manual_engine import ManualEngine
 
+from benchmarks.overhead import OverheadClock, overhead_of
 from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile, submit_all
+from fairshare.core.model.inputs import Input
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
@@ -27,14 +34,23 @@ from fairshare.server.web.listener import serve
 
 NODE = {"memory-mb": 16_384, "vcores": 16}
 SMALL = {"memory-mb": 1024, "vcores": 1}
+POLL_S = 0.2
 
 
 class PretendedEngine(ManualEngine):
-    """Has nodes, all alike; each container ends by itself after `task_s`."""
+    """Has nodes, all alike; each container ends by itself after `task_s`. Its own time is counted,
+    without that of the server that it reports to."""
 
-    def __init__(self, path: Path, nodes: int, task_s: float) -> None:
+    def __init__(self, path: Path, nodes: int, task_s: float, clock: OverheadClock) -> None:
         super().__init__(path, *(NodeOffer(f"n{n}", "/rack", NODE, {}) for n in range(nodes)))
         self._task_s = task_s
+        self._clock = clock
+        self.launch = clock.harness(self.launch)  # type: ignore[method-assign]
+        self.end = clock.harness(self.end)  # type: ignore[method-assign]
+
+    def start(self, report: Callable[[Input], None], **more: object) -> None:
+        """What it reports is the server's work."""
+        super().start(self._clock.product(report), **more)
 
     def launch(self, order: LaunchOrder) -> None:
         """It runs already; its end comes by itself."""
@@ -42,13 +58,24 @@ class PretendedEngine(ManualEngine):
         asyncio.get_running_loop().call_later(self._task_s, self.end, order.container)
 
 
+class Server(msgspec.Struct, frozen=True):
+    """A server in a process of its own."""
+
+    process: subprocess.Popen[str]
+    host: str
+    port: int
+
+
 def run_server(folder: Path, nodes: int, task_s: float) -> None:
     """Serve until a signal."""
 
-    def make(settings: LiveSettings, path: Path) -> PretendedEngine:
-        return PretendedEngine(path, nodes, task_s)
-
     async def run() -> None:
+        clock = OverheadClock()
+        clock.answer_signals()
+
+        def make(settings: LiveSettings, path: Path) -> PretendedEngine:
+            return PretendedEngine(path, nodes, task_s, clock)
+
         settings = read_settings(
             folder / "conf", Overrides(port=0, state_directory=folder / "state")
         )
@@ -58,24 +85,72 @@ def run_server(folder: Path, nodes: int, task_s: float) -> None:
     asyncio.run(run())
 
 
-async def beside(host: str, port: int, tasks: int) -> tuple[list[float], list[float], float]:
-    """How long submissions and short answers wait while the burst is granted, and how long (s)
-    that takes."""
+@contextlib.contextmanager
+def new_server(nodes: int, task_s: float) -> Iterator[Server]:
+    """A server that ends with the block."""
+    with tempfile.TemporaryDirectory(prefix="fairshare-burst-") as name:
+        folder = Path(name)
+        (folder / "conf").mkdir()
+        (folder / "conf/yarn-site.xml").write_text(SITE)
+        (folder / "conf/fair-scheduler.xml").write_text(ALLOCATIONS)
+        (folder / "conf/fairshare.toml").write_text("[limits]\napplications_per_user = 1000000\n")
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "benchmarks.burst", "--serve", name),
+                *("--nodes", str(nodes), "--task-s", str(task_s)),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            if not line.startswith("listening on "):
+                raise SystemExit("the server did not start")
+            url = urlsplit(line.split()[-1])
+            yield Server(process, url.hostname or "", url.port or 0)
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+async def begin(server: Server, tasks: int) -> tuple[Caller, float]:
+    """Submit the application; how long that took (s), on a connection that stays open."""
     body = {"queue": "go", "tasks": [{"command": "true", "count": tasks, "resources": SMALL}]}
-    caller = Caller(host, port)
+    caller = Caller(server.host, server.port)
     await caller.open()
+    return caller, await caller.submit(json.dumps(body).encode())
+
+
+async def granted(caller: Caller) -> int:
+    """How many containers there are."""
+    _, answer = await caller.call("GET", "/api/v1/cluster")
+    return int(json.loads(answer)["containers"])
+
+
+async def alone(server: Server, tasks: int) -> float:
+    """How long a burst takes beside which nobody calls (s)."""
     began_s = time.perf_counter()
-    submissions = [await caller.submit(json.dumps(body).encode())]
-    answers: list[float] = []
-    granted = 0
-    while granted < tasks:
-        submissions += await submit_all(host, port, 1, 1)
-        before_s = time.perf_counter()
-        _, answer = await caller.call("GET", "/api/v1/cluster")
-        answers.append(time.perf_counter() - before_s)
-        granted = json.loads(answer)["containers"]
+    caller, _ = await begin(server, tasks)
+    while await granted(caller) < tasks:
+        await asyncio.sleep(POLL_S)
     caller.close()
-    return submissions, answers, time.perf_counter() - began_s
+    return time.perf_counter() - began_s
+
+
+async def beside(server: Server, tasks: int) -> tuple[list[float], list[float]]:
+    """How long submissions and short answers wait (s) while the burst is granted: submissions on
+    new connections, answers on one that is kept."""
+    caller, first_s = await begin(server, tasks)
+    submissions, answers = [first_s], []
+    while True:
+        submissions += await submit_all(server.host, server.port, 1, 1)
+        before_s = time.perf_counter()
+        containers = await granted(caller)
+        answers.append(time.perf_counter() - before_s)
+        if containers >= tasks:
+            caller.close()
+            return submissions, answers
 
 
 def main() -> int:
@@ -85,54 +160,44 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--task-s", type=float, default=30.0)
     parser.add_argument("--submissions", type=int, default=500, help="when nothing else happens")
+    parser.add_argument("--quiet", action="store_true", help="only the burst that nobody disturbs")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
         run_server(options.serve, options.nodes, options.task_s)
         return 0
-    with tempfile.TemporaryDirectory(prefix="fairshare-burst-") as name:
-        folder = Path(name)
-        (folder / "conf").mkdir()
-        (folder / "conf/yarn-site.xml").write_text(SITE)
-        (folder / "conf/fair-scheduler.xml").write_text(ALLOCATIONS)
-        (folder / "conf/fairshare.toml").write_text("[limits]\napplications_per_user = 1000000\n")
-        server = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "benchmarks.burst", "--serve", name),
-                *("--nodes", str(options.nodes), "--task-s", str(options.task_s)),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
+    with new_server(options.nodes, options.task_s) as server:
+        before = overhead_of(server.process)
+        took_s = asyncio.run(alone(server, options.tasks))
+        overhead = overhead_of(server.process)
+        cost_ms = 1_000 * (overhead.processor_s - before.processor_s) / options.tasks
+        print(
+            f"{options.tasks:,} containers on {options.nodes:,} nodes granted in {took_s:.1f} s: "
+            f"{cost_ms:.4f} ms of a processor each; {overhead.since(before)}",
+            flush=True,
         )
-        assert server.stdout is not None
-        try:
-            line = server.stdout.readline()
-            if not line.startswith("listening on "):
-                raise SystemExit("the server did not start")
-            url = urlsplit(line.split()[-1])
-            host, port = url.hostname or "", url.port or 0
-            before_s = processor_s(server.pid)
-            waits = asyncio.run(submit_all(host, port, options.submissions, 4))
-            cost_ms = 1_000 * (processor_s(server.pid) - before_s) / len(waits)
+    if options.quiet:
+        return 0
+    with new_server(options.nodes, options.task_s) as server:
+        before_s = processor_s(server.process.pid)
+        waits = asyncio.run(submit_all(server.host, server.port, options.submissions, 4))
+        cost_ms = 1_000 * (processor_s(server.process.pid) - before_s) / len(waits)
+        print(
+            f"a submission costs {cost_ms:.2f} ms of a processor, and waits "
+            f"{1_000 * statistics.median(waits):.1f} ms, when nothing else happens"
+        )
+        before = overhead_of(server.process)
+        submissions, answers = asyncio.run(beside(server, options.tasks))
+        overhead = overhead_of(server.process)
+        for kind, waits in (("submissions", submissions), ("short answers", answers)):
             print(
-                f"{options.nodes:,} nodes: a submission costs {cost_ms:.2f} ms of a processor, "
-                f"and waits {1_000 * statistics.median(waits):.1f} ms"
+                f"{len(waits)} {kind} beside the burst: p50 {quantile(waits, 0.5):.0f} ms, "
+                f"p99 {quantile(waits, 0.99):.0f} ms, most {1_000 * max(waits):.0f} ms"
             )
-            before_s = processor_s(server.pid)
-            submissions, answers, took_s = asyncio.run(beside(host, port, options.tasks))
-            cost_ms = 1_000 * (processor_s(server.pid) - before_s) / options.tasks
-            print(
-                f"{options.tasks:,} containers granted in {took_s:.1f} s "
-                f"({cost_ms:.3f} ms of a processor each, with the calls beside)"
-            )
-            for kind, waits in (("submissions", submissions), ("short answers", answers)):
-                print(
-                    f"{len(waits)} {kind} beside: p50 {quantile(waits, 0.5):.0f} ms, "
-                    f"p99 {quantile(waits, 0.99):.0f} ms, most {1_000 * max(waits):.0f} ms"
-                )
-        finally:
-            server.terminate()
-            server.wait(60)
+        print(
+            f"the server's {overhead.processor_s - before.processor_s:.1f} s of a processor: "
+            f"{overhead.since(before)}"
+        )
     return 0
 
 

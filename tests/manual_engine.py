@@ -75,12 +75,13 @@ class ManualEngine:
                 self.report(ContainerStarted(order.container, gpus=self._assign(order)))
 
     def _assign(self, order: LaunchOrder) -> tuple[str, ...]:
+        wanted = order.resources.get("yarn.io/gpu", 0)
+        if not wanted:
+            return ()
         held = {name for one, names in self.assigned.items() if one in self.live for name in names}
         free = [use.name for use in self.uses if use.node == order.node and use.name not in held]
-        found = self.assigned[order.container] = tuple(
-            free[: order.resources.get("yarn.io/gpu", 0)]
-        )
-        return found
+        self.assigned[order.container] = assigned = tuple(free[:wanted])
+        return assigned
 
     def gpus(self) -> tuple[GpuUse, ...]:
         return self.uses
