@@ -156,7 +156,7 @@ def _add_family(family: AnyFamily) -> None:
                     one.cls,
                     *(_CLUSTER if one.state else ()),
                     *one.fields,
-                    derived=(*(("handlers",) if one.state else ()), *one.derived),
+                    derived=(*(("handlers", "sizes") if one.state else ()), *one.derived),
                     names=one.names,
                 )
 

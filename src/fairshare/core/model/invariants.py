@@ -1,8 +1,10 @@
 """The invariants of the state. Called by tests after each step, and on demand."""
 
+from collections import Counter
+from functools import reduce
 from typing import Any
 
-from fairshare.core.model.resources import add, fits, total
+from fairshare.core.model.resources import add, fits, largest, total
 from fairshare.core.model.state import ClusterState
 from fairshare.errors import InvariantViolation
 
@@ -39,6 +41,10 @@ def _check_nodes(state: ClusterState[Any, Any]) -> None:
             _claim(container in node.containers, "marked container", container, "is not there")
     offered = total((n.total for n in state.nodes.values()), size)
     _claim(offered == state.total, "cluster total", state.total, "but nodes offer", offered)
+    sizes = Counter((node.total, state.offered(node)) for node in state.nodes.values())
+    _claim(sizes == state.sizes, "nodes have the sizes", sizes, "but counted are", state.sizes)
+    most = reduce(largest, (state.offered(node) for node in state.nodes.values()), state.none)
+    _claim(most == state.largest_node(), "largest node", state.largest_node(), "but offered", most)
     _claim(len(state.ending) == sum(len(n.ending) for n in state.nodes.values()), "who is ending?")
     over = total((c.resource for n in state.nodes.values() for c in n.ending.values()), size)
     used = total((n.used for n in state.nodes.values()), size)

@@ -7,7 +7,9 @@ A part of the state. Frees the room of completed containers that held it until t
 consequences.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -145,7 +147,8 @@ MANY_FAILURES = 3
 
 class Nodes:
     """The nodes by name and by rack; `total` is the sum of their totals. `hosts` has the nodes that
-    are not named like their hosts, by host.
+    are not named like their hosts, by host. `sizes` counts the nodes of each total and, while they
+    are drained, of each total afterwards: few sizes, however many nodes.
 
     `running` has the containers that an engine reported as running, and whether each holds its room
     until the engine reports its end. `ending` has the completed containers that still hold their
@@ -166,7 +169,8 @@ class Nodes:
         self.hosts: dict[str, dict[str, Node]] = {}
         self.running: dict[ContainerId, bool] = {}
         self.ending: dict[ContainerId, str] = {}
-        self._largest_node: Resource | None = None
+        self.sizes: Counter[tuple[Resource, Resource]] = Counter()
+        self._largest_node: Resource = types.none
         self.drains: dict[str, Drain] = {}
         self.overcommits: dict[str, int] = {}
         self.failing: dict[str, Failing] = {}
@@ -176,15 +180,30 @@ class Nodes:
     def derive(self) -> None:
         """Rebuild the derived values, which snapshots do not contain."""
         self.handlers = self.event_handlers()
+        self.sizes = Counter((node.total, self.offered(node)) for node in self.nodes.values())
+        self._largest_node = self._largest_offered()
 
     def largest_node(self) -> Resource:
-        """The maximum of the nodes' totals, in each type separately; cached until nodes change."""
-        if self._largest_node is None:
-            biggest = self.none
-            for node in self.nodes.values():
-                biggest = largest(biggest, self.offered(node))
-            self._largest_node = biggest
+        """The maximum of the nodes' totals, in each type separately. That of a drained node is the
+        one afterwards."""
         return self._largest_node
+
+    def largest_total(self) -> Resource:
+        """The same with the totals that drained nodes have meanwhile."""
+        return reduce(largest, (total for total, _ in self.sizes), self.none)
+
+    def _count_size(self, node: Node, change: int) -> None:
+        """Called with -1 before a node's size changes, and with 1 after it."""
+        size = node.total, self.offered(node)
+        self.sizes[size] += change
+        if self.sizes[size]:
+            self._largest_node = largest(self._largest_node, size[1])
+        else:
+            del self.sizes[size]
+            self._largest_node = self._largest_offered()
+
+    def _largest_offered(self) -> Resource:
+        return reduce(largest, (offered for _, offered in self.sizes), self.none)
 
     def node_on(self, host: str) -> Node | None:
         """A node of a host, which may have several; None: no node is there."""
@@ -240,10 +259,11 @@ class Nodes:
         if node.host != node.name:
             self.hosts.setdefault(node.host, {})[node.name] = node
         self.total = add(self.total, event.total)
-        self._largest_node = None
+        self._count_size(node, 1)
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         node = self.nodes.pop(event.node)
+        self._count_size(node, -1)
         self.failing.pop(event.node, None)
         for container in node.ending:
             del self.ending[container]
@@ -257,13 +277,13 @@ class Nodes:
             if not here:
                 del self.hosts[node.host]
         self.total = subtract(self.total, node.total)
-        self._largest_node = None
 
     def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
         node = self.nodes[event.node]
         self.total = add(subtract(self.total, node.total), event.total)
+        self._count_size(node, -1)
         node.resize(event.total)
-        self._largest_node = None
+        self._count_size(node, 1)
 
     def _hold_room(self, node: Node, record: ContainerAllocated) -> None:
         """Let a completed container keep its room, which was freed before, until its node reports
@@ -283,11 +303,18 @@ class Nodes:
     def _node_drained(self, now_ms: int, event: NodeDrained) -> None:
         before = self.drains.get(event.node)
         since_ms = now_ms if before is None else before.since_ms
+        node = self.nodes[event.node]
+        self._count_size(node, -1)
         self.drains[event.node] = Drain(event.total, since_ms, event.deadline_ms)
-        self._largest_node = None
+        self._count_size(node, 1)
 
     def _node_undrained(self, now_ms: int, event: NodeUndrained) -> None:
+        node = self.nodes.get(event.node)
+        if node is not None:
+            self._count_size(node, -1)
         del self.drains[event.node]
+        if node is not None:
+            self._count_size(node, 1)
 
     def _node_failing(self, now_ms: int, event: NodeFailing) -> None:
         self.failing[event.node] = Failing(event.failures, event.until_ms, event.reason)

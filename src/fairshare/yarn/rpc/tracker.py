@@ -563,8 +563,9 @@ class Liveness:
         if now_ms - self._resumed_ms <= self._expiry_ms:
             return silent, []
         before_ms = now_ms - self._expiry_ms
-        expired = [node.name for node in self._nodes.silent_since(before_ms)]
-        expired += [name for name, since_ms in self._absent.items() if since_ms < before_ms]
+        expired = dict.fromkeys(node.name for node in self._nodes.silent_since(before_ms))
+        absent = [name for name, since_ms in self._absent.items() if since_ms < before_ms]
+        expired.update(dict.fromkeys(absent))
         for name in expired:
             self.left(name)
-        return [node for node in silent if node.name not in expired], expired
+        return [node for node in silent if node.name not in expired], list(expired)

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.nodes import Node
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, smallest
 from fairshare.core.record import Record
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.protocol import State, Steps
@@ -208,7 +208,4 @@ def counts_use(state: State, application: Application) -> bool:
 
 def within_largest_node(state: State, least: Resource, most: Resource) -> tuple[Resource, Resource]:
     """Configured limits of a container; the largest one is never larger than the largest node."""
-    if state.nodes:
-        sizes = zip(*(node.total for node in state.nodes.values()), strict=True)
-        most = tuple(min(limit, max(size)) for limit, size in zip(most, sizes, strict=True))
-    return least, most
+    return least, smallest(most, state.largest_total()) if state.nodes else most
