@@ -14,6 +14,7 @@ import msgspec
 
 from benchmarks.grid import Point, grid, growth, trees
 from benchmarks.workload import KINDS, Sample, run_sample
+from fairshare.runtime.collection import collect_rarely
 
 
 def measure(point: Point, policy: str, samples: int, seconds: float) -> Sample:
@@ -38,7 +39,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="most of a phase")
     parser.add_argument("--json", action="store_true", help="one JSON object for each point")
     options = parser.parse_args()
-    gc.set_threshold(100_000, 50, 100)  # as the server does
+    collect_rarely()
     kind = KINDS[options.policy]
     points = [*grid(options.nodes), *growth(options.nodes), *trees(options.nodes)]
     named = [point for point in points if point.id == options.points]

@@ -7,7 +7,6 @@ of containers and the node's update. What C code takes counts for the function t
 """
 
 import argparse
-import gc
 import signal
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from types import CodeType, FrameType
 import fairshare
 from benchmarks.grid import Point, grid
 from benchmarks.workload import KINDS, Driver, SplitMix64
+from fairshare.runtime.collection import collect_rarely
 
 PACKAGE = Path(fairshare.__file__).parent
 INTERVAL_S = 0.001
@@ -103,7 +103,7 @@ def main() -> int:
     if options.point not in points:
         print(f"no point is {options.point!r}: {', '.join(points)}", file=sys.stderr)
         return 2
-    gc.set_threshold(100_000, 50, 100)  # as the server does
+    collect_rarely()
     for phase in (fill, churn):
         sampler, containers, spent_ns = Sampler(), 0, 0
         for granted, ns in phase(points[options.point], options.policy, sampler):

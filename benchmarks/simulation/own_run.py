@@ -4,7 +4,6 @@
 AccaSim's: the load is there before.
 """
 
-import gc
 import itertools
 import json
 import resource
@@ -21,6 +20,7 @@ from fairshare.core.model.inputs import NodeJoined, SubmitApplication
 from fairshare.core.model.work import TaskGroup
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.memory import ForgetfulJournal
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
@@ -98,7 +98,7 @@ def main() -> None:
         write_configuration(Path(folder), scheduler, queues)
         configuration = read_directory(folder)
     workload = workload_of(count, nodes, queues, per_job, scheduler == "fifo")
-    gc.set_threshold(100_000, 50, 100)
+    collect_rarely()
     began_s = time.process_time()
     manager = ResourceManager(family_of(configuration.scheduler).create(configuration.types))
     settings = msgspec.json.encode(configuration.settings)

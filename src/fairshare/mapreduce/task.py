@@ -4,7 +4,6 @@ KIND is map, reduce or commit; N is the task's number, by default that of the co
 exit code is 0 if the task is committed, by this attempt or an earlier one, and 1 if it failed.
 """
 
-import gc
 import os
 import resource
 import shutil
@@ -19,6 +18,7 @@ from fairshare.mapreduce.functions import Functions
 from fairshare.mapreduce.job import COMMIT, COUNTERS, MAP, Job, Layout, TaskFailed, read_splits
 from fairshare.mapreduce.map_task import MapTask
 from fairshare.mapreduce.reduce_task import ReduceTask
+from fairshare.runtime.collection import collect_rarely
 from fairshare.wording import failed_call
 
 
@@ -27,8 +27,7 @@ def main(arguments: list[str]) -> int:
     layout = Layout(Path(arguments[0]))
     kind = arguments[1]
     signal.signal(signal.SIGTERM, _stop)
-    # The buffer has many small long-lived objects, so that frequent collections are useless.
-    gc.set_threshold(100_000, 50, 1000)
+    collect_rarely()  # the buffer has many small objects that stay
     try:
         if kind == COMMIT:
             commit.commit(layout)

@@ -11,10 +11,8 @@ A tag never changes: the class behind it may be renamed, moved or rewritten. Fie
 by name, never by order.
 """
 
-import gc
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -146,18 +144,6 @@ class Absent:
 ABSENT_FIELD = Absent()
 
 
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Let Python not look for garbage among the many lists that are made meanwhile."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
 class Writer(dict[type, Way]):
     """How values of each class are written; the ways are made when they are first needed.
 
@@ -184,11 +170,14 @@ class Writer(dict[type, Way]):
         self[deque] = self.later(deque, self._deque)
 
     def write(self, root: dict[str, Any]) -> list[Value]:
-        """Some objects by name, as data. Raises JournalError for what does not belong there."""
+        """Some objects by name, as data; once. Raises JournalError for what does not belong
+        there."""
         parts = [[name, self[type(part)](part)] for name, part in root.items()]
         rows, numbers, row_of = self.rows, self._numbers, self._row_of
         for one in self._todo:  # which becomes longer meanwhile
             rows[numbers[id(one)]] = row_of[type(one)](one)
+        self.clear()  # the ways lead back here: else all that was written waits for the collector
+        row_of.clear()
         return [self.headers, rows, parts]
 
     def __missing__(self, kind: type) -> Way:

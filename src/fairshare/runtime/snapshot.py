@@ -49,7 +49,8 @@ from fairshare.core.placement.mapping import MappingAction, MappingFallback, Map
 from fairshare.core.placement.rules import RuleSettings
 from fairshare.core.schedulers.ordering import Order
 from fairshare.errors import JournalError
-from fairshare.runtime.graph import Kinds, Reader, Writer, without_collection
+from fairshare.runtime.collection import without_collection
+from fairshare.runtime.graph import Kinds, Reader, Writer
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.registry import all_families

@@ -28,6 +28,7 @@ from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.runtime.clock import WallClock
+from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, Projections
@@ -45,6 +46,7 @@ from fairshare.server.disk import Disk
 from fairshare.server.engines import EngineMaker, command_aside, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
+from fairshare.server.full_collections import watch_collections
 from fairshare.server.gpus import GpuCollector, gpus_of
 from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
 from fairshare.server.list_rows import ListRows
@@ -93,6 +95,7 @@ class LiveServer:
     """What the ports of Hadoop's RPC have done, where there are any."""
 
     def __init__(self, settings: LiveSettings, make_engine: EngineMaker = local_engine) -> None:
+        collect_rarely()
         self.settings = settings
         self.scheduler_name = settings.scheduler
         self.engine_name = settings.engine
@@ -396,6 +399,7 @@ class LiveServer:
         start("lag", self.metrics.watch)
         start("past views", lambda: watch_past_views(service, self.past_views, self.list_rows))
         start("journal", lambda: watch_journal(self._journal, service))
+        start("collections", watch_collections)
 
     def _load_configuration(self) -> None:
         """Feed the settings, unless the journal says that they are in force already."""

@@ -153,7 +153,7 @@ def test_clearing_keeps_the_parts_of_a_commit_that_was_under_way(prepare):
 def test_the_program_reports_a_failure_in_one_line(prepare, capfd, monkeypatch):
     layout = prepare(b"a\n", reduces=0, mapper="exit 2")
     monkeypatch.setattr(task.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(task.gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(task, "collect_rarely", lambda: None)
     assert task.main([str(layout.output), MAP, "0"]) == 1
     assert capfd.readouterr().err == "the mapper `exit 2` ended with exit code 2\n"
     monkeypatch.setenv("FAIRSHARE_TASK_INDEX", "0")

@@ -5,7 +5,6 @@ Ctrl-C ends what runs; the runs that are over are the answer.
 """
 
 import concurrent.futures
-import gc
 import multiprocessing
 import os
 import signal
@@ -30,6 +29,7 @@ from fairshare.lab.simulate.repetition import RunNumbers, numbers_of
 from fairshare.lab.simulate.report import Report, Unfinished
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Workload, alike
+from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.memory import ForgetfulJournal
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.runtime import Observer
@@ -94,8 +94,7 @@ def simulate(
         faults=None if setup.faults is None else Faults(setup.faults, seed),
         seed=seed,
     )
-    # Millions of small objects are created and freed, hardly any in reference cycles.
-    gc.set_threshold(100_000, 50, 100)
+    collect_rarely()
     report = simulator.run(setup.until_ms)
     most = EXPLAINED if stopped() else None
     return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler, most))

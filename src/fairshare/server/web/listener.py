@@ -6,6 +6,7 @@ A signal shuts the server down in order; a second one has its default effect and
 import asyncio
 import contextlib
 import errno
+import gc
 import ipaddress
 import logging
 import math
@@ -288,6 +289,7 @@ async def serve(
             _local_socket(settings) as local,
         ):
             await server.start(url)
+            gc.freeze()  # what was recovered mostly stays: no collection looks at it
             warn_of_exposure(settings)
             with _stop_on_signals(server):
                 async with contextlib.AsyncExitStack() as opened:
