@@ -144,8 +144,9 @@ add("order", Order, derived=("key",))
 _adding = threading.Lock()
 
 
-def _add_family(family: AnyFamily) -> None:
-    """Add the classes of a scheduler; a state has the fields of each scheduler's state, too.
+def add_family(family: AnyFamily) -> None:
+    """Add the classes of a scheduler; a state has the fields of each scheduler's state, too. They
+    are imported now, and else when a snapshot first has one of them.
 
     A thread that reads a snapshot and the loop that writes one may do so at the same time.
     """
@@ -162,20 +163,13 @@ def _add_family(family: AnyFamily) -> None:
                 )
 
 
-def all_stored() -> Kinds:
-    """`STORED` with the classes of all schedulers, also of those from packages."""
-    for family in all_families().values():
-        _add_family(family)
-    return STORED
-
-
 def _add_missing(looked_for: str) -> Iterator[None]:
     """Add the schedulers' classes, one scheduler after another: that of the name first, which most
     probably has what is looked for, since a snapshot is of one scheduler."""
     words = re.split("[.-]", looked_for)
     named = [family for family in all_families().values() if family.name in words]
     for family in (*named, *all_families().values()):
-        _add_family(family)
+        add_family(family)
         yield
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from fairshare.errors import JournalError
 from fairshare.runtime.journal.protocol import Snapshot
-from fairshare.runtime.snapshot import all_stored, freeze
+from fairshare.runtime.snapshot import STORED, freeze
 from fairshare.server.side_file import to_the_end
 
 POSSIBLE: Final = sys.platform == "linux"
@@ -38,7 +38,6 @@ async def copied_snapshot(
 
     Raises JournalError if no copy can be made, or if it did not end well.
     """
-    all_stored()  # the copy imports nothing: a thread that it does not have may hold that lock
     reading, writing = os.pipe()
     try:
         with warnings.catch_warnings():
@@ -61,6 +60,7 @@ def _write_and_exit(writing: int, make: Callable[[], Snapshot]) -> None:
         signal.set_wakeup_fd(-1)  # it is the server's
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
+        STORED.add_missing = lambda looked_for: ()  # a thread that is not here may be importing
         os.closerange(3, writing)
         os.closerange(writing + 1, _DESCRIPTORS)
         os.nice(_LATER)

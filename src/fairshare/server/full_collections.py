@@ -15,6 +15,7 @@ IDLE: Final = 0.1
 GROWTH: Final = 1.5
 LEAST_GROWTH_KB: Final = 256 * 1024
 
+
 def peak_kb() -> int:
     """The most memory that this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -22,7 +22,7 @@ from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import all_stored, freeze, thaw
+from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
@@ -208,8 +208,6 @@ class Retention:
     async def _save_beside(self) -> None:
         """The same; a copy of the process takes a large one, while the server goes on. If it
         cannot, the server does: without snapshots the journal would grow without bound."""
-        if POSSIBLE and self._is_large():
-            await asyncio.to_thread(all_stored)  # the loop need not wait for its imports
         position, appended = self._service.position, self._journal.appended
         if not (POSSIBLE and position.sequence > self._saved and self._is_large()):
             self.save()

@@ -33,6 +33,7 @@ from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
+from fairshare.runtime.snapshot import add_family
 from fairshare.server import journal_epochs
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
@@ -209,8 +210,10 @@ class LiveServer:
 
     def _recovered_runtime(self) -> Runtime:
         self._since, parts = restore(self._journal)
+        family = family_of(self.settings.scheduler)
+        add_family(family)  # its imports would stop everything at the first snapshot
         manager: ResourceManager = parts.get(MANAGER) or ResourceManager(
-            family_of(self.settings.scheduler).create(self.settings.types)
+            family.create(self.settings.types)
         )
         self.projections = Projections(manager.state.types, parts)
         self._event_log = EventLog(manager.state, self.settings.log_format)

@@ -18,9 +18,11 @@ import pytest
 
 import fairshare.runtime.projections.projections  # noqa: F401 - adds the server's books
 from fairshare.runtime.graph import Kind, Kinds
-from fairshare.runtime.snapshot import all_stored
+from fairshare.runtime.snapshot import STORED, add_family
+from fairshare.settings.registry import all_families
 
-STORED = all_stored()
+for family in all_families().values():
+    add_family(family)
 KINDS = list(STORED.by_tag.values())
 
 

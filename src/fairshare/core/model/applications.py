@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import repeat
 from operator import attrgetter
+from typing import Any
 
 from fairshare.core.model.asks import AskTable
 from fairshare.core.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
@@ -192,6 +193,15 @@ class Application:
         self.containers_allocated = 0
         self.tasks = TaskBoard()
         self.attempt = Attempt(self, 0, types)
+
+    def shrink_tables(self) -> None:
+        """Give back the room that the tables of its containers keep for what was in them."""
+        attempt, board = self.attempt, self.tasks
+        tables: list[dict[Any, Any]] = [attempt.containers, attempt.launched, board.assigned]
+        tables += [progress.running for progress in board.groups]
+        for table in tables:
+            if not table:
+                table.clear()
 
     @property
     def containers(self) -> dict[ContainerId, ContainerAllocated]:

@@ -446,6 +446,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         application.state = event.state
         application.diagnostics = event.diagnostics
         application.finished_ms = now_ms
+        application.shrink_tables()
         if self.deferred:
             self._defer_no_more(event.application)
 
