@@ -51,7 +51,7 @@ def command() -> None:
 
     \b
     fairshare cron add nightly '30 2 * * *' ./backup.sh
-    fairshare cron add --overlap queue --queue ml --gpu 1 train '@hourly' -- python train.py
+    fairshare cron add --overlap queue --queue ml --gpus 1 train '@hourly' -- python train.py
     fairshare cron list
     fairshare cron show nightly
     """

@@ -17,9 +17,10 @@ from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import Array, array_of_lines, parse_array
 from fairshare.cli.options import Whole
 from fairshare.cli.units import parse_name, parse_tag
-from fairshare.cli.work_options import OPTIONS, OTHER_FORM, InFolder, Opt, Where
+from fairshare.cli.work_options import OPTIONS, OTHER_FORM, InFolder, Opt, Where, container_size
 from fairshare.client import DriverCommand, Master, Submission, TaskGroup
 from fairshare.documents.bounds import PROCESS_LIMITS, UNLIMITED
+from fairshare.documents.gpus import GPU
 from fairshare.documents.located import Node
 from fairshare.documents.output_names import check_pattern
 from fairshare.documents.problems import Problems
@@ -104,6 +105,7 @@ _OWN_FORMS: Final = {
     "resources": by_name(whole(1, 2**63 - 1), ""),
     "slow_start": FRACTION,
     "vcores": whole(1, 2**31 - 1),
+    "gpus": whole(1, 2**31 - 1),
 }
 """The fields that a file writes in another form than an option."""
 
@@ -155,6 +157,8 @@ def _check_work(work: Any, at: At) -> None:
         if name in (work.resources or {}):
             message = f"{at.path('resources')}: {name} has a key of its own: memory, or vcores"
             at.wrong(message, "resources", name)
+    if at.has("gpus") and GPU in (work.resources or {}):
+        at.wrong(f"{at.path('resources')}: {GPU} and gpus: give one of both", "resources", GPU)
 
 
 def _check_group(group: Any, at: At) -> None:
@@ -209,9 +213,7 @@ def _written(struct: Any) -> dict[str, Any]:
 
 def _size(work: Any) -> dict[str, int]:
     """The resources of a container."""
-    size = {"memory-mb": work.memory, "vcores": work.vcores}
-    chosen = {name: amount for name, amount in size.items() if amount is not None}
-    return {**DEFAULT_RESOURCES, **chosen, **(work.resources or {})}
+    return container_size(work.memory, work.vcores, work.gpus, work.resources or {})
 
 
 def _group(group: Any) -> TaskGroup:

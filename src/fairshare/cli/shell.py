@@ -11,7 +11,7 @@ import msgspec
 
 from fairshare.cli import submit
 from fairshare.cli.cells import plain_lines
-from fairshare.cli.options import Whole, with_client, without_dashes
+from fairshare.cli.options import with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
 from fairshare.cli.surroundings import with_caller
@@ -34,7 +34,6 @@ _END_S = 3.0
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command_line", metavar="[--] [COMMAND [ARGUMENT]...]", nargs=-1)
-@click.option("--gpu", metavar="N", type=Whole(1), help="The same as --resource yarn.io/gpu=N.")
 @with_client
 def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
     """Open a terminal in a container of your queue.

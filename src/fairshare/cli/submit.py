@@ -26,7 +26,7 @@ from fairshare.cli.surroundings import (
 )
 from fairshare.cli.verbs import Failure
 from fairshare.cli.wait import wait_for_end
-from fairshare.cli.work_options import fields_of, names_of, options_without, refuse
+from fairshare.cli.work_options import container_size, fields_of, names_of, options_without, refuse
 from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
 from fairshare.client.caller import runs_here
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
@@ -80,12 +80,12 @@ def command(
     Of a job:        name, queue, user, user-groups, priority, lifetime, tags, label,
                      after, begin, deadline, hold, notify, notify-on, tasks or driver
     Of each group:   name, count, command or arguments, environment, directory, umask, limits,
-                     output, error, input, grace, signal, image, mounts, memory, vcores,
+                     output, error, input, grace, signal, image, mounts, memory, vcores, gpus,
                      resources, after, slow-start, max-attempts, time-limit, priority, hosts,
                      racks, relax, label, gang, gang-timeout, gang-restart, array, at-once,
                      keep-going
     Of the driver:   command or arguments, environment, directory, umask, limits, output, error,
-                     input, grace, signal, image, mounts, memory, vcores, resources,
+                     input, grace, signal, image, mounts, memory, vcores, gpus, resources,
                      keep-containers
 
     docs/jobs.md explains them. Options replace the job file's fields of the whole job; --env adds
@@ -128,17 +128,13 @@ def described(
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command line that have a value; GPUs are among the resources."""
+    """The options of a command line that have a value."""
     # Not a truth test: 0 is a given value.
-    values = {
+    return {
         name: value
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    gpus = values.pop("gpu", None)
-    if gpus is not None:
-        values["resources"] = (*values.get("resources", ()), (GPU, gpus))
-    return values
 
 
 def from_command(command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
@@ -236,11 +232,12 @@ def unwarned(submission: Submission) -> Submission:
 
 
 def _resources(options: Mapping[str, Any]) -> dict[str, int]:
-    return {
-        "memory-mb": options.get("memory", DEFAULT_RESOURCES["memory-mb"]),
-        "vcores": options.get("vcores", DEFAULT_RESOURCES["vcores"]),
-        **dict(options.get("resources", ())),
-    }
+    further = dict(options.get("resources", ()))
+    if "gpus" in options and GPU in further:
+        raise click.UsageError(f"--gpus and --resource {GPU}: give one of both")
+    return container_size(
+        options.get("memory"), options.get("vcores"), options.get("gpus"), further
+    )
 
 
 def _job(options: Mapping[str, Any]) -> dict[str, Any]:

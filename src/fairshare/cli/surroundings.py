@@ -97,7 +97,7 @@ def report_directives(command_line: tuple[str, ...]) -> None:
                 what = f"{counted(len(found), 'line')} with {found[0].decode()}"
                 line = (
                     f"{word} has {what}, which fairshare does not read: give options instead, such"
-                    " as --memory 4g --vcores 2 --resource yarn.io/gpu=1 --time-limit 2h --array"
+                    " as --memory 4g --vcores 2 --gpus 1 --time-limit 2h --array"
                     " 1-10 (docs/how-to/from-slurm.md)"
                 )
                 click.echo(plain_lines(line), err=True)

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import click
 
+from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import parse_array
 from fairshare.cli.instants import parse_instant_ms
 from fairshare.cli.options import MOST_ATTEMPTS, MOST_TASKS, PRIORITY, Whole, checked
@@ -30,8 +31,12 @@ from fairshare.cli.units import (
     parse_variable,
 )
 from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS
+from fairshare.documents.gpus import GPU
 from fairshare.documents.images import check_image
 from fairshare.documents.sizes import parse_memory_mb
+
+_ALIASES: Final = {"directory": ("--chdir",), "gpus": ("--gpu",)}
+"""Further names of options."""
 
 Where = Literal["job", "work", "tasks", "driver", "way", "caller"]
 
@@ -79,7 +84,7 @@ class Opt(NamedTuple):
 
     def option(self) -> click.Option:
         """The option of a verb."""
-        names = (self.flag_name, *(("--chdir",) if self.field == "directory" else ()), self.field)
+        names = (self.flag_name, *_ALIASES.get(self.field, ()), self.field)
         if self.parse is bool:
             return click.Option(names, is_flag=True, help=self.help)
         kind: Any = self.parse
@@ -155,6 +160,7 @@ OPTIONS: Final = (
     ),
     Opt("memory", "work", parse_memory_mb, "M", "512m, 1g, or MB. [default: 1g]"),
     Opt("vcores", "work", Whole(1), "V", "[default: 1]"),
+    Opt("gpus", "work", Whole(1), "N", "The number of GPUs: the same as --resource yarn.io/gpu=N."),
     Opt("resources", "work", parse_amount, "R=N", "yarn.io/gpu=1", "--resource", several=True),
     Opt(
         "count",
@@ -376,7 +382,7 @@ def fields_of(options: Mapping[str, Any], where: Where) -> dict[str, Any]:
 
 
 OTHER_FORM: Final = frozenset(
-    {"memory", "vcores", "resources", "array", "fail_fast", "keep_containers"}
+    {"memory", "vcores", "gpus", "resources", "array", "fail_fast", "keep_containers"}
 )
 """Fields that a request has in another form, or elsewhere."""
 
@@ -392,3 +398,15 @@ def refuse(options: Mapping[str, Any], names: tuple[str, ...], reason: str) -> N
     wrong = [flags[name] for name in names if name in options]
     if wrong:
         raise click.UsageError(f"{', '.join(wrong)} cannot be given here: {reason}")
+
+
+def container_size(
+    memory_mb: int | None, vcores: int | None, gpus: int | None, further: Mapping[str, int]
+) -> dict[str, int]:
+    """The resources of a container; None: the default."""
+    sizes = {"memory-mb": memory_mb, "vcores": vcores, GPU: gpus}
+    return {
+        **DEFAULT_RESOURCES,
+        **{name: size for name, size in sizes.items() if size is not None},
+        **further,
+    }

@@ -96,6 +96,33 @@ def test_every_option_reaches_the_server(run, cluster):
     }
 
 
+@pytest.mark.parametrize("options", ["--gpus 2", "--gpu 2", "--resource yarn.io/gpu=2"])
+def test_gpus_have_an_option_and_a_key_of_their_own(run, cluster, tmp_path, options):
+    size = {"memory-mb": 1024, "vcores": 1, "yarn.io/gpu": 2}
+    assert run("submit", *options.split(), "./work").exit_code == 0
+    assert submitted(cluster)["tasks"][0]["resources"] == size
+    file = tmp_path / "train.yaml"
+    file.write_text("tasks: [{command: x, gpus: 2}]\n")
+    assert run("submit", "--job", str(file)).exit_code == 0
+    assert submitted(cluster)["tasks"][0]["resources"] == size
+
+
+def test_gpus_are_requested_in_one_way(run, cluster, tmp_path):
+    both = run("submit", "--gpus", "1", "--resource", "yarn.io/gpu=2", "./work")
+    assert (both.exit_code, cluster.calls) == (2, [])
+    assert "--gpus and --resource yarn.io/gpu: give one of both" in both.stderr
+    file = tmp_path / "train.yaml"
+    file.write_text(
+        "tasks:\n"
+        "- {name: a, command: x, gpus: 0}\n"
+        "- {name: b, command: x, gpus: 1, resources: {yarn.io/gpu: 1}}\n"
+    )
+    wrong = run("submit", "--job", str(file))
+    assert wrong.exit_code == 1
+    assert "error: tasks[0].gpus is 0: it must be at least 1" in wrong.stderr
+    assert "error: tasks[1].resources: yarn.io/gpu and gpus: give one of both" in wrong.stderr
+
+
 def test_a_driver_is_a_command_and_its_container(run, cluster):
     assert run("submit", "--driver", "--memory", "256m", "--vcores", "2", "./drive").exit_code == 0
     assert submitted(cluster) == {
