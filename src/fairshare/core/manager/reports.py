@@ -53,12 +53,16 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
         step.emit(RoomFreed(container, node))
         return
     application = state.applications.get(container >> APPLICATION_SHIFT)
-    if application is None or container not in application.attempt.containers:
+    if application is None:
         return
     attempt = application.attempt
-    launched_ms = attempt.launched.get(container)
-    assignment = application.tasks.assigned.get(container)
-    node_name = attempt.containers[container].node
+    record = attempt.containers.get(container)
+    if record is None:
+        return
+    assignment = launched_ms = None
+    if given.exit_code:
+        launched_ms = attempt.launched.get(container)
+        assignment = application.tasks.assigned.get(container)
     step.emit(
         ContainerCompleted(
             container,
@@ -71,7 +75,7 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
         )
     )
     if given.node_failed:
-        _pause_node(state, step, node_name, given.diagnostics)
+        _pause_node(state, step, record.node, given.diagnostics)
     elif assignment is not None and launched_ms is not None and may_fail_again(given.exit_code):
         _pause_task(step, application, assignment, launched_ms)
 

@@ -130,10 +130,6 @@ UNPLACEABLE = "invalid-queue-name"
 killed."""
 
 
-_CONSEQUENTIAL = frozenset((ContainerAllocated, ContainerCompleted, ApplicationEnded))
-"""The events that `_follow` looks at."""
-
-
 class ResourceManager:
     """Manages the applications of one scheduler and its state."""
 
@@ -147,7 +143,6 @@ class ResourceManager:
             ContainerCompleted: self._lives.follow_completed,
             ApplicationEnded: self._starts.ended,
         }
-        assert {ContainerAllocated, *self._consequences} == _CONSEQUENTIAL
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,
             ContainerExited: partial(reports.exited, self._state),
@@ -253,8 +248,6 @@ class ResourceManager:
         """Handle the consequences of the events after the first `followed`; returns the number of
         all events."""
         events, consequences = step.events, self._consequences
-        if not followed and _CONSEQUENTIAL.isdisjoint(map(type, events)):
-            return len(events)
         for event in islice(events, followed, None):  # grows while consequences are added
             if type(event) is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:

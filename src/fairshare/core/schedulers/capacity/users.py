@@ -192,8 +192,9 @@ class Users:
         self.stir()
 
     def stir(self) -> None:
-        """Register the leaf for a recomputation of its limits at the end of the input."""
-        if not self.stirs:
+        """Register the leaf for a recomputation of its limits at the end of the input, if masters
+        receive a headroom from it."""
+        if self.masters and not self.stirs:
             self.stirs = True
             self.to_recompute.append(self)
 
@@ -258,7 +259,7 @@ class Users:
             a, b = active
             self.active_used[""] = (a + memory, b + vcores)
         self.version += 1
-        if not self.stirs:  # `stir`, written out
+        if self.masters and not self.stirs:  # `stir`, written out
             self.stirs = True
             self.to_recompute.append(self)
         user.ratios[""] = ratio = cluster.calculator.ratio(used, total)

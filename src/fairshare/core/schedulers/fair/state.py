@@ -219,8 +219,18 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         a, b = node.available
         node.available = (a - memory, b - vcores)
         a, b = attempt.used
-        attempt.used = (a + memory, b + vcores)
-        orders.reconsider(attempt)
+        attempt.used = used = (a + memory, b + vcores)
+        wanting = attempt.asks.wanting
+        if (  # nearly always: `reconsider`, written out
+            wanting
+            and attempt.entry is not None
+            and attempt.runnable
+            and len(wanting) == len(attempt.counted_sizes)
+            and attempt.demand != used
+        ):
+            leaf.order.stale[attempt] = None
+        else:
+            orders.reconsider(attempt)
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
