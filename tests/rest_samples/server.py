@@ -16,9 +16,9 @@ from fairshare.core.model.identifiers import ContainerId
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.app import build_app
-from fairshare.yarn.rest.document_cache import DocumentCaches
+from fairshare.yarn.rest.application_documents import ApplicationInfos
 from fairshare.yarn.rest.gateway import Gateway
-from fairshare.yarn.rest.nodes import kept_nodes
+from fairshare.yarn.rest.nodes import NodeInfos
 
 ADDRESS = "localhost:8088"
 CAPACITY = "yarn.scheduler.capacity."
@@ -122,8 +122,8 @@ async def start_server(scenario: dict[str, Any], directory: Path) -> SampleServe
     app = build_app(live)
     gateway = SampleGateway(live, scenario.get("groups", {}))
     app.state.gateway = gateway
-    app.state.document_caches = DocumentCaches(gateway)
-    app.state.kept_nodes = kept_nodes(gateway)
+    app.state.application_infos = ApplicationInfos(gateway)
+    app.state.node_infos = NodeInfos(gateway)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url=f"http://{ADDRESS}", cookies=None)
     return SampleServer(live, gateway, http)

@@ -158,7 +158,7 @@ class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=
     job: JobFigures | None = None
 
 
-class ApplicationRow(ApplicationFields[str, Amounts], frozen=True, kw_only=True):
+class ApplicationRow(ApplicationFields[str, Amounts], frozen=True, kw_only=True, gc=False):
     """One application as a list shows it; the shares of an ended one are 0.
 
     `held`, `begin_ms` and `after` are what is left of the conditions for its start; it is killed at

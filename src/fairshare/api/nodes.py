@@ -1,28 +1,10 @@
 """The records of nodes and their partitions (node labels)."""
 
-from typing import Annotated, Generic
+from typing import Annotated
 
 import msgspec
 
-from fairshare.api.values import EMPTY, ActorBody, Amounts, Held, LabelName, Place
-
-
-class NodeFields(msgspec.Struct, Generic[Held], frozen=True):
-    """The fields of `Node`."""
-
-    name: str
-    rack: str = ""
-    total: Held = EMPTY
-    used: Held = EMPTY
-    available: Held = EMPTY
-    containers: int = 0
-    reserved_for: str | None = None
-    attributes: dict[str, str] = {}
-    label: str = ""  # the partition that it belongs to
-    # or DRAINING, DRAINED (it is empty), DECOMMISSIONING, UNHEALTHY (it cannot start containers)
-    state: str = "RUNNING"
-    health_report: str = ""  # why it could not start containers lately
-    leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
+from fairshare.api.values import EMPTY, ActorBody, Amounts, LabelName, Place
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -37,9 +19,22 @@ class Gpu(msgspec.Struct, frozen=True):
     container: str | None = None  # the one that has it
 
 
-class Node(NodeFields[Amounts], frozen=True):
+class Node(msgspec.Struct, frozen=True):
     """One node. `reserved_for` is the application that has a reservation on it."""
 
+    name: str
+    rack: str = ""
+    total: Amounts = EMPTY
+    used: Amounts = EMPTY
+    available: Amounts = EMPTY
+    containers: int = 0
+    reserved_for: str | None = None
+    attributes: dict[str, str] = {}
+    label: str = ""  # the partition that it belongs to
+    # or DRAINING, DRAINED (it is empty), DECOMMISSIONING, UNHEALTHY (it cannot start containers)
+    state: str = "RUNNING"
+    health_report: str = ""  # why it could not start containers lately
+    leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
     gpus: tuple[Gpu, ...] = ()
 
 

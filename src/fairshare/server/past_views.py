@@ -18,15 +18,17 @@ from typing import TypeVar
 
 import msgspec
 
+from fairshare.api.applications import ApplicationRow
+from fairshare.api.nodes import Node as NodeRow
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.protocol import Made, Steps
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.list_rows import ApplicationRow, ListRows
 from fairshare.server.row_history import RowHistory
+from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
-from fairshare.server.views import ClusterView, NodeView
+from fairshare.server.views import ClusterView
 
 BUDGET_BYTES = 64 * 1024 * 1024
 
@@ -91,7 +93,7 @@ class PastViews:
         self.began_ms = began_ms
         self.budget_bytes = budget_bytes
         self.applications: RowHistory[ApplicationId, ApplicationRow] = RowHistory(ApplicationRow)
-        self.nodes: RowHistory[str, NodeView] = RowHistory(NodeView)
+        self.nodes: RowHistory[str, NodeRow] = RowHistory(NodeRow)
         self._kept: list[_Kept] = []
         self._size = 0
         self._thinned_ms = began_ms
@@ -108,7 +110,7 @@ class PastViews:
         self,
         moment: PastView,
         applications: Mapping[ApplicationId, ApplicationRow] | None = None,
-        nodes: Mapping[str, NodeView] | None = None,
+        nodes: Mapping[str, NodeRow] | None = None,
     ) -> None:
         """Keep a moment; it is later than all others. The mappings must not change afterwards."""
         names = tuple(queue.name for queue in moment.queues)
@@ -276,7 +278,9 @@ class _Cost:
             yield
 
 
-async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
+async def watch(
+    service: Service, moments: PastViews, applications: ApplicationRows, nodes: NodeRows
+) -> None:
     """Record a moment after each change, rarely enough to cost little; until the server ends.
 
     A thread packs each moment: 20,000 applications that are new, or whose past is thinned, take it
@@ -289,7 +293,7 @@ async def watch(service: Service, moments: PastViews, lines: ListRows) -> None:
         version = views.version
         queues = await made_in_slices(cost.of_steps(views.queues_in_steps()))
         moment = PastView(service.now_ms(), version, views.cluster, queues)
-        rows = cost.of(lambda: (lines.applications(), lines.nodes()))
+        rows = cost.of(lambda: (applications.all(), nodes.all()))
         await asyncio.to_thread(cost.of, partial(moments.add, moment, *rows))
         await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost.ms) / 1_000)
         while not service.stopping and service.version == version:

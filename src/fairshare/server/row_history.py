@@ -4,6 +4,7 @@ A track is one thing's rows, each with the moment from which on it held. Rows ar
 not change is not written again, so ten thousand idle applications cost nothing.
 """
 
+import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
@@ -44,6 +45,7 @@ class RowHistory(Generic[Key, Row]):
         self.size = 0
         self._form = form
         fields = msgspec.structs.fields(form)
+        self._names = [field.name for field in fields]
         self._decoder = msgspec.json.Decoder(tuple[tuple(f.type for f in fields)])  # type: ignore[misc]
         self._tracks: dict[Key, _Track] = {}
         self._last: Mapping[Key, Row] = {}
@@ -54,8 +56,8 @@ class RowHistory(Generic[Key, Row]):
     def take(self, at_ms: int, rows: Mapping[Key, Row]) -> None:
         """Store all objects at an instant, which is later than all others.
 
-        A row is only compared if it is another object than last time. The mapping is kept, and
-        must not be changed afterwards.
+        Rows that are equal to those of last time cost nothing. The mapping is kept, and must not be
+        changed afterwards.
         """
         last = self._last
         if rows is last:
@@ -65,8 +67,9 @@ class RowHistory(Generic[Key, Row]):
             before = last.get(key)
             if before is not None:
                 missing -= 1
-            if before is not row:
-                self._write(key, at_ms, _encoder.encode(msgspec.structs.astuple(row)))
+            if before is not row and before != row:
+                content = _encoder.encode(msgspec.structs.astuple(row))
+                self._write(key, at_ms, zlib.compress(content, 1))
         if missing:
             for key in last:
                 if key not in rows:
@@ -81,20 +84,24 @@ class RowHistory(Generic[Key, Row]):
         track.instants.append(at_ms)
         self.size += OVERHEAD_BYTES + len(packed or b"")
 
-    def at(self, at_ms: int) -> list[Row]:
+    def at(self, at_ms: int) -> dict[Key, Row]:
         """All things that were there, in the order in which they were first seen."""
-        found = []
-        for track in list(self._tracks.values()):
+        found = {}
+        for key, track in list(self._tracks.items()):
             packed = track.at(at_ms)
             if packed is not None:
-                found.append(self._form(*self._decoder.decode(packed)))
+                found[key] = self._row(packed)
         return found
 
     def one(self, key: Key, at_ms: int) -> Row | None:
         """One object at a past instant; None if it did not exist, or is not remembered."""
         track = self._tracks.get(key)
         packed = None if track is None else track.at(at_ms)
-        return None if packed is None else self._form(*self._decoder.decode(packed))
+        return None if packed is None else self._row(packed)
+
+    def _row(self, packed: bytes) -> Row:
+        values = self._decoder.decode(zlib.decompress(packed))
+        return self._form(**dict(zip(self._names, values, strict=True)))
 
     def thin(self, kept: Sequence[int]) -> None:
         """Only these moments are remembered from now on, and they stay as they were.

@@ -50,7 +50,6 @@ from fairshare.server.event_log import EventLog, close_log, open_log
 from fairshare.server.full_collections import watch_collections
 from fairshare.server.gpus import GpuCollector, gpus_of
 from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
-from fairshare.server.list_rows import ListRows
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics, StateMetrics
 from fairshare.server.notices.delivery import COMMANDS_REFUSED, Delivery
@@ -60,6 +59,7 @@ from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads
 from fairshare.server.retention import Retention, restore
+from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service, log_undecided
 from fairshare.server.settings import LiveSettings
 from fairshare.server.state_directory import open_state_directory
@@ -162,7 +162,9 @@ class LiveServer:
             )
             self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)
-            self.list_rows = ListRows(self.service)
+            versions = self.projections.application_versions
+            self.application_rows = ApplicationRows(self.service, versions)
+            self.node_rows = NodeRows(state)
             self.event_feed = EventFeed(state, self.directory.path, self.service.version)
             self._connect()
             self._opened = opened.pop_all()
@@ -400,7 +402,8 @@ class LiveServer:
         start("notices", self.notices.watch)
         start("cron", self.cron.watch)
         start("lag", self.metrics.watch)
-        start("past views", lambda: watch_past_views(service, self.past_views, self.list_rows))
+        rows = self.application_rows, self.node_rows
+        start("past views", lambda: watch_past_views(service, self.past_views, *rows))
         start("journal", lambda: watch_journal(self._journal, service))
         start("collections", watch_collections)
 

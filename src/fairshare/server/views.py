@@ -7,25 +7,24 @@ demand. A reader takes those of the present version and does not keep them acros
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any, TypeVar
 
 import msgspec
 
 from fairshare.api.applications import Container, GroupProgress, Progress, Task
-from fairshare.api.nodes import NodeFields
+from fairshare.api.nodes import Node as NodeRow
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.core.model.nodes import MANY_FAILURES, Drain, Node
-from fairshare.core.model.resources import Resource, subtract
+from fairshare.core.model.resources import Resource, ResourceTypes, subtract
 from fairshare.core.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.core.schedulers.protocol import Scheduler, State, Steps
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.runtime.projections.container_history import ContainerHistory, ContainerRecord
 
-
-class NodeView(NodeFields[Resource], frozen=True):
-    """One node in its present state."""
+Form = TypeVar("Form", bound=msgspec.Struct)
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -96,10 +95,10 @@ class Views:
         return self.queues
 
     @cached_property
-    def nodes(self) -> tuple[NodeView, ...]:
+    def nodes(self) -> tuple[NodeRow, ...]:
         """All nodes in the order of registration."""
         state = self._state
-        return tuple(node_view(state, node) for node in state.nodes.values())
+        return tuple(node_row(state, node) for node in state.nodes.values())
 
     def applications(self) -> Iterator[Application]:
         """All applications that are known, the newest first."""
@@ -179,16 +178,16 @@ class Views:
         )
 
 
-def node_view(state: State, node: Node) -> NodeView:
-    """One node in its present state."""
+def node_row(state: State, node: Node) -> NodeRow:
+    """One node in its present state, without what is measured of its GPUs."""
     reserved = node.reservation
     drain = state.drains.get(node.name)
-    return NodeView(
+    return NodeRow(
         name=node.name,
         rack=node.rack,
-        total=node.total,
-        used=node.used,
-        available=node.available,
+        total=state.types.mapping(node.total),
+        used=state.types.mapping(node.used),
+        available=state.types.mapping(node.available),
         containers=len(node.containers),
         reserved_for=application_name(state.epoch_ms, reserved.application) if reserved else None,
         attributes=node.attributes,
@@ -256,3 +255,24 @@ def kind_of(application: Application) -> str:
     if application.submission.tasks:
         return "tasks"
     return "driver" if application.submission.driver is not None else "unmanaged"
+
+
+def filled(form: type[Form], view: msgspec.Struct, types: ResourceTypes, **more: Any) -> Form:
+    """An answer with the fields of a view, named amounts in place of vectors, and `more` fields,
+    which take precedence. A field of the view that the answer lacks raises TypeError."""
+    fields = msgspec.structs.asdict(view)
+    for name in vectors_of(type(view)):
+        if fields[name] is not None and name not in more:
+            fields[name] = types.mapping(fields[name])
+    fields.update(more)
+    return form(**fields)
+
+
+@cache
+def vectors_of(view: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The names of the fields of a structure that hold vectors."""
+    return tuple(
+        field.name
+        for field in msgspec.structs.fields(view)
+        if field.type in (Resource, Resource | None)
+    )

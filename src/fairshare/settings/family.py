@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
+from fairshare.core.model.applications import Application
 from fairshare.core.model.events import Event
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.access_lists import allows_all
 from fairshare.core.schedulers.protocol import Scheduler, State
-from fairshare.core.schedulers.views import VolatileFieldsOf
+from fairshare.core.schedulers.views import VolatileFields, VolatileFieldsOf
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import InputError
 from fairshare.settings.configuration import Configuration, ConfigurationStore, Refreshed
@@ -194,13 +195,18 @@ class SchedulerFamily(ABC, Generic[Settings]):
     def create(self, types: ResourceTypes) -> Scheduler:
         """A scheduler without queues and nodes; a `LoadConfiguration` gives it its settings."""
 
-    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf | None:
+    def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         """A function for the fields of application views that change without an event naming the
-        application; callers that cache views read these for each answer.
+        application; callers that cache views read these for each answer. By default they are those
+        of the whole view; override it where they cost less."""
 
-        None, which is the default: any field of a view may change at any time.
-        """
-        return None
+        def look(application: Application) -> VolatileFields:
+            view = scheduler.application_view(application.id)
+            return VolatileFields(
+                view.demand, view.fair_share, view.headroom, view.diagnostics, view.job
+            )
+
+        return look
 
     def settings_of(self, configuration: Configuration) -> Settings:
         """The settings of a configuration of this family."""

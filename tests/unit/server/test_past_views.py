@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
+from fairshare.api.nodes import Node
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server import past_views
 from fairshare.server.past_views import PastView, PastViews
-from fairshare.server.views import ClusterView, NodeView
+from fairshare.server.views import ClusterView
 
 CLUSTER = ClusterView(
     total=(100, 10), used=(0, 0), available=(100, 10), pending=(0, 0), nodes=1, containers=0,
@@ -113,11 +114,9 @@ def test_all_together_stay_within_the_budget_and_the_newest_stays(seed):
     assert moments.at(300_000) is not None, "the past gets coarser, not shorter"
 
 
-def node(name: str, used: int) -> NodeView:
-    return NodeView(
-        name=name, rack="/r", total=(100, 10), used=(used, 0), available=(100 - used, 10),
-        containers=1, reserved_for=None, attributes={},
-    )  # fmt: skip
+def node(name: str, used: int) -> Node:
+    total, free = {"memory-mb": 100, "vcores": 10}, {"memory-mb": 100 - used, "vcores": 10}
+    return Node(name, "/r", total, {"memory-mb": used, "vcores": 0}, free, containers=1)
 
 
 def test_each_kept_moment_has_its_nodes():
@@ -133,16 +132,16 @@ def test_each_kept_moment_has_its_nodes():
         instant = moments.instant(at_ms)
         if instant is not None:
             assert moments.at(at_ms).at_ms == instant
-            assert {one.name: one for one in moments.nodes.at(instant)} == truth[instant]
+            assert moments.nodes.at(instant) == truth[instant]
 
 
 def test_a_demand_of_more_than_64_bits_is_remembered():
     moments = PastViews(0)
     given = moment(5_000, msgspec.structs.replace(queue("root.a", 3), demand=(2 * 10**19, 1)))
-    node = NodeView("n1", "/r", (10**20, 1), (0, 0), (0, 0), 0, None, {})
+    node = Node("n1", "/r", {"memory-mb": 10**20, "vcores": 1})
     moments.add(given, nodes={"n1": node})
     assert moments.at(5_000) == given
-    assert moments.nodes.at(5_000) == [node]
+    assert moments.nodes.at(5_000) == {"n1": node}
 
 
 def test_a_moment_costs_its_own_processor_time_and_not_the_wait_for_other_work():

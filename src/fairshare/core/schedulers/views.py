@@ -51,6 +51,7 @@ class VolatileFields(NamedTuple):
     fair_share: Resource
     headroom: Resource
     diagnostics: str
+    job: JobFigures | None = None
 
 
 VolatileFieldsOf = Callable[[Application], VolatileFields]
@@ -65,7 +66,6 @@ def application_view(
     used: Resource,
     reserved: Resource,
     missed: dict[int, int] | None = None,
-    job: JobFigures | None = None,
 ) -> ApplicationView:
     """An application with what its scheduler says of it."""
     return ApplicationView(
@@ -92,5 +92,5 @@ def application_view(
         preempted=application.preempted,
         diagnostics=fields.diagnostics,
         missed=missed,
-        job=job,
+        job=fields.job,
     )

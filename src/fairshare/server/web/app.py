@@ -29,14 +29,12 @@ from fairshare.server.web import (
     uploads,
 )
 from fairshare.server.web.addresses import Origin
-from fairshare.server.web.application_rows import ApplicationRows
 from fairshare.server.web.audit import Audit
 from fairshare.server.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.server.web.faults import HANDLERS
 from fairshare.server.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.server.web.interfaces import INTERFACES
 from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_per_second
-from fairshare.server.web.nodes import NodeRows
 from fairshare.server.web.openapi import document
 from fairshare.server.web.openapi.operation import ApiRoute
 from fairshare.server.web.pages import applications as application_lines
@@ -120,8 +118,6 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.own_routes = ROUTES
     app.state.openapi = None
     app.state.listings = Listings(server)
-    app.state.application_rows = ApplicationRows(server)
-    app.state.node_rows = NodeRows(server)
     for interface in INTERFACES:
         interface.connect(app, server)
     return app

@@ -4,7 +4,7 @@ wait.
 A list of many rows is written and sent in slices.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -15,8 +15,8 @@ from starlette.responses import Response, StreamingResponse
 
 from fairshare.api import routes
 from fairshare.api.applications import Application as ApplicationDetails
-from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import (
+    ApplicationRow,
     KillBody,
     MoveBody,
     Notice,
@@ -25,6 +25,7 @@ from fairshare.api.applications import (
     ResubmitBody,
     Submitted,
 )
+from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import Preemption as NamedPreemption
 from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS
@@ -48,8 +49,10 @@ from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.insight.why import Words
 from fairshare.server.notices.store import HOOK
 from fairshare.server.payloads import commands_of
+from fairshare.server.rows import application_document, application_row
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import sliced
+from fairshare.server.views import filled
 from fairshare.server.web.actors import (
     actor_of,
     caller_of,
@@ -62,13 +65,7 @@ from fairshare.server.web.actors import (
     sees_all_of,
     with_tagged_groups,
 )
-from fairshare.server.web.answers import answer, encoded, filled, refusal
-from fairshare.server.web.application_rows import (
-    ApplicationRows,
-    Chosen,
-    application_document,
-    application_row,
-)
+from fairshare.server.web.answers import answer, encoded, encoded_in_slices, refusal
 from fairshare.server.web.audit import note
 from fairshare.server.web.deferral import conditions_of
 from fairshare.server.web.limits import check_places, check_tasks, submission_slot
@@ -82,6 +79,8 @@ from fairshare.server.web.requests import (
 )
 from fairshare.server.web.submissions import submission_of
 from fairshare.server.web.uploads import caller_key
+from fairshare.settings.registry import family_of
+from fairshare.wording import without_output
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -118,22 +117,51 @@ async def list_applications(request: Request) -> Response:
     content = views.kept(key)
     if content is None:
         chosen = _chosen(request, parameters)
-        rows: ApplicationRows = request.app.state.application_rows
-        content = await rows.listed(chosen)
+        rows = await server.application_rows.of_one_instant(chosen)
+        listed = await encoded_in_slices(present(request, rows))
+        content = b'{"applications":[' + listed + b"]}"
         if server.service.views is views:
             views.keep(key, content)
     return Response(content, media_type="application/json")
 
 
-def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
+def present(request: Request, rows: Mapping[ApplicationId, ApplicationRow]) -> list[ApplicationRow]:
+    """Rows of the present instant with their `VolatileFields`. Diagnostics have no output of
+    commands that only others may see."""
+    server = server_of(request)
+    state = server.service.state
+    look = family_of(server.scheduler_name).volatile_fields(server.scheduler)
+    identity = identity_of(request)
+    everything = identity is None or identity.administrator
+    found = []
+    for number, row in rows.items():
+        application = state.applications[number]
+        fields = look(application)
+        words = fields.diagnostics
+        if words and not everything and not sees_all_of(request, application):
+            words = without_output(words)
+        found.append(
+            msgspec.structs.replace(
+                row,
+                demand=state.types.mapping(fields.demand),
+                fair_share=state.types.mapping(fields.fair_share),
+                headroom=state.types.mapping(fields.headroom),
+                diagnostics=words,
+                job=fields.job,
+            )
+        )
+    return found
+
+
+def _chosen(
+    request: Request, parameters: Mapping[str, str]
+) -> Callable[[], Iterable[ApplicationId]]:
     """The requested applications, the newest first; raises InputError."""
     limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
     states = wanted_states(parameters.get("state"))
     user = parameters.get("user")
     queue, tag = parameters.get("queue"), parameters.get("tag")
     service = server_of(request).service
-    identity = identity_of(request)
-    everything = identity is None or identity.administrator
 
     def fits(application: Application) -> bool:
         if states is not None and application.shown_state not in states:
@@ -147,7 +175,7 @@ def _chosen(request: Request, parameters: Mapping[str, str]) -> Chosen:
     plain = states is None and tag is None and user is None and queue is None
     return lambda: islice(
         (
-            (application, everything or sees_all_of(request, application))
+            application.id
             for application in service.views.applications()
             if plain or fits(application)
         ),
@@ -233,7 +261,7 @@ async def show_application(request: Request) -> Response:
     command = command_of(application)
     found = application_document(
         ApplicationDetails,
-        server,
+        server.service,
         application,
         groups=views.groups(application),
         containers=(),
@@ -280,7 +308,7 @@ async def kill_application(request: Request) -> Response:
     if body.diagnostics is not None:
         kill = msgspec.structs.replace(kill, diagnostics=body.diagnostics)
     await server_of(request).service.ask(kill)
-    return answer(application_row(server_of(request), application))
+    return answer(application_row(server_of(request).service, application))
 
 
 def _task_named(application: Application, name: str) -> tuple[int, int]:
@@ -317,7 +345,7 @@ async def move_application(request: Request) -> Response:
     application = read_application(request)
     actor = await mover_of(request, body, application, body.queue)
     await server_of(request).service.ask(MoveApplication(application.id, body.queue, *actor))
-    return answer(application_row(server_of(request), application))
+    return answer(application_row(server_of(request).service, application))
 
 
 async def change_priority(request: Request) -> Response:
@@ -326,7 +354,7 @@ async def change_priority(request: Request) -> Response:
     application = read_application(request)
     actor = await actor_of(request, body, application)
     await server_of(request).service.ask(SetPriority(application.id, body.priority, *actor))
-    return answer(application_row(server_of(request), application))
+    return answer(application_row(server_of(request).service, application))
 
 
 async def list_reasons(request: Request) -> Response:

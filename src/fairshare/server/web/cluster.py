@@ -24,8 +24,9 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.engines.protocol import NodeOffer
 from fairshare.server.server import LiveServer
+from fairshare.server.views import filled
 from fairshare.server.web.actors import administrator_of, check_administrator
-from fairshare.server.web.answers import answer, filled
+from fairshare.server.web.answers import answer
 from fairshare.server.web.nodes import node_rows
 from fairshare.server.web.openapi.operation import AT, NUMBER, SECONDS, Parameter, serve
 from fairshare.server.web.queues import moment_at

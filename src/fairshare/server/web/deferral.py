@@ -21,9 +21,9 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
+from fairshare.server.rows import application_row
 from fairshare.server.web.actors import actor_of
 from fairshare.server.web.answers import answer
-from fairshare.server.web.application_rows import application_row
 from fairshare.server.web.openapi.operation import serve
 from fairshare.server.web.requests import read_application, read_body, server_of
 from fairshare.wording import no_application
@@ -64,7 +64,7 @@ async def _ordered(request: Request, body: ActorBody, order: type[Order]) -> Res
     application = read_application(request)
     actor = await actor_of(request, body, application)
     await server_of(request).service.ask(order(application.id, *actor))
-    return answer(application_row(server_of(request), application))
+    return answer(application_row(server_of(request).service, application))
 
 
 ROUTES = [

@@ -25,9 +25,9 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.errors import InputError
 from fairshare.server.access.submitted_bytes import size_of_command, size_of_group
+from fairshare.server.rows import application_row
 from fairshare.server.web.actors import check_commands
 from fairshare.server.web.answers import answer
-from fairshare.server.web.application_rows import application_row
 from fairshare.server.web.limits import check_asks, check_places, check_tasks, room_for
 from fairshare.server.web.openapi.operation import serve
 from fairshare.server.web.requests import (
@@ -78,7 +78,7 @@ async def register_master(request: Request) -> Response:
     application = own_application(request)
     await read_body(request, NothingBody)
     await server_of(request).service.ask(MasterRegistered(application.id))
-    return answer(application_row(server_of(request), application))
+    return answer(application_row(server_of(request).service, application))
 
 
 async def request_containers(request: Request) -> Response:
@@ -92,7 +92,7 @@ async def request_containers(request: Request) -> Response:
     requests = translation.requests(body.requests)
     translation.finish()
     await server.service.ask(RequestContainers(application.id, requests))
-    return answer(application_row(server, application))
+    return answer(application_row(server.service, application))
 
 
 async def add_tasks(request: Request) -> Response:
@@ -116,7 +116,7 @@ async def add_tasks(request: Request) -> Response:
         server.payloads.of_groups(tasks) as groups,
     ):
         await server.service.ask(AddTasks(application.id, groups))
-    return answer(application_row(server, application))
+    return answer(application_row(server.service, application))
 
 
 async def launch_container(request: Request) -> Response:
@@ -146,7 +146,7 @@ async def release_containers(request: Request) -> Response:
     server = server_of(request)
     containers = tuple(container_of(text, server.service.state) for text in body.containers)
     await server.service.ask(ReleaseContainers(application.id, containers))
-    return answer(application_row(server, application))
+    return answer(application_row(server.service, application))
 
 
 async def finish_application(request: Request) -> Response:
@@ -155,7 +155,7 @@ async def finish_application(request: Request) -> Response:
     body = await read_body(request, FinishBody)
     server = server_of(request)
     await server.service.ask(FinishApplication(application.id, body.succeeded, body.diagnostics))
-    return answer(application_row(server, application))
+    return answer(application_row(server.service, application))
 
 
 ROUTES = [

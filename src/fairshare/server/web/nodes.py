@@ -1,7 +1,8 @@
-"""The paths of the nodes: their list, whose rows are cached as bytes until they change, one node
-with its containers, and their partitions (node labels).
+"""The paths of the nodes: their list, one node with its containers, and their partitions (node
+labels).
 """
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,50 +20,25 @@ from fairshare.api.nodes import (
 from fairshare.api.nodes import Node as NamedNode
 from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.core.model.inputs import AddLabels, LabelNodes, RemoveLabels
-from fairshare.core.model.nodes import Node
 from fairshare.errors import InputError
-from fairshare.server.list_rows import NodeLines
 from fairshare.server.server import LiveServer
-from fairshare.server.slices import rows_of_one_instant
-from fairshare.server.views import node_view
+from fairshare.server.views import node_row
 from fairshare.server.web.actors import administrator_of
-from fairshare.server.web.answers import answer, encoded, filled
+from fairshare.server.web.answers import answer, encoded, encoded_in_slices
 from fairshare.server.web.openapi.operation import get, serve
 from fairshare.server.web.requests import read_body, read_parameters, server_of
 
 
-class NodeRows(NodeLines[bytes]):
-    """The rows of one server's nodes."""
-
-    def __init__(self, server: LiveServer) -> None:
-        super().__init__(server.service.state)
-        self._server = server
-
-    async def listed(self) -> bytes:
-        """The answer with all nodes, of one instant."""
-        _, rows = await rows_of_one_instant(self, self.things().values)
-        gone = encoded(taken_out(self._server))
-        return b'{"nodes":[' + b",".join(rows) + b'],"decommissioned":' + gone + b"}"
-
-    def fingerprint(self, item: Node) -> tuple[object, ...]:
-        """The same, and the use of its GPUs."""
-        return *super().fingerprint(item), self._server.gpus_of(item)
-
-    def make(self, item: Node) -> bytes:
-        """The JSON of a node."""
-        state = self._server.service.state
-        gpus = self._server.gpus_of(item)
-        return encoded(filled(NamedNode, node_view(state, item), state.types, gpus=gpus))
-
-
 def node_rows(server: LiveServer) -> Nodes:
     """The nodes and the decommissioned ones."""
-    state = server.service.state
-    nodes = tuple(
-        filled(NamedNode, view, state.types, gpus=server.gpus_of(state.nodes[view.name]))
-        for view in server.service.views.nodes
-    )
+    nodes = tuple(with_gpus(server, row) for row in server.node_rows.all().values())
     return Nodes(nodes, taken_out(server))
+
+
+def with_gpus(server: LiveServer, row: NamedNode) -> NamedNode:
+    """The row of a registered node with what is measured of its GPUs."""
+    gpus = server.gpus_of(server.service.state.nodes[row.name])
+    return msgspec.structs.replace(row, gpus=gpus) if gpus else row
 
 
 def taken_out(server: LiveServer) -> tuple[str, ...]:
@@ -79,8 +55,12 @@ async def list_nodes(request: Request) -> Response:
     """GET /nodes: in the order of registration, and the names of those that administrators have
     decommissioned."""
     read_parameters(request)
-    rows: NodeRows = request.app.state.node_rows
-    return Response(await rows.listed(), media_type="application/json")
+    server = server_of(request)
+    rows = await server.node_rows.of_one_instant(lambda: server.service.state.nodes)
+    gone = encoded(taken_out(server))
+    nodes = await encoded_in_slices([with_gpus(server, row) for row in rows.values()])
+    content = b'{"nodes":[' + nodes + b'],"decommissioned":' + gone + b"}"
+    return Response(content, media_type="application/json")
 
 
 async def show_node(request: Request) -> Response:
@@ -90,8 +70,7 @@ async def show_node(request: Request) -> Response:
     server = server_of(request)
     state = server.service.state
     name = request.path_params["node"]
-    view = next((one for one in server.service.views.nodes if one.name == name), None)
-    if view is None:
+    if name not in state.nodes:
         gone = server.projections.nodes.inactive.get(name)
         raise unknown_node(name, "any more" if gone is None else f"any more: it is {gone.state}")
     history = server.projections.history
@@ -111,9 +90,9 @@ async def show_node(request: Request) -> Response:
         for container, grant in state.nodes[name].containers.items()
     )
     joined_ms = server.projections.nodes.joined_ms.get(name)
-    gpus = server.gpus_of(state.nodes[name])
+    row = with_gpus(server, node_row(state, state.nodes[name]))
     return answer(
-        filled(NodeDetails, view, state.types, joined_ms=joined_ms, running=containers, gpus=gpus)
+        NodeDetails(**msgspec.structs.asdict(row), joined_ms=joined_ms, running=containers)
     )
 
 

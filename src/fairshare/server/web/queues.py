@@ -12,7 +12,8 @@ from fairshare.errors import InputError
 from fairshare.server.insight.shares import Share, Shares
 from fairshare.server.past_views import PastView
 from fairshare.server.slices import made_in_slices, sliced
-from fairshare.server.web.answers import answer, filled
+from fairshare.server.views import filled
+from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import AT, serve
 from fairshare.server.web.requests import read_parameters, server_of, whole_number
 

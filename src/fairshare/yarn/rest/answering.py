@@ -7,7 +7,7 @@ browsers of other origins are off by default, as in Hadoop (Hadoop: CrossOriginF
 
 import gzip
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -18,13 +18,15 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import InputError
+from fairshare.server.slices import sliced
 from fairshare.server.web.audit import note
 from fairshare.server.web.faults import STATUSES
 from fairshare.settings.web import CrossOriginSettings
 from fairshare.yarn.rest.callers import Caller, Rejected, identify
 from fairshare.yarn.rest.errors import PlainRefusal, Refused, wrong_form
 from fairshare.yarn.rest.gateway import gateway_of
-from fairshare.yarn.rest.rendering import mapped, natural, xml
+from fairshare.yarn.rest.rendering import encoder, mapped, natural, xml
+from fairshare.yarn.views.documents import Document
 
 
 def is_trusted(settings: CrossOriginSettings, origin: str) -> bool:
@@ -98,6 +100,19 @@ class Answer(msgspec.Struct):
     text: str | None = None
     encoded: bytes | None = None  # the JSON, where it has been written already
     kind: str = ""  # another Content-Type than that of the form
+
+
+async def listed(
+    request: Request, name: str, form: type[Document], items: Sequence[Document]
+) -> Answer:
+    """The answer with a list of documents, which must not change any more: the only field of
+    `form`. Its JSON is written in slices."""
+    if accepted_form(request) != JSON or not items:
+        return Answer(form(items or UNSET), name)
+    written = b",".join([encoder.encode(item) async for item in sliced(items)])
+    (field,) = form.__struct_fields__
+    content = b'{"%b":{"%b":[%b]}}' % (name.encode(), field.encode(), written)
+    return Answer(name=name, encoded=content)
 
 
 NOT_THERE_IN_XML = {"Cache-Control": "must-revalidate,no-cache,no-store", "Connection": "close"}

@@ -6,20 +6,23 @@ without permission to view it.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
+from copy import copy
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import Ask
 from fairshare.core.model.events import ApplicationState
-from fairshare.core.model.identifiers import application_name, container_name
-from fairshare.core.model.resources import Resource, ResourceTypes, add, scale, total
+from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
+from fairshare.core.model.resources import Resource, ResourceTypes, scale, subtract, total
 from fairshare.runtime.projections.attempt_history import ApplicationAttempts, Attempt
+from fairshare.server.rows import ApplicationDocuments
 from fairshare.wording import without_output
-from fairshare.yarn.rest.diagnostics import application_diagnostics
+from fairshare.yarn.rest.diagnostics import application_diagnostics, is_waiting
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.views.documents import (
     Document,
@@ -242,6 +245,46 @@ class AppInfo(Document):
 OWN_ASK = -1
 """The allocation request id that Hadoop gives to its own request: the master's container."""
 
+_FOR_VIEWERS = (
+    *("startedTime", "launchTime", "finishedTime", "elapsedTime", "amContainerLogs"),
+    *("amHostHttpAddress", "amRPCAddress", "masterNodeId", "allocatedMB", "allocatedVCores"),
+    *("reservedMB", "reservedVCores", "runningContainers", "queueUsagePercentage"),
+    *("clusterUsagePercentage", "resourceRequests", "logAggregationStatus", "rmClusterId"),
+    "resourceInfo",
+)
+"""The fields that other callers get empty."""
+
+_EMPTY = {
+    field.name: field.default
+    for field in msgspec.structs.fields(AppInfo)
+    if field.name in _FOR_VIEWERS
+}
+_OPTIONAL = ("amNodeLabelExpression", "timeouts", "resourceRequests", "resourceInfo")
+
+
+class Lasting(NamedTuple):
+    """What only records about an application change of its document; `info` is never changed.
+
+    Its use until an instant is `rate * now_ms + before`, in milliseconds times amounts, of which
+    the map of all types has `shown`. It `waits` for its master's container, or `expires`.
+    """
+
+    info: AppInfo
+    rate: Resource
+    before: Resource
+    shown: int
+    waits: bool
+    expires: bool
+
+    def add_use(self, info: AppInfo, types: ResourceTypes, now_ms: int) -> None:
+        """Set the use over time until an instant."""
+        use_s = tuple(
+            (rate * now_ms + before) // 1_000
+            for rate, before in zip(self.rate, self.before, strict=True)
+        )
+        info.memorySeconds, info.vcoreSeconds = use_s[:2]
+        info.resourceSecondsMap = Entries(entries(types, use_s).pairs[: self.shown])
+
 
 def application_info(
     gateway: Gateway, application: Application, *, full: bool, without: Collection[str] = ()
@@ -250,12 +293,46 @@ def application_info(
 
     `without` names fields that are left out, in lower case.
     """
+    lasting = lasting_document(gateway, application)
+    return Instant(gateway).document(application, lasting, full=full, without=without)
+
+
+class ApplicationInfos(ApplicationDocuments[Lasting]):
+    """The documents of a server's applications."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway.server.service, gateway.changes)
+        self._gateway = gateway
+        self._reports = 0
+        self._logs = 0
+
+    def make(self, item: Application) -> Lasting:
+        """One application."""
+        return lasting_document(self._gateway, item)
+
+    def outdated(self) -> list[ApplicationId] | None:
+        """Those that records, or reports of masters and nodes, speak of."""
+        reports, logs = self._gateway.attempt_history.reports, self._gateway.log_aggregation
+        outdated = super().outdated()
+        if reports != self._reports:
+            outdated = None
+        elif outdated is not None:
+            outdated += logs.changed_since(self._logs)
+        self._reports, self._logs = reports, logs.version
+        return outdated
+
+
+def lasting_document(gateway: Gateway, application: Application) -> Lasting:
+    """The document of one application without what depends on the instant."""
     state, yarn = gateway.scheduler.state, gateway.yarn
+    types = state.types
     history = gateway.attempt_history.of(application.id)
     details = application.submission.details
     word = public_state(application, history)
-    now_ms = gateway.now_ms()
-    diagnostics = application_diagnostics(gateway, application, history, now_ms)
+    waits = is_waiting(application, history)
+    used, reserved, live = _allocated(application, history, state.none)
+    lost_s = tuple(amount // 1_000 for amount in history.preempted_ms)
+    finished = finished_ms(application, history)
     info = AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
@@ -266,92 +343,113 @@ def application_info(
         progress=_progress(application, history),
         trackingUI=_tracking(word, application)[0],
         trackingUrl=_tracking_url(gateway, application, history, word),
-        diagnostics=diagnostics if full else without_output(diagnostics),
+        diagnostics="" if waits else application_diagnostics(gateway, application, history, 0),
         clusterId=state.epoch_ms,
         applicationType=details.type,
         applicationTags=",".join(application.submission.tags),
         priority=yarn.shown_priority(application),
+        startedTime=application.submitted_ms,
+        launchTime=history.launched_ms,
+        finishedTime=finished,
+        elapsedTime=max(0, finished - application.submitted_ms),
+        amRPCAddress=_rpc_address(history),
+        allocatedMB=used[0],
+        allocatedVCores=used[1],
+        reservedMB=reserved[0],
+        reservedVCores=reserved[1],
+        runningContainers=live,
+        preemptedResourceMB=history.preempted[0],
+        preemptedResourceVCores=history.preempted[1],
+        numNonAMContainerPreempted=history.preempted_others,
+        numAMContainerPreempted=history.preempted_masters,
+        preemptedMemorySeconds=lost_s[0],
+        preemptedVcoreSeconds=lost_s[1],
+        preemptedResourceSecondsMap=(
+            entries(types, lost_s) if any(history.preempted) else NO_ENTRIES
+        ),
+        resourceRequests=_requests(application, types) or UNSET,
+        logAggregationStatus=gateway.log_aggregation.status(application.id),
+        unmanagedApplication=application.unmanaged,
+        appNodeLabelExpression=_or_unset(details.application_label),
+        amNodeLabelExpression=_master_label(application, history),
+        rmClusterId=gateway.settings.cluster_id or UNSET,
+        resourceInfo=yarn.application_usages(state, application, reserved=history.reserved),
+        timeouts=timeouts_of(application, 0),
     )
-    info.unmanagedApplication = application.unmanaged
-    info.appNodeLabelExpression = _or_unset(details.application_label)
-    if "amnodelabelexpression" not in without:
-        info.amNodeLabelExpression = _master_label(application, history)
-    if "timeouts" not in without:
-        info.timeouts = timeouts_of(application, now_ms)
-    _add_use_over_time(info, gateway, application, history, now_ms)
-    if full:
-        _add_times(info, application, history, now_ms)
-        _add_master(info, gateway, history, application)
-        _add_present_use(info, gateway, application, history)
-        info.logAggregationStatus = gateway.log_aggregation.status(application.id)
-        info.rmClusterId = gateway.settings.cluster_id or UNSET
-        if "resourcerequests" not in without:
-            info.resourceRequests = _requests(application, state.types) or UNSET
-        if "resourceinfo" not in without:
-            info.resourceInfo = yarn.application_usages(
-                state, application, reserved=history.reserved
-            )
-    return info
-
-
-def _add_times(
-    info: AppInfo, application: Application, history: ApplicationAttempts, now_ms: int
-) -> None:
-    finished = finished_ms(application, history)
-    info.startedTime = application.submitted_ms
-    info.launchTime = history.launched_ms
-    info.finishedTime = finished
-    info.elapsedTime = max(0, (finished or now_ms) - application.submitted_ms)
-
-
-def _add_master(
-    info: AppInfo, gateway: Gateway, history: ApplicationAttempts, application: Application
-) -> None:
-    """The address of the last master; empty until it has a container."""
-    info.amRPCAddress = _rpc_address(history)
     last = history.attempt
-    if last is None or last.master is None:
-        return
-    name = container_name(gateway.scheduler.state.epoch_ms, last.master)
-    info.amContainerLogs = logs_url(gateway, last.node, name, application.user)
-    info.amHostHttpAddress = gateway.node_web_address(last.node)
-    info.masterNodeId = gateway.node_address(last.node)
+    if last is not None and last.master is not None:
+        name = container_name(state.epoch_ms, last.master)
+        info.amContainerLogs = logs_url(gateway, last.node, name, application.user)
+        info.amHostHttpAddress = gateway.node_web_address(last.node)
+        info.masterNodeId = gateway.node_address(last.node)
+    containers, size = application.containers.values(), len(types.names)
+    begun = total((scale(one.resource, one.allocated_ms) for one in containers), size)
+    lasting = Lasting(
+        info,
+        rate=total((one.resource for one in containers), size),
+        before=subtract(history.use_ms, begun),
+        shown=_shown_seconds(application, history, size),
+        waits=waits,
+        expires=application.expires_ms is not None and not application.over,
+    )
+    lasting.add_use(info, types, 0)
+    return lasting
 
 
-def _add_present_use(
-    info: AppInfo, gateway: Gateway, application: Application, history: ApplicationAttempts
-) -> None:
-    state = gateway.scheduler.state
-    used, reserved, live = _allocated(application, history, state.none)
-    info.allocatedMB, info.allocatedVCores = used[:2]
-    info.reservedMB, info.reservedVCores = reserved[:2]
-    info.runningContainers = live
-    parts = gateway.yarn.usage_percentages(state, application)
-    info.queueUsagePercentage, info.clusterUsagePercentage = parts
+class Instant:
+    """The documents at one instant: values that several applications share are computed once."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._now_ms = gateway.now_ms()
+        self._words: dict[Hashable, str] = {}
+        self._percentages: dict[tuple[str, Resource], tuple[float, float]] = {}
+
+    def document(
+        self, application: Application, lasting: Lasting, *, full: bool, without: Collection[str]
+    ) -> AppInfo:
+        """The document of one application, as in `application_info`."""
+        now_ms, types = self._now_ms, self._gateway.scheduler.state.types
+        info = copy(lasting.info)
+        if lasting.waits:
+            info.diagnostics = self._waits_for(application)
+        elif not full:
+            info.diagnostics = without_output(info.diagnostics)
+        if not info.finishedTime:
+            info.elapsedTime = max(0, now_ms - application.submitted_ms)
+        if application.containers:
+            lasting.add_use(info, types, now_ms)
+            info.queueUsagePercentage, info.clusterUsagePercentage = self._usage(application)
+        if lasting.expires:
+            info.timeouts = timeouts_of(application, now_ms)
+        if not full:
+            for name, empty in _EMPTY.items():
+                setattr(info, name, empty)
+        for name in _OPTIONAL if without else ():
+            if name.lower() in without:
+                setattr(info, name, UNSET)
+        return info
+
+    def _waits_for(self, application: Application) -> str:
+        key = self._gateway.yarn.waiting_key(self._gateway.scheduler.state, application)
+        words = self._words.get(key)
+        if words is None:
+            history = self._gateway.attempt_history.of(application.id)
+            words = application_diagnostics(self._gateway, application, history, self._now_ms)
+            self._words[key] = words
+        return words
+
+    def _usage(self, application: Application) -> tuple[float, float]:
+        key = (application.queue, application.used)
+        found = self._percentages.get(key)
+        if found is None:
+            state = self._gateway.scheduler.state
+            found = self._gateway.yarn.usage_percentages(state, application)
+            self._percentages[key] = found
+        return found
 
 
-def _add_use_over_time(
-    info: AppInfo,
-    gateway: Gateway,
-    application: Application,
-    history: ApplicationAttempts,
-    now_ms: int,
-) -> None:
-    types = gateway.scheduler.state.types
-    use_s = _seconds(history.use_ms, application, now_ms)
-    lost_s = tuple(amount // 1_000 for amount in history.preempted_ms)
-    info.memorySeconds, info.vcoreSeconds = use_s[:2]
-    shown = shown_seconds(application, history, len(types.names))
-    info.resourceSecondsMap = Entries(entries(types, use_s).pairs[:shown])
-    info.preemptedResourceMB, info.preemptedResourceVCores = history.preempted[:2]
-    info.numNonAMContainerPreempted = history.preempted_others
-    info.numAMContainerPreempted = history.preempted_masters
-    info.preemptedMemorySeconds, info.preemptedVcoreSeconds = lost_s[:2]
-    if any(history.preempted):
-        info.preemptedResourceSecondsMap = entries(types, lost_s)
-
-
-def shown_seconds(application: Application, history: ApplicationAttempts, types: int) -> int:
+def _shown_seconds(application: Application, history: ApplicationAttempts, types: int) -> int:
     """The number of types in the map of use over time: further ones appear with the first
     container.
 
@@ -439,13 +537,6 @@ def _allocated(
         gone = tuple(-1 for _ in none)
         return gone, gone, -1
     return none, none, 0
-
-
-def _seconds(use_ms: Resource, application: Application, now_ms: int) -> Resource:
-    """Amounts times seconds, over all containers, those that live until now."""
-    for container in application.containers.values():
-        use_ms = add(use_ms, scale(container.resource, max(0, now_ms - container.allocated_ms)))
-    return tuple(amount // 1_000 for amount in use_ms)
 
 
 def _requests(application: Application, types: ResourceTypes) -> list[ResourceRequestInfo]:

@@ -5,7 +5,7 @@ signalToContainer).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from fairshare.api.yarn import APPLICATION_STATES
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import (
+    ApplicationId,
     application_name,
     application_of,
     attempt_name,
@@ -21,10 +22,11 @@ from fairshare.core.model.identifiers import (
 )
 from fairshare.errors import EngineError, InputError
 from fairshare.runtime.projections.attempt_history import Attempt
-from fairshare.server.slices import sliced
-from fairshare.yarn.rest.answering import JSON, Answer, YarnRoute, accepted_form
+from fairshare.yarn.rest.answering import Answer, YarnRoute, listed
 from fairshare.yarn.rest.application_documents import (
     AppInfo,
+    ApplicationInfos,
+    Instant,
     application_info,
     attempt_state,
     logs_url,
@@ -34,7 +36,6 @@ from fairshare.yarn.rest.application_documents import (
 from fairshare.yarn.rest.callers import Caller, may_view, sees_everything
 from fairshare.yarn.rest.changes import NoSuchContainer, NotPermitted, signal
 from fairshare.yarn.rest.diagnostics import attempt_diagnostics
-from fairshare.yarn.rest.document_cache import DocumentCaches, Shown
 from fairshare.yarn.rest.errors import PlainRefusal, Refused, bad_request, not_found, wrong_form
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.parameters import (
@@ -78,21 +79,26 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /apps."""
     gateway = gateway_of(request)
     conditions = read_filter(request)
-    if accepted_form(request) == JSON:
-        caches: DocumentCaches = request.app.state.document_caches
-        written = await caches.written(
-            lambda: _chosen(gateway, caller, conditions), conditions.without
-        )
-        content = b'{"apps":{"app":[' + b",".join(written) + b"]}}"
-        return Answer(name="apps", encoded=content if written else b'{"apps":{}}')
-    apps = [
-        application_info(gateway, one, full=full, without=conditions.without)
-        async for one, full in sliced(list(_chosen(gateway, caller, conditions)))
+    shown: dict[ApplicationId, bool] = {}
+
+    def chosen() -> Collection[ApplicationId]:
+        nonlocal shown
+        shown = dict(_chosen(gateway, caller, conditions))
+        return shown
+
+    documents: ApplicationInfos = request.app.state.application_infos
+    rows = await documents.of_one_instant(chosen)
+    instant, known = Instant(gateway), gateway.scheduler.state.applications
+    infos = [
+        instant.document(known[number], row, full=shown[number], without=conditions.without)
+        for number, row in rows.items()
     ]
-    return Answer(AppInfos(apps or UNSET), "apps")
+    return await listed(request, "apps", AppInfos, infos)
 
 
-def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[Shown]:
+def _chosen(
+    gateway: Gateway, caller: Caller, wanted: Filter
+) -> Iterator[tuple[ApplicationId, bool]]:
     """The requested applications, and whether the caller may view all of each."""
     queue = _queue(gateway, wanted)
     if queue is None:
@@ -104,7 +110,7 @@ def _chosen(gateway: Gateway, caller: Caller, wanted: Filter) -> Iterator[Shown]
             continue
         full = everything or may_view(gateway, caller, application)
         if full or not gateway.settings.filter_by_user:
-            yield application, full
+            yield application.id, full
 
 
 def _queue(gateway: Gateway, wanted: Filter) -> str | None:

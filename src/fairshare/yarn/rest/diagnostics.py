@@ -4,7 +4,6 @@ SchedulerApplicationAttempt.updateAMContainerDiagnostics).
 Scripts parse these texts for names and numbers, so they are written as Hadoop writes them.
 """
 
-from collections.abc import Hashable
 from datetime import UTC, datetime
 
 from fairshare.core.model.applications import Application
@@ -37,19 +36,15 @@ def application_diagnostics(
     return "" if last is None else attempt_diagnostics(gateway, application, last, now_ms)
 
 
-def waiting_for(
-    gateway: Gateway, application: Application, history: ApplicationAttempts
-) -> Hashable | None:
-    """The values on which its diagnostics depend beside the time in seconds, as long as its last
-    attempt waits for a master's container: equal values give equal texts. None: only records change
-    it.
-    """
+def is_waiting(application: Application, history: ApplicationAttempts) -> bool:
+    """Whether its last attempt waits for a master's container: then its diagnostics change with the
+    time and with other applications, otherwise only with records about it."""
     last = history.attempt
     if application.over or application.attempt.unregistered is not None or last is None:
-        return None
-    if last.end or last.final_status or application.attempt.registered or last.master is not None:
-        return None
-    return gateway.yarn.waiting_key(gateway.scheduler.state, application)
+        return False
+    if last.end or last.final_status or application.attempt.registered:
+        return False
+    return last.master is None
 
 
 def attempt_diagnostics(

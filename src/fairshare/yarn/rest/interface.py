@@ -26,10 +26,10 @@ from fairshare.yarn.rest import (
     submission,
 )
 from fairshare.yarn.rest.answering import HEADERS, YarnRoute, is_trusted
-from fairshare.yarn.rest.document_cache import DocumentCaches
+from fairshare.yarn.rest.application_documents import ApplicationInfos
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rest.master_pages import MasterCalls
-from fairshare.yarn.rest.nodes import kept_nodes
+from fairshare.yarn.rest.nodes import NodeInfos
 
 BASE = "/ws/v1/cluster"
 
@@ -86,9 +86,9 @@ class YarnRest:
         """As `Interface.connect`."""
         gateway = Gateway(server, server.directory.secret())
         app.state.gateway = gateway
-        app.state.document_caches = DocumentCaches(gateway)
+        app.state.application_infos = ApplicationInfos(gateway)
         app.state.master_calls = MasterCalls()
-        app.state.kept_nodes = kept_nodes(gateway)
+        app.state.node_infos = NodeInfos(gateway)
 
     def trusts(self, app: Starlette, origin: str, path: str) -> bool:
         """As Hadoop's filter of cross-origin requests is configured."""

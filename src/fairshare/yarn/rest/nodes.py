@@ -1,12 +1,8 @@
 """The paths of the nodes: the registered ones, and those that are gone (Hadoop:
-RMWebServices.getNodes).
-
-The JSON of a registered node is cached until the node changes; the time of its last heartbeat fills
-a gap between two cached pieces.
-"""
+RMWebServices.getNodes)."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from copy import copy
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
@@ -16,16 +12,13 @@ from fairshare.core.model.inputs import NodeResized
 from fairshare.core.model.nodes import Node
 from fairshare.core.schedulers.calculators import single
 from fairshare.runtime.projections.node_history import InactiveNode, Utilization
-from fairshare.server.list_rows import NodeLines
-from fairshare.server.row_cache import cut
-from fairshare.server.slices import rows_of_one_instant, sliced
+from fairshare.server.rows import NodeDocuments
 from fairshare.server.views import health_report_of, is_unhealthy
-from fairshare.yarn.rest.answering import JSON, Answer, YarnRoute, accepted_form
+from fairshare.yarn.rest.answering import Answer, YarnRoute, listed
 from fairshare.yarn.rest.callers import Caller, check_administrator
 from fairshare.yarn.rest.errors import not_found, wrong_argument
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.parameters import LONG, first_object, lenient_integer, read_object
-from fairshare.yarn.rest.rendering import encoder
 from fairshare.yarn.views.documents import (
     NOTHING,
     Document,
@@ -43,61 +36,6 @@ def state_of(gateway: Gateway, node: Node) -> str:
     if node.name in gateway.node_history.draining:
         return "DECOMMISSIONING"
     return "UNHEALTHY" if is_unhealthy(gateway.scheduler.state, node.name) else "RUNNING"
-
-
-class NodeCache(NodeLines[tuple[bytes, ...]]):
-    """The documents of one server's nodes: `present` makes that of a registered node, `gone` that
-    of any other."""
-
-    def __init__(
-        self,
-        gateway: Gateway,
-        present: Callable[[Gateway, Node], Document],
-        gone: Callable[[Gateway, InactiveNode], Document],
-    ) -> None:
-        super().__init__(gateway.scheduler.state)
-        self._gateway = gateway
-        self._present = present
-        self._gone = gone
-
-    async def written(self, states: Collection[str] | None) -> list[bytes]:
-        """The JSON of each node in these states (None: in all), all of one instant: as they
-        joined, and then those that are gone."""
-        gateway = self._gateway
-        nodes, rows = await rows_of_one_instant(
-            self,
-            lambda: (
-                node
-                for node in self.things().values()
-                if states is None or state_of(gateway, node) in states
-            ),
-        )
-        heard = [gateway.last_beat_ms(node.name) for node in nodes]
-        gone = [
-            encoder.encode(self._gone(gateway, node))
-            for node in gateway.node_history.inactive.values()
-            if states is None or node.state in states
-        ]
-        present = [
-            b"%s%d%s" % (before, heard_ms, after)
-            async for (before, after), heard_ms in sliced(zip(rows, heard, strict=True))
-        ]
-        return present + gone
-
-    def fingerprint(self, item: Node) -> tuple[object, ...]:
-        """The same, and what only YARN's document has."""
-        gateway, book = self._gateway, self._gateway.node_history
-        return (
-            *super().fingerprint(item),
-            item.name in book.draining,
-            book.utilization.get(item.name, _UNMEASURED),
-            gateway.yarn.node_label(self._state, item),
-        )
-
-    def make(self, item: Node) -> tuple[bytes, ...]:
-        """The two pieces of a node's document."""
-        content = encoder.encode(self._present(self._gateway, item))
-        return cut(content, (b',"lastHealthUpdate":', b","))
 
 
 HADOOP_VERSION = "3.4.1"
@@ -147,23 +85,58 @@ class NodeInfo(Document, kw_only=True):
     totalResource: ResourceInfo
 
 
-class NodeInfos(Document):
+class SomeNodes(Document):
     """Some nodes."""
 
     node: list[NodeInfo] | UnsetType
+
+
+class NodeInfos(NodeDocuments[NodeInfo]):
+    """The documents of a server's nodes, without their last heartbeats."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway.scheduler.state)
+        self._gateway = gateway
+
+    def make(self, item: Node) -> NodeInfo:
+        """One node."""
+        return _present(self._gateway, item)
+
+    def fingerprint(self, item: Node) -> tuple[object, ...]:
+        """The same, and what only YARN's document has."""
+        gateway, history = self._gateway, self._gateway.node_history
+        return (
+            *super().fingerprint(item),
+            item.name in history.draining,
+            history.utilization.get(item.name, _UNMEASURED),
+            gateway.yarn.node_label(self._state, item),
+        )
 
 
 async def list_nodes(request: Request, caller: Caller) -> Answer:
     """GET /nodes."""
     gateway = gateway_of(request)
     wanted = _wanted_states(request)
-    if accepted_form(request) == JSON:
-        kept: NodeCache = request.app.state.kept_nodes
-        written = await kept.written(wanted)
-        content = b'{"nodes":{"node":[' + b",".join(written) + b"]}}"
-        return Answer(name="nodes", encoded=content if written else b'{"nodes":{}}')
-    found = [node for node in all_nodes(gateway) if wanted is None or node.state in wanted]
-    return Answer(NodeInfos(found or UNSET), "nodes")
+    nodes = gateway.scheduler.state.nodes
+
+    def chosen() -> list[str]:
+        return [
+            name
+            for name, node in nodes.items()
+            if wanted is None or state_of(gateway, node) in wanted
+        ]
+
+    documents: NodeInfos = request.app.state.node_infos
+    rows = await documents.of_one_instant(chosen)
+    infos = [copy(info) for info in rows.values()]
+    for name, info in zip(rows, infos, strict=True):
+        info.lastHealthUpdate = gateway.last_beat_ms(name)
+    infos += [
+        _gone(gateway, node)
+        for node in gateway.node_history.inactive.values()
+        if wanted is None or node.state in wanted
+    ]
+    return await listed(request, "nodes", SomeNodes, infos)
 
 
 def _wanted_states(request: Request) -> frozenset[str] | None:
@@ -255,11 +228,6 @@ def node_states(gateway: Gateway) -> Counter[str]:
     counts["UNHEALTHY"] += unhealthy
     counts["RUNNING"] += len(present) - leaving - unhealthy
     return counts
-
-
-def kept_nodes(gateway: Gateway) -> NodeCache:
-    """The cache of the documents of a server's nodes."""
-    return NodeCache(gateway, _present, _gone)
 
 
 def _present(gateway: Gateway, node: Node) -> NodeInfo:

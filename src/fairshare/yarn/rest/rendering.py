@@ -36,9 +36,14 @@ def natural(root: str | None, document: object) -> bytes:
     return b'{"' + root.encode() + b'":' + content + b"}"
 
 
+_NO_ENTRIES = msgspec.Raw(b"{}")
+
+
 def _natural_of(value: Any) -> Any:
     """Hook for types that the encoder does not know: a map becomes an object with repeated keys."""
     if isinstance(value, Entries):
+        if not value.pairs:
+            return _NO_ENTRIES
         parts = [
             b'"entry":' + encoder.encode({"key": key, "value": item}) for key, item in value.pairs
         ]

@@ -13,7 +13,7 @@ from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
 from fairshare.core.schedulers.calculators import single
 
 
-class Document(msgspec.Struct):
+class Document(msgspec.Struct, gc=False):
     """A part of an answer: fields in the order in which they are written.
 
     A field `type_` names the kind of an object whose place could hold others: JSON's natural

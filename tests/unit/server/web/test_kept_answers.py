@@ -18,12 +18,13 @@ from tests.browser.conftest import (
 from tests.manual_engine import ManualEngine
 
 from fairshare.runtime.clock import WallClock
+from fairshare.server import rows as rows_module
 from fairshare.server import slices
+from fairshare.server.rows import application_row
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.answers import encoded
 from fairshare.server.web.app import build_app
-from fairshare.server.web.application_rows import application_row
 from fairshare.server.web.nodes import node_rows
 from fairshare.yarn.rest.application_documents import AppInfo, application_info
 from fairshare.yarn.rest.nodes import all_nodes
@@ -142,7 +143,7 @@ class Story:
         else:
             raise AssertionError("it never comes to rest")
         known = list(state.applications.values())
-        rows = [application_row(server, one) for one in reversed(known)]
+        rows = [application_row(server.service, one) for one in reversed(known)]
         infos = [application_info(gateway, one, full=True) for one in known]
         without = frozenset({"timeouts", "resourcerequests"})
         fewer = [application_info(gateway, one, full=True, without=without) for one in known]
@@ -168,7 +169,7 @@ def _apps(infos: list[AppInfo]) -> bytes:
 async def test_kept_lists_equal_freshly_written_ones(
     scheduler: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "FEW", 1)
+    monkeypatch.setattr(rows_module, "FEW", 1)
     monkeypatch.setattr(slices, "LOOKED_AFTER", 1)
     monkeypatch.setattr(slices, "SLICE_S", 0.0)
     settings = read_settings(

@@ -28,7 +28,7 @@ async def remember(page) -> int:
     at_ms = max(before + 1, server.service.now_ms())
     views = server.service.views
     moment = PastView(at_ms, views.version, views.cluster, views.queues)
-    server.past_views.add(moment, server.list_rows.applications(), server.list_rows.nodes())
+    server.past_views.add(moment, server.application_rows.all(), server.node_rows.all())
     return at_ms
 
 
@@ -164,17 +164,19 @@ async def test_the_refusal_of_a_wrong_parameter_names_it(page, path, wrong):
 async def test_a_line_is_the_same_object_as_long_as_nothing_changed(page):
     await submit(page, "one", "a")
     await submit(page, "two", "b")
-    await page.launched(2)
-    lines = page.server.list_rows
-    one, two = lines.applications().values()
-    (node,) = lines.nodes().values()
+    history = page.server.projections.history
+    started = await page.launched(2)
+    await page.until(lambda: all(history.container(one).state == "RUNNING" for one in started))
+    applications, nodes = page.server.application_rows, page.server.node_rows
+    one, two = applications.all().values()
+    (node,) = nodes.all().values()
     await page.post("/applications/1/kill", json={})
-    after = list(lines.applications().values())
+    after = list(applications.all().values())
     assert after[0] is not one
     assert after[0].state == "KILLED"
     assert after[1] is two
-    await page.until(lambda: next(iter(lines.nodes().values())).containers == 1)
-    assert next(iter(lines.nodes().values())) is not node
+    await page.until(lambda: next(iter(nodes.all().values())).containers == 1)
+    assert next(iter(nodes.all().values())) is not node
 
 
 async def test_the_answer_explains_what_a_queue_is_owed(page):

@@ -116,18 +116,18 @@ def application_view(state: PoolsState, application: Application) -> Application
             _vector(state, [int(slots.fair_share) for slots in kinds] if live else [0, 0]),
             positive(subtract(state.total, state.used)),
             application.diagnostics,
+            JobFigures(
+                priority=priority_name(job.priority),
+                initialized=job.initialized,
+                maps=kinds[MAP],
+                reduces=kinds[REDUCE],
+                level=LEVELS[job.level],
+                waited_ms=job.waited_ms,
+                passed_over=job.passed_over,
+            ),
         ),
         used=job.used,
         reserved=state.none,
-        job=JobFigures(
-            priority=priority_name(job.priority),
-            initialized=job.initialized,
-            maps=kinds[MAP],
-            reduces=kinds[REDUCE],
-            level=LEVELS[job.level],
-            waited_ms=job.waited_ms,
-            passed_over=job.passed_over,
-        ),
     )
 
 

@@ -8,14 +8,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.pages import ApplicationLine as NamedLine
-from fairshare.api.pages import ApplicationLines, Choices, PastApplication
+from fairshare.api.applications import ApplicationRow
+from fairshare.api.pages import ApplicationLine, ApplicationLines, Choices, PastApplication
 from fairshare.core.model.events import ApplicationState
-from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
+from fairshare.core.model.identifiers import ApplicationId, parse_application
 from fairshare.errors import InputError
-from fairshare.server.list_rows import ApplicationRow
-from fairshare.server.web.actors import sees_all_of
-from fairshare.server.web.answers import answer, filled
+from fairshare.server.web.answers import answer
+from fairshare.server.web.applications import present
 from fairshare.server.web.openapi.operation import AT, Parameter, get
 from fairshare.server.web.pages.listings import (
     PART,
@@ -26,14 +25,13 @@ from fairshare.server.web.pages.listings import (
     text_of,
 )
 from fairshare.server.web.requests import read_parameters, server_of
-from fairshare.wording import without_output
 
 GROUPS: Final = ("waiting", "running", "finished", "failed", "killed")
 
 CHOICES: Final = {"alive": GROUPS[:2], **{word: (word,) for word in GROUPS}}
 """The filters by state that a reader may choose."""
 
-_ENDS: Final = {
+_ENDS: Final[dict[str, str]] = {
     ApplicationState.FINISHED: "finished",
     ApplicationState.FAILED: "failed",
     ApplicationState.REJECTED: "failed",
@@ -41,17 +39,17 @@ _ENDS: Final = {
 }
 
 SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
-    "id": lambda one, _: one.id,
+    "id": lambda one, _: 0,  # equal ones are in the order of their numbers
     "name": lambda one, _: one.name.casefold(),
     "user": lambda one, _: one.user,
     "queue": lambda one, _: one.queue,
     "state": lambda one, _: GROUPS.index(group_of(one)),
     "progress": lambda one, _: (
-        one.progress.succeeded / one.progress.total if one.progress.total else -1.0
+        one.progress.succeeded / one.progress.total if one.progress and one.progress.total else -1.0
     ),
     "containers": lambda one, _: one.containers,
-    "used": lambda one, _: one.used,
-    "pending": lambda one, _: one.pending,
+    "used": lambda one, _: tuple(one.used.values()),
+    "pending": lambda one, _: tuple(one.pending.values()),
     "priority": lambda one, _: one.priority,
     "submitted": lambda one, _: one.submitted_ms,
     "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - (one.began_ms or one.submitted_ms),
@@ -61,10 +59,7 @@ SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
 
 def group_of(one: ApplicationRow) -> str:
     """The state of an application as a word of `GROUPS`: it runs if it has a container."""
-    end = _ENDS.get(one.state)
-    if end is not None:
-        return end
-    return "running" if one.containers else "waiting"
+    return _ENDS.get(one.state, "running" if one.containers else "waiting")
 
 
 async def list_lines(request: Request) -> Response:
@@ -111,6 +106,8 @@ async def list_lines(request: Request) -> Response:
         containers += line.containers
         held += state_group == "waiting" and not line.runnable
     offset, shown = part_of(parameters, matching)
+    screen = {key: lines[key] for key in shown}
+    rows = list(screen.values()) if at_ms is not None else present(request, screen)
     return answer(
         ApplicationLines(
             at_ms=at_ms,
@@ -120,7 +117,7 @@ async def list_lines(request: Request) -> Response:
             held=held,
             containers=containers,
             offset=offset,
-            rows=tuple(_row(request, lines[key], live=at_ms is None) for key in shown),
+            rows=tuple(_line(row) for row in rows),
         )
     )
 
@@ -129,7 +126,6 @@ def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[Applic
     """Whether a line is of the user, below the queue, and has the text."""
     user, queue = text_of(parameters, "user"), text_of(parameters, "queue")
     low = text_of(parameters, "search").casefold()
-    epoch_ms = server_of(request).service.state.epoch_ms
 
     def wanted(one: ApplicationRow) -> bool:
         if user and one.user != user:
@@ -138,27 +134,19 @@ def _wanted(request: Request, parameters: Mapping[str, str]) -> Callable[[Applic
             return False
         if not low:
             return True
-        name = application_name(epoch_ms, one.id)
-        return low in f"{name} {one.name} {one.user} {one.queue}".casefold()
+        return low in f"{one.id} {one.name} {one.user} {one.queue}".casefold()
 
     return wanted
 
 
-def _row(request: Request, line: ApplicationRow, *, live: bool) -> NamedLine:
-    service = server_of(request).service
-    diagnostics = ""
-    if live:
-        diagnostics = service.views.application(line.id).diagnostics
-        if not sees_all_of(request, service.state.applications[line.id]):
-            diagnostics = without_output(diagnostics)
-    name = application_name(service.state.epoch_ms, line.id)
-    return filled(NamedLine, line, service.state.types, id=name, diagnostics=diagnostics)
+def _line(row: ApplicationRow) -> ApplicationLine:
+    return ApplicationLine(*(getattr(row, name) for name in ApplicationLine.__struct_fields__))
 
 
 async def list_choices(request: Request) -> Response:
     """GET /pages/applications/choices: the users and the queues of the known applications."""
     read_parameters(request)
-    lines = server_of(request).list_rows.applications().values()
+    lines = server_of(request).application_rows.all().values()
     return answer(
         Choices(
             users=sorted({line.user for line in lines}),
@@ -176,15 +164,14 @@ async def show_line(request: Request) -> Response:
         raise InputError("bad-request", "at: the instant in milliseconds is needed")
     text = request.path_params["application"]
     server = server_of(request)
-    epoch_ms = server.service.state.epoch_ms
     number = parse_application(text)
     line = None if number is None else server.past_views.applications.one(number, at_ms)
-    if line is None or text not in (str(line.id), application_name(epoch_ms, line.id)):
+    if line is None or text not in (str(number), line.id):
         raise InputError(
             "unknown-application",
             f"there was no application '{text}' at that moment, or it is not remembered any more",
         )
-    return answer({"at_ms": at_ms, **msgspec.structs.asdict(_row(request, line, live=False))})
+    return answer({"at_ms": at_ms, **msgspec.structs.asdict(_line(line))})
 
 
 ROUTES = [

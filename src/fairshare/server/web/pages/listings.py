@@ -12,12 +12,12 @@ from typing import Any, Final, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from fairshare.api.applications import ApplicationRow
+from fairshare.api.nodes import Node
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import InputError
-from fairshare.server.list_rows import ApplicationRow
 from fairshare.server.row_history import RowHistory
 from fairshare.server.server import LiveServer
-from fairshare.server.views import NodeView
 from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
 from fairshare.server.web.requests import server_of, whole_number
 
@@ -41,7 +41,7 @@ PART: Final = (
 """The parameters of a screenful of rows."""
 
 Key = TypeVar("Key", int, str)
-Line = TypeVar("Line", ApplicationRow, NodeView)
+Line = TypeVar("Line", ApplicationRow, Node)
 
 
 class Listings:
@@ -55,25 +55,24 @@ class Listings:
     async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationRow]:
         """All applications by number, the oldest first; `at_ms` is the instant of a moment."""
         if at_ms is None:
-            return self._server.list_rows.applications()
-        tracks = self._server.past_views.applications
-        return await self._past("applications", tracks, at_ms, lambda line: line.id)
+            known = self._server.service.state.applications
+            return await self._server.application_rows.of_one_instant(lambda: known)
+        return await self._past("applications", self._server.past_views.applications, at_ms)
 
-    async def nodes(self, at_ms: int | None) -> Mapping[str, NodeView]:
+    async def nodes(self, at_ms: int | None) -> Mapping[str, Node]:
         """All nodes by name, in the order of registration."""
         if at_ms is None:
-            return self._server.list_rows.nodes()
-        tracks = self._server.past_views.nodes
-        return await self._past("nodes", tracks, at_ms, lambda line: line.name)
+            known = self._server.service.state.nodes
+            return await self._server.node_rows.of_one_instant(lambda: known)
+        return await self._past("nodes", self._server.past_views.nodes, at_ms)
 
     async def _past(
-        self, kind: str, tracks: RowHistory[Key, Line], at_ms: int, key: Callable[[Line], Key]
+        self, kind: str, tracks: RowHistory[Key, Line], at_ms: int
     ) -> Mapping[Key, Line]:
         place = (kind, at_ms)
         found: Mapping[Key, Line] | None = self._pasts.get(place)
         if found is None:
-            lines = await run_in_threadpool(tracks.at, at_ms)
-            found = self._pasts[place] = {key(line): line for line in lines}
+            found = self._pasts[place] = await run_in_threadpool(tracks.at, at_ms)
             while len(self._pasts) > MAX_PASTS:
                 self._pasts.popitem(last=False)
         return found

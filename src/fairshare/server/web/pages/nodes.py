@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,8 +12,7 @@ from fairshare.api.nodes import Node, NodeContainer
 from fairshare.api.pages import NodeLines, NodeMap
 from fairshare.core.model.identifiers import application_name, application_of, container_name
 from fairshare.errors import InputError
-from fairshare.server.views import NodeView
-from fairshare.server.web.answers import answer, filled, named
+from fairshare.server.web.answers import answer
 from fairshare.server.web.nodes import taken_out, unknown_node
 from fairshare.server.web.openapi.operation import AT, Parameter, get
 from fairshare.server.web.pages.listings import (
@@ -50,7 +50,7 @@ async def list_node_lines(request: Request) -> Response:
         keys = lists.order(text_of(parameters, "order"), about, lines, value, down=down)
     matching, counts, labels = _matching(lines, keys, parameters)
     offset, shown = part_of(parameters, [line.name for line in matching])
-    places = range(len(types.names))
+    rows = [lines[name] for name in shown]
     return answer(
         NodeLines(
             at_ms=at_ms,
@@ -58,13 +58,13 @@ async def list_node_lines(request: Request) -> Response:
             matching=len(matching),
             counts=counts,
             labels=labels,
-            used=types.mapping(tuple(sum(one.used[n] for one in matching) for n in places)),
-            total=types.mapping(tuple(sum(one.total[n] for one in matching) for n in places)),
+            used={name: sum(one.used[name] for one in matching) for name in types.names},
+            total={name: sum(one.total[name] for one in matching) for name in types.names},
             containers=sum(one.containers for one in matching),
             idle=sum(1 for one in matching if not one.containers),
             decommissioned=taken_out(server) if at_ms is None else None,
             offset=offset,
-            rows=tuple(filled(Node, lines[name], types) for name in shown),
+            rows=tuple(rows),
         )
     )
 
@@ -81,7 +81,6 @@ async def draw_map(request: Request) -> Response:
     by = parameters.get("by", types.names[0])
     if by not in types.names:
         raise InputError("bad-request", f"by={by}: the types are {', '.join(types.names)}")
-    place = types.names.index(by)
     lines = await listings_of(request).nodes(at_ms)
     matching, _, _ = _matching(lines, list(lines), parameters)
     matching.sort(key=lambda one: (one.rack, one.name))
@@ -91,8 +90,8 @@ async def draw_map(request: Request) -> Response:
             by=by,
             names=[one.name for one in matching],
             racks=[one.rack for one in matching],
-            totals=[one.total[place] for one in matching],
-            used=[one.used[place] for one in matching],
+            totals=[one.total[by] for one in matching],
+            used=[one.used[by] for one in matching],
             containers=[one.containers for one in matching],
             marks=[
                 (one.reserved_for is not None) + 2 * (one.state != "RUNNING") for one in matching
@@ -137,7 +136,11 @@ async def show_past_node(request: Request) -> Response:
     return answer(
         {
             "at_ms": at_ms,
-            **named(line, state.types),
+            **{
+                name: value
+                for name, value in msgspec.structs.asdict(line).items()
+                if name != "gpus"
+            },
             "joined_ms": None,
             "running": running,
             "forgotten": max(0, line.containers - len(running)),
@@ -146,8 +149,8 @@ async def show_past_node(request: Request) -> Response:
 
 
 def _matching(
-    lines: Mapping[str, NodeView], keys: list[str], parameters: Mapping[str, str]
-) -> tuple[list[NodeView], dict[str, int], dict[str, int]]:
+    lines: Mapping[str, Node], keys: list[str], parameters: Mapping[str, str]
+) -> tuple[list[Node], dict[str, int], dict[str, int]]:
     """The requested lines, how many have a mark, and how many have each label."""
     only, low = text_of(parameters, "only"), text_of(parameters, "search").casefold()
     if only not in ("", "reserved", "draining") and not only.startswith("="):
@@ -170,14 +173,13 @@ def _matching(
     return found, counts, dict(sorted(labels.items()))
 
 
-def _words_of(one: NodeView) -> str:
+def _words_of(one: Node) -> str:
     return " ".join((one.name, one.rack, one.label, *one.attributes.values())).casefold()
 
 
-def _value_of(column: str, types: tuple[str, ...]) -> Callable[[NodeView], Any]:
+def _value_of(column: str, types: tuple[str, ...]) -> Callable[[Node], Any]:
     if column in types:
-        place = types.index(column)
-        return lambda one: one.used[place] / one.total[place] if one.total[place] else 0.0
+        return lambda one: one.used[column] / one.total[column] if one.total[column] else 0.0
     match column:
         case "rack":
             return lambda one: one.rack
