@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from tests.manual_engine import ManualEngine
+from tests.observing import follower
 
 from fairshare.api.work import EndSignal
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -102,7 +103,7 @@ class Sample:
             self.manager,
             self.journal,
             self.engine,
-            observers=[lambda record: self.projections.observe(record, self.manager.scheduler)],
+            observers=[follower(self.projections, self.manager.scheduler)],
         )
         reports: list[Input] = []
         self.engine.report = reports.append

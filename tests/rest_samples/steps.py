@@ -6,6 +6,7 @@ and what ended there, is known to the server with the node's next heartbeat.
 
 from typing import Any
 
+from tests.observing import follower
 from tests.rest_samples.server import SampleServer
 
 from fairshare.core.model.applications import Application
@@ -238,7 +239,7 @@ class Driver:
                 await self._ask(self._exits.pop(container))
         if not await self._ask(NodeBeat(node)):  # what came to nothing is in no record
             record = Record(0, self._server.gateway.now_ms(), NodeBeat(node), ())
-            self._server.live.projections.observe(record, self._server.live.scheduler)
+            follower(self._server.live.projections, self._server.live.scheduler)(record)
         for exited in late:  # Hadoop begins the next attempt when the node's update is over
             await self._ask(exited)
         await self.settle()

@@ -61,7 +61,8 @@ _PASSES = 16
 class Runtime:
     """One driver, three plugs: manager (with its scheduler), journal, engine.
 
-    `observers` see each record after its commit and before its orders; they must not raise.
+    `observers` see each record after its commit and before its orders, and `committed` all records
+    of a commit before the orders of any of them; they must not raise.
     `extra_environment` adds to the environment of containers. `beat_interval_ms` is Hadoop's
     heartbeat: the pace of offers while an application waits for a nearer node. `unused_expiry_ms`
     is how long a driver may keep a container without launching anything in it; None: for ever.
@@ -78,6 +79,7 @@ class Runtime:
         engine: Engine,
         *,
         observers: Sequence[Observer] = (),
+        committed: Callable[[Sequence[Record]], None] = lambda records: None,
         extra_environment: ExtraEnvironment = nothing_extra,
         beat_interval_ms: int = 1_000,
         unused_expiry_ms: int | None = None,
@@ -89,6 +91,7 @@ class Runtime:
         self.engine = engine
         self.position = Position()
         self._observers = tuple(observers)
+        self._committed = committed
         self._on_undecided = on_undecided
         self._encode = msgspec.msgpack.Encoder().encode
         self._pretend = pretend
@@ -398,6 +401,7 @@ class Runtime:
     def _act(self, records: Sequence[Record]) -> list[Input]:
         """Tell observers and engine; an exit for each container that the engine cannot start."""
         refused: list[Input] = []
+        self._committed(records)
         for record in records:
             for observer in self._observers:
                 observer(record)

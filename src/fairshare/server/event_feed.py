@@ -8,6 +8,7 @@ left out, and is not kept in memory here: a record with such data is encoded at 
 """
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -35,6 +36,9 @@ PAGE = 500
 
 PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
 """Fields of events that are left out; of a submission only its user, name and queue are shown."""
+
+_HARMLESS: set[type[Event]] = set()
+"""The kinds of events, as far as they have come, that have no such field."""
 
 Line = tuple[int, bytes]
 """A record's number, and its JSON."""
@@ -67,17 +71,23 @@ class EventFeed:
         self._lines: deque[bytes | None] = deque(maxlen=kept)
         self.last = start
 
-    def observe(self, record: Record) -> None:
-        """Take notice of one record."""
-        shown = _shown(record)
-        private = any(map(_has_private, record.events))
-        self._records.append((*shown[:3], ()) if private else shown)
-        self._lines.append(self._line(shown) if private else None)
-        self.last = record.sequence
-        old_ms = record.now_ms - KEPT_MS
-        while self._records[0][1] < old_ms:
-            self._records.popleft()
-            self._lines.popleft()
+    def observe(self, records: Sequence[Record]) -> None:
+        """Take notice of the records of a commit."""
+        kept, lines = self._records, self._lines
+        for record in records:
+            shown = _shown(record)
+            if not _HARMLESS.issuperset(map(type, record.events)) and _is_private(record.events):
+                kept.append((*shown[:3], ()))
+                lines.append(self._line(shown))
+            else:
+                kept.append(shown)
+                lines.append(None)
+        last = records[-1]
+        self.last = last.sequence
+        old_ms = last.now_ms - KEPT_MS
+        while kept[0][1] < old_ms:
+            kept.popleft()
+            lines.popleft()
 
     def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
         """The records after number `after` that are in memory; None if the next one is not."""
@@ -138,8 +148,15 @@ def _shown(record: Record) -> ShownRecord:
     return record.sequence, record.now_ms, type(record.input).__name__, record.events
 
 
-def _has_private(event: Event) -> bool:
-    return any(getattr(event, name) for name in _private_fields(type(event)))
+def _is_private(events: Iterable[Event]) -> bool:
+    """Whether some of these events have private data."""
+    found = False
+    for event in events:
+        names = _private_fields(type(event))
+        if not names:
+            _HARMLESS.add(type(event))
+        found = found or any(getattr(event, name) for name in names)
+    return found
 
 
 @cache

@@ -13,8 +13,9 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -51,14 +52,18 @@ from fairshare.core.model.events import (
     SafeModeChanged,
 )
 from fairshare.core.model.identifiers import (
+    ATTEMPT_SHIFT,
+    NUMBER_MASK,
     ApplicationId,
     ContainerId,
     application_name,
     container_name,
 )
 from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
+from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import FairshareError
+from fairshare.runtime.observers import Observers
 from fairshare.server.access.tokens import masked
 from fairshare.server.event_feed import document
 
@@ -118,7 +123,8 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 class LineFormatter(logging.Formatter):
     """`2026-01-31T12:00:00.123Z INFO fairshare.events: ...`, in UTC, one line each.
 
-    Text of tenants (a name, a queue) may contain line breaks; they are escaped within the line.
+    Text of tenants (a name, a queue) may contain line breaks; they are escaped within the line. A
+    record may have several `lines` (`EventLog`), all of the same instant.
     """
 
     converter = staticmethod(time.gmtime)
@@ -130,14 +136,24 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line and its traceback, without the secrets of tokens."""
-        return masked(super().format(record))
+        lines: list[str] | None = getattr(record, "lines", None)
+        return masked(super().format(record) if lines is None else self._block(record, lines))
+
+    def _block(self, record: logging.LogRecord, lines: list[str]) -> str:
+        head = f"{self.formatTime(record)} {record.levelname} {record.name}: "
+        if not "".join(lines).isprintable():
+            lines = [_escaped(line) for line in lines]
+        return head + f"\n{head}".join(lines)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         """The line without its traceback."""
-        line = super().formatMessage(record)
-        if line.isprintable():
-            return line
-        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+        return _escaped(super().formatMessage(record))
+
+
+def _escaped(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 class JsonFormatter(LineFormatter):
@@ -148,19 +164,24 @@ class JsonFormatter(LineFormatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line of JSON."""
+        """One line of JSON, or several."""
         entry = {
             "at": self.formatTime(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
-        fields = getattr(record, "event_fields", None)
-        if fields is not None:
-            entry["event"] = fields
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
-        return masked(_encoder.encode(entry).decode())
+        lines: list[str] | None = getattr(record, "lines", None)
+        if lines is None:
+            return masked(_encoder.encode(entry).decode())
+        documents: list[dict[str, Any]] = record.documents  # type: ignore[attr-defined]
+        block = [
+            _encoder.encode({**entry, "message": line, "event": fields})
+            for line, fields in zip(lines, documents, strict=True)
+        ]
+        return masked(b"\n".join(block).decode())
 
 
 FORMATS: dict[str, type[LineFormatter]] = {"text": LineFormatter, "json": JsonFormatter}
@@ -184,22 +205,46 @@ class LogFile(logging.handlers.RotatingFileHandler):
         self._failing = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
+        """Write a line, or the lines of a record that has several."""
         failed_before, self._failing = self._failing, False
-        super().emit(record)
+        try:
+            text = self.format(record)
+            if hasattr(record, "lines"):
+                while text:
+                    text = self._write_what_fits(text)
+            else:
+                self._write(text)
+        except Exception:
+            self.handleError(record)
         if self._failing and not failed_before:
             _terminal.warning("cannot write the log %s: lines are missing", self.baseFilename)
 
-    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's own name
-        """Whether a line would fill the file.
+    def _write_what_fits(self, text: str) -> str:
+        """Write as many lines as the file has room for, in a new one at least one; returns the
+        rest."""
+        end = len(text) if len(text) < self._room() else text.rfind("\n", 0, self._room())
+        if end < 0:
+            end = text.find("\n")
+        part = text if end < 0 else text[:end]
+        self._write(part)
+        return text[len(part) + 1 :]
 
-        Every line is flushed, so the open file knows its size: logging itself looks at the path
-        twice, and moves to the end, for each line.
+    def _write(self, text: str) -> None:
+        if self._room() <= len(text):
+            self.doRollover()
+        assert self.stream is not None
+        self.stream.write(text + self.terminator)
+        self.flush()
+
+    def _room(self) -> int:
+        """A text must be shorter than this, or it fills the file.
+
+        All is flushed, so the open file knows its size: logging itself looks at the path twice, and
+        moves to the end, for each line.
         """
         if self.stream is None:
-            return False
-        size = os.fstat(self.stream.fileno()).st_size
-        return size + len(self.format(record)) + len(self.terminator) >= self.maxBytes
+            self.stream = self._open()
+        return self.maxBytes - os.fstat(self.stream.fileno()).st_size - len(self.terminator)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         """Remember the failure; a bug of a caller is shown as in logging."""
@@ -249,106 +294,114 @@ def close_log(handlers: Sequence[logging.Handler]) -> None:
 
 
 class EventLog:
-    """Writes a line for each event that is of interest to operators."""
+    """Writes a line for each event that is of interest to operators; once for each commit."""
 
     def __init__(self, state: State, form: str = "text") -> None:
         self._state = state
         self._structured = form == "json"
+        self._lines: list[str] = []  # of one commit
+        self._documents: list[dict[str, Any]] = []
+        self._attempt = ""  # of the container that was named last: the beginning of its name
+        self._attempt_number = -1
 
-    def write(self, events: Sequence[Event]) -> None:
-        """Write the lines of events that have been recorded."""
-        if _log.isEnabledFor(logging.INFO):
-            for event in events:
-                line = self.line(event)
-                if line:
-                    _log.info("%s", line, extra={"event_fields": self.fields(event)})
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        for kind, line_of in self._kinds().items():
+            observers.events(partial(self._note, line_of), kind)
+        observers.commits(self._write)
 
-    def fields(self, event: Event) -> dict[str, Any]:
-        """The fields of an event in a JSON log."""
-        return document(self._state, event) if self._structured else {}
+    def _note(self, line_of: Callable[[Any], str], record: Record, event: Event) -> None:
+        line = line_of(event)
+        if line:
+            self._lines.append(line)
+            if self._structured:
+                self._documents.append(document(self._state, event))
 
-    def line(self, event: Event) -> str:
-        """The text for an event; empty for those that only matter to the scheduler."""
-        match event:
-            case ApplicationSubmitted():
-                submission = event.submission
-                return (
-                    f"{self._name(event.application)} submitted by {submission.user} "
-                    f"to {event.queue}: {submission.name}"
-                )
-            case ApplicationRejected():
-                return (
-                    f"{self._name(event.application)} of {event.submission.user} rejected "
-                    f"({event.code}): {event.reason}"
-                )
-            case AttemptStarted():
-                waits = "" if event.runnable else ", which waits for a limit"
-                return f"{self._name(event.application)} begins attempt {event.attempt}{waits}"
-            case ApplicationAdmitted():
-                return f"{self._name(event.application)} may run now"
-            case ApplicationDeferred():
-                return f"{self._name(event.application)} {self._deferral(event.start)}"
-            case ApplicationMoved():
-                return f"{self._name(event.application)} moved to {event.queue}"
-            case PriorityChanged():
-                return f"{self._name(event.application)} has priority {event.priority} now"
-            case ApplicationEnded():
-                words = f": {event.diagnostics}" if event.diagnostics else ""
-                return f"{self._name(event.application)} is {event.state}{words}"
-            case RequestRefused():
-                about = f" for {self._name(event.application)}" if event.application else ""
-                return f"refused{about} ({event.code}): {event.reason}"
-            case _:
-                return self._line_of_place(event)
+    def _write(self, records: Sequence[Record]) -> None:
+        if self._lines:
+            extra = {"lines": self._lines, "documents": self._documents}
+            _log.info("%s", "\n".join(self._lines), extra=extra)
+            self._lines, self._documents = [], []
 
-    def _line_of_place(self, event: Event) -> str:
-        match event:
-            case ContainerLaunched():
-                return f"{self._container(event.container)} launched"
-            case ContainerMarked():
-                return (
-                    f"{self._container(event.container)} will be preempted "
-                    f"for {self._name(event.beneficiary)}"
-                )
-            case ContainerSpared():
-                return f"{self._container(event.container)} will not be preempted after all"
-            case ContainerCompleted():
-                words = f": {event.diagnostics}" if event.diagnostics else ""
-                return f"{self._container(event.container)} ended with {event.exit_code}{words}"
-            case ContainerReserved():
-                return f"node {event.node} is reserved for {self._name(event.application)}"
-            case NodeAdded() | NodeTotalChanged():
-                offer = self._state.types.mapping(event.total)
-                amounts = ", ".join(f"{name} {amount}" for name, amount in offer.items())
-                return f"node {event.node} offers {amounts}"
-            case NodeRemoved():
-                return f"node {event.node} is gone"
-            case NodeDrained() if event.deadline_ms is None:
-                return f"node {event.node} is drained: it takes no new containers"
-            case NodeDrained():
-                return f"node {event.node} is being decommissioned"
-            case NodeOvercommitted() if event.deadline_ms is not None:
-                return f"node {event.node} runs more than it offers: containers will be taken"
-            case NodeUndrained():
-                return f"node {event.node} takes containers again"
-            case GangPaused():
-                return f"a gang of {self._name(event.application)} stays incomplete, and gives up"
-            case SafeModeChanged():
-                return f"safe mode is {'on' if event.on else 'off'}"
-            case QueueCreated():
-                return f"queue {event.queue} created"
-            case QueueRemoved():
-                return f"queue {event.queue} removed"
-            case LabelsChanged():
-                labels = ", ".join(event.labels) or "none"
-                return f"node labels made by administrators: {labels}"
-            case NodesLabelled():
-                places = (f"{node} {label or 'none'}" for node, label in event.nodes.items())
-                return f"node labels: {', '.join(places)}"
-            case ConfigurationLoaded():
-                return "configuration loaded"
-            case _:
-                return ""
+    def _kinds(self) -> dict[type[Event], Callable[[Any], str]]:
+        """The events that operators see, and the text for each; an empty one is left out."""
+        name, container = self._name, self._container
+        return {
+            ApplicationSubmitted: lambda event: (
+                f"{name(event.application)} submitted by {event.submission.user} "
+                f"to {event.queue}: {event.submission.name}"
+            ),
+            ApplicationRejected: lambda event: (
+                f"{name(event.application)} of {event.submission.user} rejected "
+                f"({event.code}): {event.reason}"
+            ),
+            AttemptStarted: lambda event: (
+                f"{name(event.application)} begins attempt {event.attempt}"
+                f"{'' if event.runnable else ', which waits for a limit'}"
+            ),
+            ApplicationAdmitted: lambda event: f"{name(event.application)} may run now",
+            ApplicationDeferred: lambda event: (
+                f"{name(event.application)} {self._deferral(event.start)}"
+            ),
+            ApplicationMoved: lambda event: f"{name(event.application)} moved to {event.queue}",
+            PriorityChanged: lambda event: (
+                f"{name(event.application)} has priority {event.priority} now"
+            ),
+            ApplicationEnded: lambda event: (
+                f"{name(event.application)} is {event.state}{_words(event.diagnostics)}"
+            ),
+            RequestRefused: lambda event: (
+                f"refused{f' for {name(event.application)}' if event.application else ''}"
+                f" ({event.code}): {event.reason}"
+            ),
+            ContainerLaunched: lambda event: f"{container(event.container)} launched",
+            ContainerMarked: lambda event: (
+                f"{container(event.container)} will be preempted for {name(event.beneficiary)}"
+            ),
+            ContainerSpared: lambda event: (
+                f"{container(event.container)} will not be preempted after all"
+            ),
+            ContainerCompleted: lambda event: (
+                f"{container(event.container)} ended with {event.exit_code}"
+                f"{_words(event.diagnostics)}"
+            ),
+            ContainerReserved: lambda event: (
+                f"node {event.node} is reserved for {name(event.application)}"
+            ),
+            NodeAdded: self._offer,
+            NodeTotalChanged: self._offer,
+            NodeRemoved: lambda event: f"node {event.node} is gone",
+            NodeDrained: lambda event: (
+                f"node {event.node} is drained: it takes no new containers"
+                if event.deadline_ms is None
+                else f"node {event.node} is being decommissioned"
+            ),
+            NodeOvercommitted: lambda event: (
+                ""
+                if event.deadline_ms is None
+                else f"node {event.node} runs more than it offers: containers will be taken"
+            ),
+            NodeUndrained: lambda event: f"node {event.node} takes containers again",
+            GangPaused: lambda event: (
+                f"a gang of {name(event.application)} stays incomplete, and gives up"
+            ),
+            SafeModeChanged: lambda event: f"safe mode is {'on' if event.on else 'off'}",
+            QueueCreated: lambda event: f"queue {event.queue} created",
+            QueueRemoved: lambda event: f"queue {event.queue} removed",
+            LabelsChanged: lambda event: (
+                f"node labels made by administrators: {', '.join(event.labels) or 'none'}"
+            ),
+            NodesLabelled: lambda event: (
+                "node labels: "
+                + ", ".join(f"{node} {label or 'none'}" for node, label in event.nodes.items())
+            ),
+            ConfigurationLoaded: lambda event: "configuration loaded",
+        }
+
+    def _offer(self, event: NodeAdded | NodeTotalChanged) -> str:
+        offer = self._state.types.mapping(event.total)
+        amounts = ", ".join(f"{name} {amount}" for name, amount in offer.items())
+        return f"node {event.node} offers {amounts}"
 
     def _deferral(self, start: StartConditions) -> str:
         """What an application waits for before it starts."""
@@ -367,4 +420,12 @@ class EventLog:
         return application_name(self._state.epoch_ms, application)
 
     def _container(self, container: ContainerId) -> str:
-        return container_name(self._state.epoch_ms, container)
+        attempt = container >> ATTEMPT_SHIFT
+        if attempt != self._attempt_number:
+            name = container_name(self._state.epoch_ms, container)
+            self._attempt_number, self._attempt = attempt, name[: name.rindex("_") + 1]
+        return f"{self._attempt}{container & NUMBER_MASK:06d}"
+
+
+def _words(diagnostics: str) -> str:
+    return f": {diagnostics}" if diagnostics else ""

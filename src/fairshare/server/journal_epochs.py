@@ -9,7 +9,7 @@ application or a container is given away twice, whatever copy of the journal is 
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.engines.protocol import LONG_AGO, HostEngine, Launched
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position, reconcile
 from fairshare.server.service import Service
@@ -174,26 +175,40 @@ class GivenNumbers:
             return
         self._note(position.sequence)
 
-    def observe(self, record: Record, state: State) -> None:
-        """Note the numbers that a record gave away: before any order, and any answer."""
-        noted = self._noted
-        assert noted is not None
-        before = noted.application, noted.container, noted.first_container
-        for event in record.events:
-            if type(event) is ContainerAllocated:
-                number = event.container & NUMBER_MASK
-                if number > noted.container:
-                    noted.container = _beyond(number, CONTAINERS_AT_ONCE)
-            elif type(event) is NumbersContinued:
-                noted.first_container = event.first_container
-        if state.next_application > noted.application:
-            noted.application = _beyond(state.next_application, APPLICATIONS_AT_ONCE)
-        if before != (noted.application, noted.container, noted.first_container):
-            self._note(record.sequence)
-        else:
-            self._sequence = record.sequence
+    def subscribe(self, observers: Observers, state: State) -> None:
+        """Note the numbers that the records of a commit gave away: before any order, and any
+        answer."""
+        changed = False
+
+        def allocated(record: Record, event: ContainerAllocated) -> None:
+            nonlocal changed
+            number, noted = event.container & NUMBER_MASK, self._noted
+            if noted is not None and number > noted.container:
+                noted.container, changed = _beyond(number, CONTAINERS_AT_ONCE), True
+
+        def continued(record: Record, event: NumbersContinued) -> None:
+            nonlocal changed
+            if self._noted is not None:
+                self._noted.first_container, changed = event.first_container, True
+
+        def committed(records: Sequence[Record]) -> None:
+            nonlocal changed
+            noted, sequence = self._noted, records[-1].sequence
+            assert noted is not None
+            if state.next_application > noted.application:
+                noted.application = _beyond(state.next_application, APPLICATIONS_AT_ONCE)
+                changed = True
+            if changed:
+                changed = False
+                self._note(sequence)
+                return
+            self._sequence = sequence
             with contextlib.suppress(OSError):  # on some disks only if they are full
-                os.pwrite(self._file, b"%*d" % (_DIGITS, record.sequence), 0)
+                os.pwrite(self._file, b"%*d" % (_DIGITS, sequence), 0)
+
+        observers.events(allocated, ContainerAllocated)
+        observers.events(continued, NumbersContinued)
+        observers.commits(committed)
 
     def close(self, *, in_order: bool) -> None:
         """Close the file. `in_order`: what is written is what the journal has. Idempotent."""

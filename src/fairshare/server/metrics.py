@@ -26,6 +26,7 @@ from fairshare.core.model.events import (
     ContainerCompleted,
     ContainerMarked,
     ExitCode,
+    Locality,
     RequestRefused,
 )
 from fairshare.core.model.resources import Resource
@@ -33,6 +34,7 @@ from fairshare.core.record import Record
 from fairshare.core.schedulers.offers import Survey
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
+from fairshare.runtime.observers import Observers
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
 
@@ -91,29 +93,37 @@ class Metrics:
 
     # Updates from their sources.
 
-    def observe(self, record: Record) -> None:
-        """Count a committed record."""
-        self._records.inc()
-        for event in record.events:
-            match event:
-                case ContainerAllocated():
-                    self._allocated.labels(event.locality.name.lower()).inc()
-                case ContainerCompleted():
-                    self._completed.labels(outcome(event.exit_code)).inc()
-                    if event.exit_code == ExitCode.PREEMPTED:
-                        self._preempted.inc()
-                case ContainerMarked():
-                    self._marked.inc()
-                case ApplicationSubmitted():
-                    self._submitted.inc()
-                case ApplicationRejected():
-                    self._rejected.labels(event.code).inc()
-                case ApplicationEnded():
-                    self._ended.labels(event.state.value).inc()
-                case RequestRefused():
-                    self._refused.labels(event.code).inc()
-                case _:
-                    pass
+    def subscribe(self, observers: Observers) -> None:
+        """Count the committed records, and what they say."""
+        granted: dict[Locality, int] = dict.fromkeys(Locality, 0)  # by one commit
+
+        def allocated(record: Record, event: ContainerAllocated) -> None:
+            granted[event.locality] += 1
+
+        def committed(records: Sequence[Record]) -> None:
+            self._records.inc(len(records))
+            for locality, count in granted.items():
+                if count:
+                    self._allocated.labels(locality.name.lower()).inc(count)
+                    granted[locality] = 0
+
+        observers.events(allocated, ContainerAllocated)
+        observers.commits(committed)
+        observers.events(self._container_completed, ContainerCompleted)
+        observers.events(lambda _, event: self._marked.inc(), ContainerMarked)
+        observers.events(lambda _, event: self._submitted.inc(), ApplicationSubmitted)
+        observers.events(
+            lambda _, event: self._rejected.labels(event.code).inc(), ApplicationRejected
+        )
+        observers.events(
+            lambda _, event: self._ended.labels(event.state.value).inc(), ApplicationEnded
+        )
+        observers.events(lambda _, event: self._refused.labels(event.code).inc(), RequestRefused)
+
+    def _container_completed(self, record: Record, event: ContainerCompleted) -> None:
+        self._completed.labels(outcome(event.exit_code)).inc()
+        if event.exit_code == ExitCode.PREEMPTED:
+            self._preempted.inc()
 
     def snapshot_taken(self) -> None:
         """Count it."""

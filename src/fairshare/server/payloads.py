@@ -28,13 +28,14 @@ from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerLaunched,
-    Event,
     TasksAdded,
 )
 from fairshare.core.model.identifiers import ApplicationId, application_of
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import PAYLOADS, Command, Payload, TaskGroup
+from fairshare.core.record import Record
 from fairshare.errors import InputError
+from fairshare.runtime.observers import Observers
 from fairshare.server.state_directory import sync_directory
 
 _log = logging.getLogger("fairshare.server")
@@ -69,21 +70,26 @@ class Payloads:
             if path.name not in self._needed:
                 _delete(path)
 
-    def observe(self, event: Event) -> None:
-        """Apply recorded events."""
-        match event:
-            case ApplicationSubmitted():
-                self._name(event.application, commands_of(event.submission))
-            case TasksAdded():
-                self._name(event.application, (group.command for group in event.tasks))
-            case ContainerLaunched():
-                if event.command is not None and event.command.payload is not None:
-                    self._name(application_of(event.container), (event.command,))
-            case ApplicationEnded():
-                for digest in self._named.pop(event.application, ()):
-                    self._release(digest)
-            case _:
-                pass
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._tasks_added, TasksAdded)
+        observers.events(self._launched, ContainerLaunched)
+        observers.events(self._ended, ApplicationEnded)
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
+        self._name(event.application, commands_of(event.submission))
+
+    def _tasks_added(self, record: Record, event: TasksAdded) -> None:
+        self._name(event.application, (group.command for group in event.tasks))
+
+    def _launched(self, record: Record, event: ContainerLaunched) -> None:
+        if event.command is not None and event.command.payload is not None:
+            self._name(application_of(event.container), (event.command,))
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
+        for digest in self._named.pop(event.application, ()):
+            self._release(digest)
 
     def check(self) -> None:
         """Raise InputError (`disk-full`) while nothing may be written."""

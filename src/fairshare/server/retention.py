@@ -20,6 +20,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError, JournalError
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projections import checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
@@ -65,28 +66,29 @@ class FinishedApplications:
 
     def __init__(self, state: State) -> None:
         ended = (a for a in state.applications.values() if a.finished_ms is not None)
-        self._ended = [(a.finished_ms or 0, a.id) for a in ended]
-        heapq.heapify(self._ended)
+        self._ended_at = [(a.finished_ms or 0, a.id) for a in ended]
+        heapq.heapify(self._ended_at)
 
-    def observe(self, record: Record) -> None:
-        """Take notice of a record."""
-        for event in record.events:
-            if isinstance(event, ApplicationEnded | ApplicationRejected):
-                heapq.heappush(self._ended, (record.now_ms, event.application))
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._ended, ApplicationEnded, ApplicationRejected)
+
+    def _ended(self, record: Record, event: ApplicationEnded | ApplicationRejected) -> None:
+        heapq.heappush(self._ended_at, (record.now_ms, event.application))
 
     def take_old(self, now_ms: int, count: int, age_ms: int) -> list[ApplicationId]:
         """Those beyond the last `count`, or older than `age_ms`; at most FORGOTTEN_AT_ONCE."""
         old: list[ApplicationId] = []
-        while self._ended and len(old) < FORGOTTEN_AT_ONCE:
-            if len(self._ended) <= count and now_ms - self._ended[0][0] < age_ms:
+        while self._ended_at and len(old) < FORGOTTEN_AT_ONCE:
+            if len(self._ended_at) <= count and now_ms - self._ended_at[0][0] < age_ms:
                 break
-            old.append(heapq.heappop(self._ended)[1])
+            old.append(heapq.heappop(self._ended_at)[1])
         return old
 
     def put_back(self, now_ms: int, applications: list[ApplicationId]) -> None:
         """Put back applications that could not be forgotten yet."""
         for number in applications:
-            heapq.heappush(self._ended, (now_ms, number))
+            heapq.heappush(self._ended_at, (now_ms, number))
 
 
 class Retention:
@@ -115,9 +117,9 @@ class Retention:
         if not settings.history_days:
             remove_long_history(journal.path.parent)
 
-    def observe(self, record: Record) -> None:
-        """Take notice of a record."""
-        self._finished.observe(record)
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        self._finished.subscribe(observers)
 
     async def watch(self) -> None:
         """Apply the retention periodically until cancelled. A full disk does not end it."""

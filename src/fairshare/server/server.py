@@ -31,6 +31,7 @@ from fairshare.runtime.clock import WallClock
 from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import add_family
@@ -106,9 +107,8 @@ class LiveServer:
         self.started = False
         self.left_running = (0, 0)
         self.open_streams = 0
-        self.observers: list[Callable[[Record], None]] = []
-        """Called with each record after its commit, in the event loop; they must not raise. To be
-        added before `start`."""
+        self.observers = Observers()
+        """The observers of committed records, in the event loop. To be added before `start`."""
         self.metrics = Metrics()
         self.log_aggregation = LogAggregation()
         self.groups = user_groups(settings.configuration)
@@ -167,6 +167,7 @@ class LiveServer:
             self.node_rows = NodeRows(state)
             self.event_feed = EventFeed(state, self.directory.path, self.service.version)
             self._connect()
+            self._subscribe()
             self._opened = opened.pop_all()
 
     def _payloads_of(self, applications: Iterable[Application]) -> tuple[Payloads, Uploads]:
@@ -210,6 +211,26 @@ class LiveServer:
         self._retention.admission_problem = self.service.admission_problem
         self._retention.on_snapshot = self.metrics.snapshot_taken
 
+    def _subscribe(self) -> None:
+        """Let the parts follow the records. The projections come first: others look at them."""
+        manager, observers = self._runtime.manager, self.observers
+        self._numbers.subscribe(observers, manager.state)
+        self.projections.subscribe(observers, manager.scheduler)
+        self.active_counts.subscribe(observers)
+        self.payloads.subscribe(observers)
+        self.accounting.subscribe(observers)
+        self.notices.subscribe(observers)
+        self.cron.subscribe(observers)
+        self.metrics.subscribe(observers)
+        self._event_log.subscribe(observers)
+        self._retention.subscribe(observers)
+        observers.commits(self.event_feed.observe)
+        observers.commits(self._prune_forgotten)
+
+    def _prune_forgotten(self, records: Sequence[Record]) -> None:
+        for application in self.projections.history.take_forgotten():
+            self._prune(application)
+
     def _recovered_runtime(self) -> Runtime:
         self._since, parts = restore(self._journal)
         family = family_of(self.settings.scheduler)
@@ -223,16 +244,16 @@ class LiveServer:
             manager,
             MeasuredJournal(self._journal, self.metrics),
             self.engine,
-            observers=(self._observe,),
+            committed=self.observers.observe,
             extra_environment=self._environment,
             beat_interval_ms=self.settings.heartbeat_interval_ms,
             unused_expiry_ms=self.settings.container_expiry_ms,
             on_undecided=log_undecided,
         )
+        recovered = Observers()
+        self.projections.subscribe(recovered, manager.scheduler)
         position = runtime.recover(
-            ObservedJournal(
-                self._journal, lambda record: self.projections.observe(record, manager.scheduler)
-            ),
+            ObservedJournal(self._journal, lambda record: recovered.observe((record,))),
             self._since,
         )
         if position.sequence:
@@ -286,24 +307,6 @@ class LiveServer:
                 application.id, application.attempt.number
             )
         return environment
-
-    def _observe(self, record: Record) -> None:
-        self._numbers.observe(record, self._runtime.manager.state)
-        self.projections.observe(record, self._runtime.manager.scheduler)
-        for event in record.events:
-            self.active_counts.observe(event)
-            self.payloads.observe(event)
-            self.accounting.observe(event)
-            self.notices.observe(event)
-            self.cron.observe(event)
-        self.metrics.observe(record)
-        self.event_feed.observe(record)
-        self._event_log.write(record.events)
-        self._retention.observe(record)
-        for application in self.projections.history.take_forgotten():
-            self._prune(application)
-        for observer in self.observers:
-            observer(record)
 
     def _prune(self, application: ApplicationId, pause_s: float | None = None) -> None:
         """The containers of this application can no longer be looked up: delete their files too.

@@ -103,6 +103,17 @@ def test_observers_see_each_record_before_its_orders(make_bench, submit):
     assert orders_before == [len(bench.records)]
 
 
+def test_all_records_of_a_commit_are_shown_before_the_orders_of_any(make_bench, submit):
+    seen: list[object] = []
+    bench = make_bench(committed=lambda records: seen.extend(r.sequence for r in records))
+    bench.engine.witness = lambda order: seen.append(order.node)
+    bench.join("n1", "n2")
+    bench.runtime.turn(1, [submit(8)])
+    numbers = [record.sequence for record in bench.records]
+    assert seen[: len(numbers)] == numbers
+    assert set(seen[len(numbers) :]) == {"n1", "n2"}
+
+
 def test_settling_updates_shares_before_nodes_beat(bench, submit):
     bench.join("n1")
     bench.runtime.feed(1, [submit(1)])

@@ -58,7 +58,7 @@ def test_what_tenants_hand_in_is_not_kept(tmp_path, make):
         before, _ = tracemalloc.get_traced_memory()
         for number in range(1, 11):
             given, event = make()
-            feed.observe(Record(number, 0, given, (event,)))
+            feed.observe([Record(number, 0, given, (event,))])
             del given, event
         after, _ = tracemalloc.get_traced_memory()
     finally:
@@ -73,10 +73,10 @@ def test_records_leave_memory_by_their_age_and_by_their_number(tmp_path):
     feed = EventFeed(FifoState(ResourceTypes()), tmp_path, 0, kept=3)
     for number in range(1, 5):
         given, event = not_added()
-        feed.observe(Record(number, number, given, (event,)))
+        feed.observe([Record(number, number, given, (event,))])
     assert feed.recent(0) is None
     assert [number for number, _ in feed.recent(1)] == [2, 3, 4]
     given, event = accepted()
-    feed.observe(Record(5, 4 + KEPT_MS, given, (event,)))
+    feed.observe([Record(5, 4 + KEPT_MS, given, (event,))])
     assert feed.recent(2) is None
     assert [number for number, _ in feed.recent(3)] == [4, 5]

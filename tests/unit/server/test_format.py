@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.format_sample import FORMAT_1, SETTINGS, facts_of
+from tests.observing import follower
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import SubmitApplication
@@ -51,9 +52,10 @@ def test_the_snapshot_is_read_and_what_followed_is_applied(directory):
     manager = parts["manager"]
     projections = Projections(manager.state.types, parts)
     assert projections.history is parts["history"]
+    follow = follower(projections, manager.scheduler)
     for record in journal.records(position.sequence):
         position = recover([record], manager.state, position)
-        projections.observe(record, manager.scheduler)
+        follow(record)
     assert position.sequence == facts(directory)["sequence"] > facts(directory)["snapshot"]
     assert facts_of(manager.state, projections.history) == facts(directory, *RECORDED_ONLY)
     check(manager.state)

@@ -16,6 +16,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.record import Record
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.recovery import Position
 from fairshare.server import journal_epochs
 from fairshare.server.journal_epochs import CONTAINERS_AT_ONCE, GivenNumbers
@@ -37,6 +38,8 @@ class Life:
         for given in journal:
             self._decide(given)
         self.numbers = GivenNumbers(directory)
+        self.observers = Observers()
+        self.numbers.subscribe(self.observers, self.managed.state)
         state, position = self.managed.state, Position(len(journal), 0)
         containers = directory / "containers"
         place = (epoch_ms, containers)
@@ -55,7 +58,7 @@ class Life:
         events = self._decide(given)
         if events:
             record = Record(len(self.journal), 0, given, events)
-            self.numbers.observe(record, self.managed.state)
+            self.observers.observe([record])
         return events
 
     def submit(self) -> int:

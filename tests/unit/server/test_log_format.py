@@ -22,9 +22,15 @@ def test_json_has_a_line_for_each_entry_whatever_tenants_write():
     assert reported["at"].endswith("Z")
 
 
-def test_json_has_the_fields_of_an_event():
-    fields = {"type": "NodeRemoved", "node": "n1"}
-    assert json.loads(JsonFormatter().format(record("x", event_fields=fields)))["event"] == fields
+def test_json_has_a_line_for_each_event_with_its_fields():
+    fields = [{"type": "NodeRemoved", "node": "n1"}, {"type": "NodeRemoved", "node": "n2"}]
+    block = JsonFormatter().format(
+        record("x", lines=["n1 is gone", "n2 is gone"], documents=fields)
+    )
+    first, second = (json.loads(line) for line in block.splitlines())
+    assert (first["message"], first["event"]) == ("n1 is gone", fields[0])
+    assert (second["message"], second["event"]) == ("n2 is gone", fields[1])
+    assert first["at"] == second["at"]
 
 
 def test_json_has_a_traceback_in_its_line():

@@ -70,7 +70,7 @@ async def test_a_task_is_run_and_its_application_finishes(server, engine):
 async def test_observers_see_each_record_once_it_is_committed(settings, engine):
     server = LiveServer(settings, lambda settings, path: engine)
     seen: list[tuple[int, bool]] = []
-    server.observers.append(
+    server.observers.records(
         lambda record: seen.append((record.sequence, record.sequence <= server.service.version))
     )
     await server.start("http://127.0.0.1:1")

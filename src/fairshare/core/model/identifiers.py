@@ -14,7 +14,10 @@ APPLICATION_SHIFT = 40
 """`container >> APPLICATION_SHIFT` is the application of a container, as `application_of` says; for
 the hottest code, where a call costs more than the shift."""
 
-NUMBER_MASK = (1 << 32) - 1
+ATTEMPT_SHIFT = 32
+"""`container >> ATTEMPT_SHIFT` is the same for all containers of an attempt."""
+
+NUMBER_MASK = (1 << ATTEMPT_SHIFT) - 1
 """The bits of a container's identifier that are its number within the attempt."""
 
 NUMBERS_AHEAD = 10_000
@@ -28,7 +31,7 @@ _CONTAINER = re.compile(r"container_([0-9]{1,19})_([0-9]{1,19})_([0-9]{1,3})_([0
 
 def container_id(application: ApplicationId, attempt: int, number: int) -> ContainerId:
     """The identifier of the `number`-th container (from 1) of an application's attempt."""
-    return application << APPLICATION_SHIFT | attempt << 32 | number
+    return application << APPLICATION_SHIFT | attempt << ATTEMPT_SHIFT | number
 
 
 def application_of(container: ContainerId) -> ApplicationId:
@@ -38,7 +41,7 @@ def application_of(container: ContainerId) -> ApplicationId:
 
 def attempt_of(container: ContainerId) -> int:
     """The application's attempt that a container belongs to, from 1."""
-    return container >> 32 & 0xFF
+    return container >> ATTEMPT_SHIFT & 0xFF
 
 
 def number_of(container: ContainerId) -> int:

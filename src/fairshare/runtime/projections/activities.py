@@ -9,10 +9,11 @@ import msgspec
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationsForgotten, ContainerAllocated, ContainerReserved
 from fairshare.core.model.identifiers import ApplicationId
-from fairshare.core.model.inputs import ForgetApplications, NodeBeat
+from fairshare.core.model.inputs import NodeBeat
 from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 KEPT_MS = 600_000
@@ -71,15 +72,15 @@ class Activities(Projection):
         found = self._applications.get(application, [])
         return [one for one in reversed(found) if one.instant_ms + KEPT_MS >= now_ms]
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         applications = scheduler.state.applications
-        if isinstance(record.input, ForgetApplications):
-            self._forget(record)
-        if not isinstance(record.input, NodeBeat):
-            return
+        observers.after(lambda record: self._beat(record, applications), NodeBeat)
+        observers.events(self._forget, ApplicationsForgotten)
+
+    def _beat(self, record: Record, applications: dict[ApplicationId, Application]) -> None:
         if not self._wanted_nodes and not self._wanted_applications:
             return
+        assert isinstance(record.input, NodeBeat)
         node, now_ms = record.input.node, record.now_ms
         done = tuple(
             _activity(event, applications[event.application], now_ms)
@@ -99,12 +100,10 @@ class Activities(Projection):
                 kept.append(one)
                 del kept[:-MAX_KEPT]
 
-    def _forget(self, record: Record) -> None:
-        for event in record.events:
-            if isinstance(event, ApplicationsForgotten):
-                for number in event.applications:
-                    self._wanted_applications.pop(number, None)
-                    self._applications.pop(number, None)
+    def _forget(self, record: Record, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            self._wanted_applications.pop(number, None)
+            self._applications.pop(number, None)
 
 
 def _activity(

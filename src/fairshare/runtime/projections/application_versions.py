@@ -5,8 +5,10 @@ Fields of an application that change without a record about it (fair share, head
 covered: `schedulers.views.VolatileFields` has them.
 """
 
+from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from fairshare.core.model.events import (
     ApplicationsForgotten,
@@ -23,6 +25,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId, application_of
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 _OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
@@ -30,6 +33,27 @@ _OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
 
 _OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
 """Events that change no application though they may name one, possibly a forgotten one."""
+
+Whose = tuple[Callable[[Any], ApplicationId] | None, bool]
+"""How an event of some kind names its application, if it does; whether it may concern others."""
+
+_WHOSE: Final[dict[type[Event], Whose]] = {}
+
+
+def _whose(kind: type[Event]) -> Whose:
+    """That of a kind that comes for the first time."""
+    fields = kind.__struct_fields__
+    found: Whose
+    if kind in _OF_NO_APPLICATION:
+        found = None, False
+    elif "application" in fields:
+        found = attrgetter("application"), kind is ContainerReserved
+    elif "container" in fields:
+        found = (lambda event: application_of(event.container)), False
+    else:
+        found = None, not issubclass(kind, _OF_NO_NAME)
+    _WHOSE[kind] = found
+    return found
 
 
 class ApplicationVersions(Projection):
@@ -56,27 +80,32 @@ class ApplicationVersions(Projection):
         self._last.pop(application, None)
         self._last[application] = sequence
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Process one record after the core applied it; records come in the order of the
-        journal."""
-        sequence = record.sequence
-        asked = getattr(record.input, "application", None)
-        # A refused request changes nothing, and may name an application that never existed.
-        if asked is not None and RequestRefused not in map(type, record.events):
-            self._note(asked, sequence)
-        for event in record.events:
-            if type(event) in _OF_NO_APPLICATION:
-                continue
-            number = getattr(event, "application", None)
-            if number is None:
-                container = getattr(event, "container", None)
-                number = None if container is None else application_of(container)
-            if number is not None:
-                self._note(number, sequence)
-            if number is None or type(event) is ContainerReserved:
-                self._without_name(event, sequence)
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.commits(self._committed)
 
-    def _without_name(self, event: Event, sequence: int) -> None:
+    def _committed(self, records: Sequence[Record]) -> None:
+        last, latest = self._last, 0  # which is the last one in the table
+        for record in records:
+            sequence = record.sequence
+            asked = getattr(record.input, "application", None)
+            # A refused request changes nothing, and may name an application that never existed.
+            if asked is not None and RequestRefused not in map(type, record.events):
+                latest = asked
+                self._note(asked, sequence)
+            for event in record.events:
+                kind = type(event)
+                number_of, concerns_others = _WHOSE.get(kind) or _whose(kind)
+                number = None if number_of is None else number_of(event)
+                if number is not None:
+                    if number != latest:
+                        latest = number
+                        last.pop(number, None)
+                    last[number] = sequence
+                if concerns_others:
+                    latest = 0
+                    self._concern_others(event, sequence)
+
+    def _concern_others(self, event: Event, sequence: int) -> None:
         match event:
             case ContainerReserved():
                 self._reserved[event.node] = event.application
@@ -91,8 +120,7 @@ class ApplicationVersions(Projection):
                 for number in event.applications:
                     self._last.pop(number, None)
             case _:
-                if not isinstance(event, _OF_NO_NAME):
-                    self._of_all = sequence
+                self._of_all = sequence
 
     def _named(self, application: ApplicationId | None, sequence: int) -> None:
         if application is None:

@@ -19,7 +19,6 @@ from fairshare.core.model.events import (
     ContainerCompleted,
     ContainerLaunched,
     ContainerReserved,
-    Event,
     ExitCode,
     MasterStarted,
     MasterUnregistered,
@@ -30,6 +29,7 @@ from fairshare.core.model.inputs import FinishApplication, MasterRegistered, Unr
 from fairshare.core.model.resources import Resource, ResourceTypes, add, scale
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 MAX_DIAGNOSTICS = 4_000
@@ -138,7 +138,7 @@ class AttemptHistory(Projection):
         self._none = types.none
         self._applications: dict[ApplicationId, ApplicationAttempts] = {}
         self._live: dict[ContainerId, ContainerAllocated] = {}
-        self._new_queues: set[str] = set()  # created by the current record
+        self._new_queues: set[str] = set()  # created by the record of the last submission
 
     @classmethod
     def empty(cls, types: ResourceTypes) -> Self:
@@ -155,78 +155,53 @@ class AttemptHistory(Projection):
             found.progress = min(max(fraction, 0.0), 1.0)
             self.reports += 1
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
-        given = record.input
-        self._new_queues = {e.queue for e in record.events if type(e) is QueueCreated}
-        for event in record.events:
-            self._event(record.now_ms, event)
-        match given:
-            case MasterRegistered():
-                self._registered(given)
-            case UnregisterMaster(application=number):
-                last = self.of(number).attempt
-                if last is not None and last.final_status:
-                    last.tracking_url = given.tracking_url or last.tracking_url
-            case FinishApplication(application=number):
-                history = self.of(number)
-                last = history.attempt
-                if history.end is not None and last is not None and last.registered:
-                    last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"
-                    last.end = "FINISHED"
-                    last.diagnostics = given.diagnostics[-MAX_DIAGNOSTICS:]
-                    history.progress = 1.0
-            case _:
-                pass
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._rejected, ApplicationRejected)
+        observers.events(self._attempt_started, AttemptStarted)
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._reserved, ContainerReserved)
+        observers.events(self._container_launched, ContainerLaunched)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._started, MasterStarted)
+        observers.events(self._unregistered, MasterUnregistered)
+        observers.events(self._attempt_ended, AttemptEnded)
+        observers.events(self._ended, ApplicationEnded)
+        observers.events(self._forgotten, ApplicationsForgotten)
+        observers.after(self._master_registered, MasterRegistered)
+        observers.after(self._master_says_where, UnregisterMaster)
+        observers.after(self._master_finishes, FinishApplication)
 
-    def _event(self, now_ms: int, event: Event) -> None:
-        match event:
-            case ContainerAllocated():
-                self._allocated(now_ms, event)
-            case ContainerCompleted():
-                self._completed(now_ms, event)
-            case ContainerReserved(application=number):
-                self.of(number).reserved = True
-            case ContainerLaunched(container=container):
-                self._launched(now_ms, container)
-            case ApplicationSubmitted():
-                self._submitted(event)
-            case ApplicationRejected(application=number):
-                found = self._applications[number] = ApplicationAttempts(self._none)
-                found.end = ApplicationState.REJECTED
-                found.refusal, found.refused_by = event.code, event.queue
-            case AttemptStarted(application=number, attempt=attempt):
-                self.of(number).attempts.append(Attempt(attempt, now_ms))
-            case MasterStarted(application=number):
-                self._started(now_ms, self.of(number))
-            case MasterUnregistered(application=number):
-                self._unregistered(now_ms, self.of(number), event)
-            case AttemptEnded(application=number):
-                last = self.of(number).attempt
-                if last is not None:
-                    last.finished_ms = last.finished_ms or now_ms
-                    last.end = "FINISHED" if last.final_status else "FAILED"
-            case ApplicationEnded(application=number):
-                self._ended(now_ms, self.of(number), event)
-            case ApplicationsForgotten(applications=numbers):
-                for number in numbers:
-                    self._applications.pop(number, None)
-            case _:
-                pass
-
-    def _submitted(self, event: ApplicationSubmitted) -> None:
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
         found = self._applications[event.application] = ApplicationAttempts(self._none)
+        self._new_queues = {one.queue for one in record.events if type(one) is QueueCreated}
         found.new_queue = event.queue in self._new_queues
         found.outside = event.submission.driver is None
 
-    def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+    def _rejected(self, record: Record, event: ApplicationRejected) -> None:
+        found = self._applications[event.application] = ApplicationAttempts(self._none)
+        found.end = ApplicationState.REJECTED
+        found.refusal, found.refused_by = event.code, event.queue
+
+    def _attempt_started(self, record: Record, event: AttemptStarted) -> None:
+        self.of(event.application).attempts.append(Attempt(event.attempt, record.now_ms))
+
+    def _reserved(self, record: Record, event: ContainerReserved) -> None:
+        self.of(event.application).reserved = True
+
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
         self._live[event.container] = event
+        if not event.master:
+            return
         history = self.of(event.application)
         last = history.attempt
-        if event.master and last is not None:
+        if last is not None:
             last.master, last.node = event.container, event.node
             if history.outside:
-                self._launched(now_ms, event.container)
+                self._launched(record.now_ms, event.container)
+
+    def _container_launched(self, record: Record, event: ContainerLaunched) -> None:
+        self._launched(record.now_ms, event.container)
 
     def _launched(self, now_ms: int, container: ContainerId) -> None:
         history = self.of(application_of(container))
@@ -235,35 +210,55 @@ class AttemptHistory(Projection):
             last.launched_ms = now_ms
             history.launched_ms = history.launched_ms or now_ms
 
-    def _started(self, now_ms: int, history: ApplicationAttempts) -> None:
+    def _started(self, record: Record, event: MasterStarted) -> None:
+        history = self.of(event.application)
         last = history.attempt
         if last is not None:
             last.registered = True
-            last.launched_ms = last.launched_ms or now_ms
-            history.launched_ms = history.launched_ms or now_ms
+            last.launched_ms = last.launched_ms or record.now_ms
+            history.launched_ms = history.launched_ms or record.now_ms
 
-    def _registered(self, given: MasterRegistered) -> None:
+    def _master_registered(self, record: Record) -> None:
+        given = record.input
+        assert isinstance(given, MasterRegistered)
         last = self.of(given.application).attempt
         if last is not None and last.registered and not last.host:
             last.host, last.rpc_port = given.host, given.rpc_port
             last.tracking_url = given.tracking_url
 
-    def _unregistered(
-        self, now_ms: int, history: ApplicationAttempts, event: MasterUnregistered
-    ) -> None:
+    def _unregistered(self, record: Record, event: MasterUnregistered) -> None:
+        history = self.of(event.application)
         history.progress = 1.0
         last = history.attempt
         if last is not None:
             last.final_status = event.final_status
-            last.finished_ms = now_ms
+            last.finished_ms = record.now_ms
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
-    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+    def _master_says_where(self, record: Record) -> None:
+        given = record.input
+        assert isinstance(given, UnregisterMaster)
+        last = self.of(given.application).attempt
+        if last is not None and last.final_status:
+            last.tracking_url = given.tracking_url or last.tracking_url
+
+    def _master_finishes(self, record: Record) -> None:
+        given = record.input
+        assert isinstance(given, FinishApplication)
+        history = self.of(given.application)
+        last = history.attempt
+        if history.end is not None and last is not None and last.registered:
+            last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"
+            last.end = "FINISHED"
+            last.diagnostics = given.diagnostics[-MAX_DIAGNOSTICS:]
+            history.progress = 1.0
+
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
         grant = self._live.pop(event.container, None)
         if grant is None:
             return
         history = self.of(grant.application)
-        use_ms = scale(grant.resource, now_ms - grant.allocated_ms)
+        use_ms = scale(grant.resource, record.now_ms - grant.allocated_ms)
         history.use_ms = add(history.use_ms, use_ms)
         if event.exit_code == ExitCode.PREEMPTED:
             history.preempted_ms = add(history.preempted_ms, use_ms)
@@ -277,12 +272,23 @@ class AttemptHistory(Projection):
             last.exit_code = event.exit_code
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
-    def _ended(self, now_ms: int, history: ApplicationAttempts, event: ApplicationEnded) -> None:
+    def _attempt_ended(self, record: Record, event: AttemptEnded) -> None:
+        last = self.of(event.application).attempt
+        if last is not None:
+            last.finished_ms = last.finished_ms or record.now_ms
+            last.end = "FINISHED" if last.final_status else "FAILED"
+
+    def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            self._applications.pop(number, None)
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
+        history = self.of(event.application)
         history.end = event.state
         last = history.attempt
         if last is None:
             return
-        last.finished_ms = last.finished_ms or now_ms
+        last.finished_ms = last.finished_ms or record.now_ms
         if last.final_status:
             last.end = "FINISHED"
         elif event.state == ApplicationState.KILLED:

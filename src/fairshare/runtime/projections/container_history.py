@@ -10,12 +10,12 @@ from fairshare.core.model.events import (
     ContainerCompleted,
     ContainerLaunched,
     ContainerRunning,
-    Event,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 MAX_FINISHED = 100_000
@@ -104,62 +104,58 @@ class ContainerHistory(Projection):
         self._finished: dict[ContainerId, None] = {}  # the oldest first
         self._forgotten: list[ApplicationId] = []
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
-        for event in record.events:
-            self.apply(record.now_ms, event)
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._launched, ContainerLaunched)
+        observers.events(self._running, ContainerRunning)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._applications_forgotten, ApplicationsForgotten)
 
-    def apply(self, now_ms: int, event: Event) -> None:
-        """Apply one event of a record."""
-        match event:
-            case ContainerAllocated():
-                history = self._applications.setdefault(event.application, ApplicationHistory())
-                history.containers[event.container] = ContainerRecord(event)
-            case ContainerLaunched():
-                self._launched(now_ms, event)
-            case ContainerRunning():
-                record = self.container(event.container)
-                if record is not None:
-                    record.running_ms = now_ms
-                    record.gpus = event.gpus
-            case ContainerCompleted():
-                self._completed(now_ms, event)
-            case ApplicationsForgotten():
-                for number in event.applications:
-                    self._forget_application(number)
-            case _:
-                pass
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
+        history = self._applications.get(event.application)
+        if history is None:
+            history = self._applications[event.application] = ApplicationHistory()
+        history.containers[event.container] = ContainerRecord(event)
 
-    def _launched(self, now_ms: int, event: ContainerLaunched) -> None:
-        record = self.container(event.container)
-        if record is None:
+    def _running(self, record: Record, event: ContainerRunning) -> None:
+        known = self.container(event.container)
+        if known is not None:
+            known.running_ms = record.now_ms
+            known.gpus = event.gpus
+
+    def _launched(self, record: Record, event: ContainerLaunched) -> None:
+        known = self.container(event.container)
+        if known is None:
             return
-        record.launched_ms = now_ms
-        record.group, record.task = event.group, event.task
+        known.launched_ms = record.now_ms
+        known.group, known.task = event.group, event.task
         if event.group >= 0:
             tasks = self._applications[application_of(event.container)].tasks
-            task = tasks.setdefault((event.group, event.task), TaskRecord())
+            task = tasks.get((event.group, event.task))
+            if task is None:
+                task = tasks[event.group, event.task] = TaskRecord()
             task.attempts += 1
-            task.last = record
+            task.last = known
 
-    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
-        record = self.container(event.container)
-        if record is None:
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
+        known = self.container(event.container)
+        if known is None:
             return
-        record.finished_ms = now_ms
-        record.exit_code = event.exit_code
-        record.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
-        record.peak_memory_mb = event.peak_memory_mb
-        record.cpu_ms = event.cpu_ms
+        known.finished_ms = record.now_ms
+        known.exit_code = event.exit_code
+        known.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+        known.peak_memory_mb = event.peak_memory_mb
+        known.cpu_ms = event.cpu_ms
         self._finished[event.container] = None
         if len(self._finished) > self.limit:
             self._forget(next(iter(self._finished)))
 
-    def _forget_application(self, number: ApplicationId) -> None:
-        history = self._applications.pop(number, None)
-        for container in history.containers if history else ():
-            self._finished.pop(container, None)
-        self._forgotten.append(number)
+    def _applications_forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            history = self._applications.pop(number, None)
+            for container in history.containers if history else ():
+                self._finished.pop(container, None)
+            self._forgotten.append(number)
 
     def _forget(self, container: ContainerId) -> None:
         del self._finished[container]

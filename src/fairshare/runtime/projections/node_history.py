@@ -12,6 +12,7 @@ from fairshare.core.model.inputs import NodeLost
 from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 MAX_INACTIVE: Final = 1_000
@@ -52,20 +53,23 @@ class NodeHistory(Projection):
         self.utilization: dict[str, Utilization] = {}
         self._added: dict[str, NodeAdded] = {}
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
-        for event in record.events:
-            if type(event) is NodeAdded:
-                self.joined_ms[event.node] = record.now_ms
-                self._added[event.node] = event
-                self.inactive.pop(event.node, None)
-            elif type(event) is NodeDrained:
-                self.draining[event.node] = event.total
-            elif type(event) is NodeUndrained:
-                self.draining.pop(event.node, None)
-                self.inactive.pop(event.node, None)
-            elif type(event) is NodeRemoved:
-                self._removed(record, event)
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._node_added, NodeAdded)
+        observers.events(self._drained, NodeDrained)
+        observers.events(self._undrained, NodeUndrained)
+        observers.events(self._removed, NodeRemoved)
+
+    def _node_added(self, record: Record, event: NodeAdded) -> None:
+        self.joined_ms[event.node] = record.now_ms
+        self._added[event.node] = event
+        self.inactive.pop(event.node, None)
+
+    def _drained(self, record: Record, event: NodeDrained) -> None:
+        self.draining[event.node] = event.total
+
+    def _undrained(self, record: Record, event: NodeUndrained) -> None:
+        self.draining.pop(event.node, None)
+        self.inactive.pop(event.node, None)
 
     def _removed(self, record: Record, event: NodeRemoved) -> None:
         self.joined_ms.pop(event.node, None)

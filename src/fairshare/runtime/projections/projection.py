@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 
 
 class Projection(ABC):
@@ -22,6 +22,6 @@ class Projection(ABC):
         return cls()
 
     @abstractmethod
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record. The scheduler's state already has its events; records come in the
-        journal's order."""
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        """Follow the records, which come in the journal's order. The scheduler's state already has
+        their events."""

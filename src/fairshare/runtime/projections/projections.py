@@ -9,9 +9,9 @@ from typing import Any, Final, get_type_hints
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import JournalError
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.activities import Activities, Activity, Update
 from fairshare.runtime.projections.application_versions import ApplicationVersions
 from fairshare.runtime.projections.attempt_history import (
@@ -127,10 +127,10 @@ class Projections:
             setattr(self, name, part)
             self._all.append(part)
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record, as `Projection.observe` does."""
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        """Follow the records, as `Projection.subscribe` does."""
         for one in self._all:
-            one.observe(record, scheduler)
+            one.subscribe(observers, scheduler)
 
     def parts(self) -> dict[str, Projection]:
         """All of them, for a snapshot."""
@@ -138,7 +138,7 @@ class Projections:
 
 
 KINDS: Final[dict[str, type[Projection]]] = get_type_hints(Projections)
-"""The projections by name, in the order in which they observe a record."""
+"""The projections by name, in the order in which they follow a record."""
 
 
 def checked_parts(parts: Parts) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 (allocations, releases, preemptions, reservations), the limits for masters as of their last test, as
 Hadoop shows them, and the last `KEPT` versions of its settings with their instants."""
 
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -12,6 +13,7 @@ from fairshare.core.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerReserved,
+    Event,
     ExitCode,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
@@ -20,6 +22,7 @@ from fairshare.core.model.resources import Resource, ResourceTypes, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import InputError
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 from fairshare.settings.registry import family_of
 
@@ -62,36 +65,56 @@ class SchedulerHealth(Projection):
     def empty(cls, types: ResourceTypes) -> Self:
         return cls(types)
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         applications = scheduler.state.applications
-        if isinstance(record.input, NodeBeat):
+        grants: list[ContainerAllocated] = []  # of one commit
+        first: int | None = None  # of those of the last node update
+
+        def beat(record: Record) -> None:
+            nonlocal first
+            first = len(grants)
             self.last_run_ms = record.now_ms
-            self.allocations, self.reservations = Run(self._none), Run(self._none)
-            self.releases = Run(self._none)
-        for event in record.events:
-            match event:
-                case ContainerAllocated(application=number, container=container):
-                    self._live[container] = event
-                    queue = _queue(applications, number)
-                    self.allocation = Operation(event.node, container, queue)
-                    self.allocations.more(event.resource)
-                case ContainerReserved(application=number):
-                    queue = _queue(applications, number)
-                    self.reservation = Operation(event.node, None, queue)
-                    self.reservations.more(event.resource)
-                case ContainerCompleted(container=container):
-                    grant = self._live.pop(container, None)
-                    if grant is None:
-                        continue
-                    queue = _queue(applications, application_of(container))
-                    done = Operation(grant.node, container, queue)
-                    self.release = done
-                    self.releases.more(grant.resource)
-                    if event.exit_code == ExitCode.PREEMPTED:
-                        self.preemption = done
-                case _:
-                    pass
+            if self.reservations.count:
+                self.reservations = Run(self._none)
+            if self.releases.count:
+                self.releases = Run(self._none)
+
+        def allocated(record: Record, event: ContainerAllocated) -> None:
+            self._live[event.container] = event
+            grants.append(event)
+
+        def reserved(record: Record, event: ContainerReserved) -> None:
+            self.reservation = Operation(event.node, None, _queue(applications, event.application))
+            self.reservations.more(event.resource)
+
+        def completed(record: Record, event: ContainerCompleted) -> None:
+            grant = self._live.pop(event.container, None)
+            if grant is None:
+                return
+            queue = _queue(applications, application_of(event.container))
+            self.release = Operation(grant.node, event.container, queue)
+            self.releases.more(grant.resource)
+            if event.exit_code == ExitCode.PREEMPTED:
+                self.preemption = self.release
+
+        def committed(records: Sequence[Record]) -> None:
+            nonlocal first
+            if first is not None:
+                self.allocations = Run(self._none)
+            for event in grants[first or 0 :]:
+                self.allocations.more(event.resource)
+            if grants:
+                last = grants[-1]
+                queue = _queue(applications, last.application)
+                self.allocation = Operation(last.node, last.container, queue)
+            grants.clear()
+            first = None
+
+        observers.before(beat, NodeBeat)
+        observers.events(allocated, ContainerAllocated)
+        observers.events(reserved, ContainerReserved)
+        observers.events(completed, ContainerCompleted)
+        observers.commits(committed)
 
 
 def _queue(applications: dict[ApplicationId, Application], number: ApplicationId) -> str:
@@ -117,14 +140,24 @@ class MasterLimits(Projection):
         """Those of a leaf, if they were tested."""
         return self._leaves.get(leaf)
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         yarn = family_of(scheduler.name).yarn
-        for leaf, limit in yarn.tested_master_limits(record, scheduler.state).items():
-            if limit is None:
-                self._leaves.pop(leaf, None)
-            else:
-                self._leaves[leaf] = limit
+        tested = 0
+
+        def tests(record: Record, event: Event) -> None:
+            nonlocal tested
+            if record.sequence == tested or (
+                type(event) is ContainerAllocated and not event.master
+            ):
+                return
+            tested = record.sequence
+            for leaf, limit in yarn.tested_master_limits(record, scheduler.state).items():
+                if limit is None:
+                    self._leaves.pop(leaf, None)
+                else:
+                    self._leaves[leaf] = limit
+
+        observers.events(tests, *yarn.master_limit_events)
 
 
 KEPT = 50
@@ -148,10 +181,11 @@ class LoadedSettings(Projection):
         self.settings: bytes | None = None
         self.version = 0
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        for event in record.events:
-            if type(event) is ConfigurationLoaded:
-                self.settings, self.version = event.settings, record.sequence
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._loaded, ConfigurationLoaded)
+
+    def _loaded(self, record: Record, event: ConfigurationLoaded) -> None:
+        self.settings, self.version = event.settings, record.sequence
 
 
 class LoadedVersions(Projection):
@@ -160,14 +194,14 @@ class LoadedVersions(Projection):
     def __init__(self) -> None:
         self._versions: dict[int, LoadedVersion] = {}
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        for event in record.events:
-            if type(event) is ConfigurationLoaded:
-                self._versions[record.sequence] = LoadedVersion(
-                    record.sequence, record.now_ms, event.settings
-                )
-                if len(self._versions) > KEPT:
-                    del self._versions[next(iter(self._versions))]
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._loaded, ConfigurationLoaded)
+
+    def _loaded(self, record: Record, event: ConfigurationLoaded) -> None:
+        version = record.sequence
+        self._versions[version] = LoadedVersion(version, record.now_ms, event.settings)
+        if len(self._versions) > KEPT:
+            del self._versions[next(iter(self._versions))]
 
     @property
     def all(self) -> tuple[LoadedVersion, ...]:

@@ -18,7 +18,6 @@ from fairshare.core.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerReserved,
-    Event,
     NodeRemoved,
     PriorityChanged,
     ReservationDropped,
@@ -27,6 +26,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projection import Projection
 
 KEPT: Final = 200
@@ -122,76 +122,89 @@ class Timelines(Projection):
         """One application; an empty history if no record names it."""
         return self._lives.get(application) or Timeline()
 
-    def observe(self, record: Record, scheduler: Scheduler) -> None:
-        """Apply one record; records come in the order of the journal."""
-        for event in record.events:
-            self._event(record.now_ms, event)
+    def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._attempt_started, AttemptStarted)
+        observers.events(self._admitted, ApplicationAdmitted)
+        observers.events(self._moved, ApplicationMoved)
+        observers.events(self._priority_changed, PriorityChanged)
+        observers.events(self._ended, ApplicationEnded, ApplicationRejected)
+        observers.events(self._container_reserved, ContainerReserved)
+        observers.events(self._node_released, ReservationDropped, NodeRemoved)
+        observers.events(self._reservation_moved, ReservationMoved)
+        observers.events(self._attempt_ended, AttemptEnded)
+        observers.events(self._forgotten, ApplicationsForgotten)
 
-    def _event(self, now_ms: int, event: Event) -> None:
-        match event:
-            case ContainerAllocated(application=number, container=container):
-                self._live.add(container)
-                if event.reserved:
-                    self._released(now_ms, event.node)
-                self._counted(now_ms, number, 1)
-            case ContainerCompleted(container=container):
-                if container in self._live:
-                    self._live.discard(container)
-                    self._counted(now_ms, application_of(container), -1)
-            case ApplicationSubmitted(application=number):
-                self._lives[number] = life = Timeline()
-                life.phase(now_ms)
-            case AttemptStarted(application=number, attempt=attempt, runnable=runnable):
-                life = self._known(number)
-                life.held = not runnable
-                if attempt > 1:
-                    life.marks = _with(life.marks, Mark("attempt", now_ms, str(attempt)))
-                life.phase(now_ms)
-            case ApplicationAdmitted(application=number):
-                self._held(now_ms, number, held=False)
-            case ApplicationMoved(application=number, queue=queue, runnable=runnable):
-                life = self._known(number)
-                life.marks = _with(life.marks, Mark("moved", now_ms, queue))
-                self._held(now_ms, number, held=not runnable)
-            case PriorityChanged(application=number, priority=priority):
-                life = self._known(number)
-                life.marks = _with(life.marks, Mark("priority", now_ms, str(priority)))
-            case ApplicationEnded(application=number) | ApplicationRejected(application=number):
-                self._known(number).end(now_ms)
-            case _:
-                self._other(now_ms, event)
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
+        self._live.add(event.container)
+        if event.reserved:
+            self._released(record.now_ms, event.node)
+        life = self._known(event.application)
+        life.live += 1
+        if life.live == 1:  # else it runs already
+            life.phase(record.now_ms)
 
-    def _other(self, now_ms: int, event: Event) -> None:
-        match event:
-            case ContainerReserved(application=number, node=node):
-                self._reserve(now_ms, number, node)
-            case ReservationDropped(node=node) | NodeRemoved(node=node):
-                self._released(now_ms, node)
-            case ReservationMoved(node=node, target=target):
-                reserved = self._reserved.get(node)
-                self._released(now_ms, node)
-                if reserved is not None:
-                    self._reserve(now_ms, reserved[0], target)
-            case AttemptEnded(application=number):
-                for node, (owner, _) in list(self._reserved.items()):
-                    if owner == number:
-                        self._released(now_ms, node)
-            case ApplicationsForgotten(applications=numbers):
-                for number in numbers:
-                    self._lives.pop(number, None)
-            case _:
-                pass
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
+        if event.container in self._live:
+            self._live.discard(event.container)
+            life = self._known(application_of(event.container))
+            life.live -= 1
+            life.phase(record.now_ms)
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
+        self._lives[event.application] = life = Timeline()
+        life.phase(record.now_ms)
+
+    def _attempt_started(self, record: Record, event: AttemptStarted) -> None:
+        life = self._known(event.application)
+        life.held = not event.runnable
+        if event.attempt > 1:
+            life.marks = _with(life.marks, Mark("attempt", record.now_ms, str(event.attempt)))
+        life.phase(record.now_ms)
+
+    def _admitted(self, record: Record, event: ApplicationAdmitted) -> None:
+        self._held(record.now_ms, event.application, held=False)
+
+    def _moved(self, record: Record, event: ApplicationMoved) -> None:
+        life = self._known(event.application)
+        life.marks = _with(life.marks, Mark("moved", record.now_ms, event.queue))
+        self._held(record.now_ms, event.application, held=not event.runnable)
+
+    def _priority_changed(self, record: Record, event: PriorityChanged) -> None:
+        life = self._known(event.application)
+        life.marks = _with(life.marks, Mark("priority", record.now_ms, str(event.priority)))
+
+    def _ended(self, record: Record, event: ApplicationEnded | ApplicationRejected) -> None:
+        self._known(event.application).end(record.now_ms)
+
+    def _container_reserved(self, record: Record, event: ContainerReserved) -> None:
+        self._reserve(record.now_ms, event.application, event.node)
+
+    def _node_released(self, record: Record, event: ReservationDropped | NodeRemoved) -> None:
+        self._released(record.now_ms, event.node)
+
+    def _reservation_moved(self, record: Record, event: ReservationMoved) -> None:
+        reserved = self._reserved.get(event.node)
+        self._released(record.now_ms, event.node)
+        if reserved is not None:
+            self._reserve(record.now_ms, reserved[0], event.target)
+
+    def _attempt_ended(self, record: Record, event: AttemptEnded) -> None:
+        for node, (owner, _) in list(self._reserved.items()):
+            if owner == event.application:
+                self._released(record.now_ms, node)
+
+    def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            self._lives.pop(number, None)
 
     def _known(self, number: ApplicationId) -> Timeline:
         life = self._lives.get(number)
         if life is None:
             life = self._lives[number] = Timeline()
         return life
-
-    def _counted(self, now_ms: int, number: ApplicationId, change: int) -> None:
-        life = self._known(number)
-        life.live += change
-        life.phase(now_ms)
 
     def _held(self, now_ms: int, number: ApplicationId, *, held: bool) -> None:
         life = self._known(number)

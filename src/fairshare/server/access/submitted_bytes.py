@@ -17,12 +17,13 @@ from fairshare.core.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
-    Event,
     TasksAdded,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.record import Record
+from fairshare.runtime.observers import Observers
 
 OF_AN_APPLICATION = 1_000
 OF_A_GROUP = 200
@@ -40,7 +41,7 @@ class SubmittedBytes:
         self._sizes: dict[ApplicationId, int] = {}
         self._all: Counter[str] = Counter()
         self._masters: set[ContainerId] = set()  # not launched yet: a driver is in its submission
-        self._launched: dict[ContainerId, int] = {}
+        self._launches: dict[ContainerId, int] = {}
         self._over: dict[str, dict[ApplicationId, None]] = {}  # in the order of their ends
         for application in sorted(applications, key=lambda one: one.finished_ms or 0):
             self._add(application.id, application.user, size_of(application.submission))
@@ -49,35 +50,43 @@ class SubmittedBytes:
             if application.over:
                 self._end(application.id)
 
-    def observe(self, event: Event) -> None:
-        """Apply recorded events."""
-        match event:
-            case ContainerAllocated():
-                if event.master:
-                    self._masters.add(event.container)
-            case ContainerLaunched():
-                self._launch(event)
-            case ContainerCompleted():
-                self._masters.discard(event.container)
-                self._count(event.container, -self._launched.pop(event.container, 0))
-            case ApplicationSubmitted():
-                size = size_of(event.submission)
-                self._add(event.application, event.submission.user, size)
-            case ApplicationRejected():
-                size = size_of(event.submission)
-                self._add(event.application, event.submission.user, size)
-                self._end(event.application)
-            case TasksAdded():
-                user = self._users.get(event.application)
-                if user is not None:
-                    self._add(event.application, user, sum(map(size_of_group, event.tasks)))
-            case ApplicationEnded():
-                self._end(event.application)
-            case ApplicationsForgotten():
-                for number in event.applications:
-                    self._forget(number)
-            case _:
-                pass
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._launched, ContainerLaunched)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._rejected, ApplicationRejected)
+        observers.events(self._tasks_added, TasksAdded)
+        observers.events(self._ended, ApplicationEnded)
+        observers.events(self._forgotten, ApplicationsForgotten)
+
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
+        if event.master:
+            self._masters.add(event.container)
+
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
+        self._masters.discard(event.container)
+        self._count(event.container, -self._launches.pop(event.container, 0))
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted | ApplicationRejected) -> None:
+        self._add(event.application, event.submission.user, size_of(event.submission))
+
+    def _rejected(self, record: Record, event: ApplicationRejected) -> None:
+        self._submitted(record, event)
+        self._end(event.application)
+
+    def _tasks_added(self, record: Record, event: TasksAdded) -> None:
+        user = self._users.get(event.application)
+        if user is not None:
+            self._add(event.application, user, sum(map(size_of_group, event.tasks)))
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
+        self._end(event.application)
+
+    def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for number in event.applications:
+            self._forget(number)
 
     def size(self, user: str) -> int:
         """The bytes of all that a user has submitted, pending submissions included."""
@@ -114,11 +123,11 @@ class SubmittedBytes:
         if size and user is not None:
             self._add(number, user, size)
 
-    def _launch(self, event: ContainerLaunched) -> None:
+    def _launched(self, record: Record, event: ContainerLaunched) -> None:
         if event.container in self._masters:
             self._masters.remove(event.container)
         elif event.command is not None:
-            size = self._launched[event.container] = size_of_command(event.command)
+            size = self._launches[event.container] = size_of_command(event.command)
             self._count(event.container, size)
 
     def _end(self, number: ApplicationId) -> None:
@@ -190,18 +199,22 @@ class ActiveCounts:
             if not application.over:
                 self._enter(application.id, application.user)
 
-    def observe(self, event: Event) -> None:
-        """Apply recorded events."""
-        self.submitted_bytes.observe(event)
-        if isinstance(event, ApplicationSubmitted):
-            self._enter(event.application, event.submission.user)
-        elif isinstance(event, ApplicationEnded):
-            user = self._users.pop(event.application, None)
-            if user is not None:
-                self._unfinished[user].pop(event.application)
-                if not self._unfinished[user]:
-                    del self._unfinished[user]
-                self._leave(user)
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        self.submitted_bytes.subscribe(observers)
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._ended, ApplicationEnded)
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
+        self._enter(event.application, event.submission.user)
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
+        user = self._users.pop(event.application, None)
+        if user is not None:
+            self._unfinished[user].pop(event.application)
+            if not self._unfinished[user]:
+                del self._unfinished[user]
+            self._leave(user)
 
     def unfinished(self, user: str) -> Collection[ApplicationId]:
         """The recorded applications of a user that have not ended."""

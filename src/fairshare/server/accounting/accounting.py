@@ -11,14 +11,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.events import (
-    ApplicationEnded,
-    ApplicationRejected,
-    ContainerCompleted,
-    Event,
-)
+from fairshare.core.model.events import ApplicationEnded, ApplicationRejected, ContainerCompleted
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.attempt_history import ApplicationAttempts
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.runtime.projections.projections import Projections
@@ -74,13 +70,16 @@ class Accounting:
         self._ledger: Ledger | None = None
         self._left_out = 0
 
-    def observe(self, event: Event) -> None:
-        """Take notice of an event that was recorded, and that the projections have seen."""
-        kind = type(event)
-        if kind is ContainerCompleted:
-            self._container_ended(event.container)  # type: ignore[attr-defined]
-        elif kind is ApplicationEnded or kind is ApplicationRejected:
-            self._application_changed(event.application)  # type: ignore[attr-defined]
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records, behind the projections."""
+        observers.events(
+            lambda _, event: self._container_ended(event.container), ContainerCompleted
+        )
+        observers.events(
+            lambda _, event: self._application_changed(event.application),
+            ApplicationEnded,
+            ApplicationRejected,
+        )
 
     def _container_ended(self, container: ContainerId) -> None:
         record = self._projections.history.container(container)

@@ -16,10 +16,12 @@ from typing import Final, TypeVar
 
 from cronsim import CronSim, CronSimError
 
-from fairshare.core.model.events import ApplicationEnded, Event
+from fairshare.core.model.events import ApplicationEnded
 from fairshare.core.model.identifiers import ApplicationId, application_name
+from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import FairshareError, InputError
+from fairshare.runtime.observers import Observers
 from fairshare.server.cron.store import FILE, CronError, CronStore, Job, Key, Run
 from fairshare.server.side_file import to_the_end
 
@@ -156,10 +158,11 @@ class Cron:
         self._submit, self._kill = submit, kill
         self._wake.set()
 
-    def observe(self, event: Event) -> None:
-        """Take notice of an event that was recorded."""
-        if not self._followed or not isinstance(event, ApplicationEnded):
-            return
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._ended, ApplicationEnded)
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
         if event.application in self._followed:
             self._followed.discard(event.application)
             self._wake.set()

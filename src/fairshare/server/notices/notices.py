@@ -22,12 +22,13 @@ from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationSubmitted,
     ContainerLaunched,
-    Event,
     MasterStarted,
 )
 from fairshare.core.model.identifiers import ApplicationId, application_name, application_of
+from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.documents.notice_targets import shown_target
+from fairshare.runtime.observers import Observers
 from fairshare.server.notices.delivery import Delivery, DeliveryError
 from fairshare.server.notices.store import HOOK, Notice, NoticesError, NoticeStore, notices_of
 from fairshare.server.side_file import to_the_end
@@ -81,20 +82,23 @@ class Notices:
         """The notices about an application, of the last days."""
         return self._of.get(application, [])
 
-    def observe(self, event: Event) -> None:
-        """Take notice of an event that was recorded."""
-        kind = type(event)
-        if kind is ApplicationEnded:
-            self._happened(event.application, "end")  # type: ignore[attr-defined]
-        elif kind is ApplicationSubmitted:
-            application = self._state.applications.get(event.application)  # type: ignore[attr-defined]
-            if application is not None and _wants_start(application):
-                self._to_start.add(application.id)
-        elif self._to_start and kind in (ContainerLaunched, MasterStarted):
-            if isinstance(event, MasterStarted):
-                self._happened(event.application, "start")
-            elif isinstance(event, ContainerLaunched):
-                self._happened(application_of(event.container), "start")
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(
+            lambda _, event: self._happened(event.application, "end"), ApplicationEnded
+        )
+        observers.events(lambda _, event: self._happened(event.application, "start"), MasterStarted)
+        observers.events(self._launched, ContainerLaunched)
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
+        application = self._state.applications.get(event.application)
+        if application is not None and _wants_start(application):
+            self._to_start.add(application.id)
+
+    def _launched(self, record: Record, event: ContainerLaunched) -> None:
+        if self._to_start:
+            self._happened(application_of(event.container), "start")
 
     def _happened(self, number: ApplicationId, event: str, *, hook: bool = True) -> None:
         if event == "start":

@@ -115,7 +115,6 @@ class Ports:
             server, self._keys, self._signer, hadoop.masters, gateway.node_web_address
         )
         self._masters.connect(self._tracker)
-        server.observers += [self._masters.observe, self._tracker.observe]
         clients = Clients(gateway, self._token_of)
         administration = Administration(gateway, hadoop.host_lists, hadoop.graceful_timeout_s)
         self._servers = {
@@ -140,6 +139,8 @@ class Ports:
         else:
             web = server.settings.host, server.settings.port
             engine.connect(lambda: service.state, self._signer, node_ports.address_of, web)
+        server.observers.records(self._masters.observe)
+        server.observers.records(self._tracker.observe)
 
     async def start(self) -> None:
         """Open the ports. Raises FairshareError if one of them is in use."""
@@ -197,7 +198,7 @@ class Ports:
         results = Results(server.directory.path, most_bytes, self._place_of_call)
         results.on_fetched = self._release
         reports.holds = results.waits
-        server.observers.insert(0, results.observe)  # before nodes learn of an end
+        server.observers.records(results.observe)  # before nodes learn of an end
         return results
 
     def _place_of_call(self, container: ContainerId) -> Place | None:

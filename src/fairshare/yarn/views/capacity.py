@@ -25,7 +25,11 @@ from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.protocol import State, Steps
 from fairshare.errors import InputError
-from fairshare.yarn.views.capacity_documents import capacity_scheduler, tested_master_limits
+from fairshare.yarn.views.capacity_documents import (
+    MASTER_LIMIT_EVENTS,
+    capacity_scheduler,
+    tested_master_limits,
+)
 from fairshare.yarn.views.context import MasterLimit, YarnContext
 from fairshare.yarn.views.documents import (
     Document,
@@ -229,6 +233,7 @@ class CapacityYarn(YarnInterface):
 
     title = "Capacity Scheduler"
     class_name = "CapacityScheduler"
+    master_limit_events = MASTER_LIMIT_EVENTS
     has_activities = True
     counts_partitions = True
     negotiates_preemption = True

@@ -70,6 +70,8 @@ _CLUSTER = (
     NodeTotalChanged,
 )
 
+MASTER_LIMIT_EVENTS = (*_CLUSTER, AttemptStarted, AttemptEnded, ApplicationMoved)
+
 
 def tested_master_limits(record: Record, state: CapacityState) -> dict[str, MasterLimit | None]:
     """The limits that a record made the scheduler test, by leaf; None: the leaf has gone."""

@@ -188,6 +188,7 @@ class FairYarn(YarnInterface):
     """Hadoop's Fair Scheduler."""
 
     title = "Fair Scheduler"
+    master_limit_events = (ContainerAllocated,)
     class_name = "FairScheduler"
 
     def counts_vcores(self, state: State) -> bool:

@@ -7,12 +7,13 @@ its scheduler.
 State is read only. `state` is always that of the family's own scheduler.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Final, Protocol
 
 from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.applications import Application
+from fairshare.core.model.events import Event
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, smallest
 from fairshare.core.record import Record
@@ -69,6 +70,9 @@ class YarnInterface:
     """Whether masters may give back other containers than those that are to be preempted: they
     receive YARN's negotiable contract, once; else the strict one, until the containers have ended.
     """
+
+    master_limit_events: ClassVar[Sequence[type[Event]]] = ()
+    """The kinds of events after which the limits for masters are to be asked for again."""
 
     # The scheduler and its queues.
 

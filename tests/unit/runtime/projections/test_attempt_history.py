@@ -1,6 +1,7 @@
 """What became of an application is told by records alone."""
 
 import pytest
+from tests.observing import follower
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ApplicationState, RequestRefused
@@ -29,13 +30,14 @@ class Story:
     def __init__(self) -> None:
         self.manager = ResourceManager(FifoScheduler(ResourceTypes()))
         self.book = AttemptHistory(self.manager.state.types)
+        self.follow = follower(self.book, self.manager.scheduler)
         self.now_ms = 1_000
         self.tell(LoadConfiguration(b"{}", 1_000))
         self.tell(NodeJoined("n1", (8192, 8)))
 
     def tell(self, given: Input) -> tuple:
         events = self.manager.handle(self.now_ms, given)
-        self.book.observe(Record(1, self.now_ms, given, events), self.manager.scheduler)
+        self.follow(Record(1, self.now_ms, given, events))
         return events
 
     def application(self, number: int = 1):
@@ -113,7 +115,8 @@ def test_progress_ends_with_the_application(story):
 
 def test_a_book_that_begins_in_the_middle_goes_on(story):
     late = AttemptHistory(story.manager.state.types)
+    follow = follower(late, story.manager.scheduler)
     for given in (MasterRegistered(1), UnregisterMaster(1), ContainerExited(1 << 40, 0)):
         record = Record(1, story.now_ms, given, story.manager.handle(story.now_ms, given))
-        late.observe(record, story.manager.scheduler)
+        follow(record)
     assert late.of(1).attempts == []

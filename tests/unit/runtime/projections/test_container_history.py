@@ -1,10 +1,13 @@
 """What is remembered of containers."""
 
+from tests.observing import follower
+
 from fairshare.core.model.events import (
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
     ContainerRunning,
+    Event,
     Locality,
 )
 from fairshare.core.model.identifiers import container_id
@@ -25,6 +28,10 @@ def allocated(container: int, application: int = 1, at_ms: int = 5) -> Container
     )
 
 
+def apply(history: ContainerHistory, now_ms: int, event: Event) -> None:
+    follower(history, SCHEDULER)(Record(1, now_ms, NodeBeat("n1"), (event,)))
+
+
 def test_a_container_goes_from_allocated_to_running_to_complete():
     history = ContainerHistory()
     container = container_id(1, 1, 1)
@@ -35,7 +42,7 @@ def test_a_container_goes_from_allocated_to_running_to_complete():
         (6, ContainerRunning(container)),
         (9, ContainerCompleted(container, 1, "boom", 12, 34)),
     ]:
-        history.apply(now_ms, event)
+        apply(history, now_ms, event)
         states.append(history.container(container).state)
     assert states == ["ALLOCATED", "ALLOCATED", "RUNNING", "COMPLETE"]
     record = history.container(container)
@@ -48,9 +55,9 @@ def test_a_task_counts_its_containers_and_knows_the_last():
     history = ContainerHistory()
     for number in (1, 2):
         container = container_id(1, 1, number)
-        history.apply(number, allocated(container))
-        history.apply(number, ContainerLaunched(container, None, 2, 4))
-        history.apply(number, ContainerCompleted(container, 3 - number))
+        apply(history, number, allocated(container))
+        apply(history, number, ContainerLaunched(container, None, 2, 4))
+        apply(history, number, ContainerCompleted(container, 3 - number))
     task = history.application(1).tasks[(2, 4)]
     assert task.attempts == 2
     assert task.last.container == container_id(1, 1, 2)
@@ -61,10 +68,10 @@ def test_the_oldest_finished_containers_are_forgotten_first():
     history = ContainerHistory(limit=2)
     containers = [container_id(1, 1, number) for number in range(1, 5)]
     for container in containers:
-        history.apply(1, allocated(container))
-        history.apply(1, ContainerLaunched(container, None, 0, 0))
+        apply(history, 1, allocated(container))
+        apply(history, 1, ContainerLaunched(container, None, 0, 0))
     for container in containers[:3]:
-        history.apply(2, ContainerCompleted(container, 0))
+        apply(history, 2, ContainerCompleted(container, 0))
     assert list(history.application(1).containers) == containers[1:]
     assert history.take_forgotten() == []
 
@@ -73,9 +80,9 @@ def test_an_application_without_a_known_container_is_forgotten_as_a_whole_once()
     history = ContainerHistory(limit=1)
     for application in (1, 2, 3):
         container = container_id(application, 1, 1)
-        history.apply(1, allocated(container, application))
-        history.apply(1, ContainerLaunched(container, None, 0, 0))
-        history.apply(1, ContainerCompleted(container, 0))
+        apply(history, 1, allocated(container, application))
+        apply(history, 1, ContainerLaunched(container, None, 0, 0))
+        apply(history, 1, ContainerCompleted(container, 0))
     assert history.take_forgotten() == [1, 2]
     assert history.take_forgotten() == []
     assert history.application(1).tasks == {}
@@ -85,8 +92,8 @@ def test_an_application_without_a_known_container_is_forgotten_as_a_whole_once()
 def test_of_long_diagnostics_the_end_is_kept():
     history = ContainerHistory()
     container = container_id(1, 1, 1)
-    history.apply(1, allocated(container))
-    history.apply(1, ContainerCompleted(container, 1, "x" * MAX_DIAGNOSTICS + "end"))
+    apply(history, 1, allocated(container))
+    apply(history, 1, ContainerCompleted(container, 1, "x" * MAX_DIAGNOSTICS + "end"))
     diagnostics = history.container(container).diagnostics
     assert len(diagnostics) == MAX_DIAGNOSTICS
     assert diagnostics.endswith("xend")
@@ -98,7 +105,7 @@ def test_reading_a_journal_fills_the_history():
     journal.append(Record(1, 5, NodeBeat("n1"), (allocated(container),)))
     journal.append(Record(2, 8, NodeBeat("n1"), (ContainerCompleted(container, 4),)))
     journal.commit()
-    observed = ObservedJournal(journal, lambda record: history.observe(record, SCHEDULER))
+    observed = ObservedJournal(journal, follower(history, SCHEDULER))
     assert [record.sequence for record in observed.records()] == [1, 2]
     assert history.container(container).exit_code == 4
     assert history.container(container).finished_ms == 8

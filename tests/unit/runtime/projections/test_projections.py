@@ -1,6 +1,7 @@
 """All projections are updated, saved and restored together."""
 
 import pytest
+from tests.observing import follower
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ConfigurationLoaded
@@ -23,7 +24,7 @@ def test_a_projection_that_a_snapshot_lacks_starts_empty_and_the_others_continue
     manager = ResourceManager(FifoScheduler(TYPES))
     first = Projections(TYPES)
     record = Record(7, 5, LoadConfiguration(b"{}", 1), (ConfigurationLoaded(b"{}", 1),))
-    first.observe(record, manager.scheduler)
+    follower(first, manager.scheduler)(record)
     parts = {MANAGER: manager, **first.parts()}
     del parts["versions"]
     second = Projections(TYPES, checked_parts(parts))

@@ -1,5 +1,7 @@
 """The life of applications as spans."""
 
+from tests.observing import follower
+
 from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationEnded,
@@ -32,8 +34,9 @@ SUBMISSION = SubmitApplication(user="ann", queue="a", name="x")
 def book(*moments):
     """A book of some (instant, event...)."""
     lives = Timelines()
+    follow = follower(lives, SCHEDULER)
     for number, (now_ms, *events) in enumerate(moments, 1):
-        lives.observe(Record(number, now_ms, TidyQueues(), tuple(events)), SCHEDULER)
+        follow(Record(number, now_ms, TidyQueues(), tuple(events)))
     return lives
 
 
@@ -106,5 +109,6 @@ def test_what_is_forgotten_is_gone_and_what_repeats_is_bounded():
     flapping = [(20 + n, granted(n) if n % 2 else ended(n - 1)) for n in range(1, 2 * KEPT)]
     lives = book((10, *submitted()), *flapping)
     assert len(lives.of(1).phases) == KEPT
-    lives.observe(Record(9_999, 99, TidyQueues(), (ApplicationsForgotten((1,)),)), SCHEDULER)
+    forgotten = ApplicationsForgotten((1,))
+    follower(lives, SCHEDULER)(Record(9_999, 99, TidyQueues(), (forgotten,)))
     assert not lives.of(1).phases

@@ -94,6 +94,7 @@ async def test_what_is_not_kept_any_more_is_a_reset(page):
         await page.submit(queue="a", tasks=[{"command": "x"}])
     service, feed = page.server.service, page.server.event_feed
     page.server.event_feed = EventFeed(service.state, feed._directory, feed.last, 2)
+    page.server.observers.commits(page.server.event_feed.observe)
     for _ in range(3):  # the last two snapshots are kept, with all records since the older one
         page.server._retention.save()
         await page.submit(queue="a", tasks=[{"command": "x"}])
