@@ -31,6 +31,7 @@ from fairshare.engines.local.disk_usage import UNLIMITED, DiskLimits, DiskUsage,
 from fairshare.engines.local.ending import EndingRoom
 from fairshare.engines.local.gpus.chosen import ChosenGpus
 from fairshare.engines.local.gpus.engine import EngineGpus
+from fairshare.engines.local.gpus.fence import CGROUPS_OFF
 from fairshare.engines.local.hierarchies import (
     Hierarchies,
     Mounts,
@@ -132,14 +133,9 @@ class LocalEngine:
                 "the local engine needs Linux: it watches processes through /proc and pidfds"
             )
         self._state = StateDirectory(state_directory)
-        mounts = own_mounts()
-        self._gpus = EngineGpus(
-            gpus,
-            machine.node_names(nodes),
-            self._state.group_name,
-            mounts,
-            cgroups=enforcement != "watch",
-        )
+        mounts, group = own_mounts(), self._state.group_name
+        hierarchies = _hierarchies(enforcement, group, mounts)
+        self._gpus = EngineGpus(gpus, machine.node_names(nodes), group, mounts, hierarchies)
         memory_limit, cpus = memory_limit_bytes(mounts), machine.processors()
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
@@ -148,8 +144,8 @@ class LocalEngine:
             **self._gpus.amounts,
         }
         self.limits = Limits(
-            self._state.group_name,
-            _hierarchies(enforcement, self._state.group_name, mounts),
+            group,
+            hierarchies or Hierarchies(notes=(CGROUPS_OFF,)),
             vcores=amounts[VCORES],
             cpus=cpus,
             memory_check=memory_check,
@@ -500,9 +496,9 @@ def _lock(descriptor: int) -> None:
             return
 
 
-def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies:
+def _hierarchies(enforcement: Enforcement, name: str, mounts: Mounts) -> Hierarchies | None:
     if enforcement == "watch":
-        return Hierarchies(notes=("cgroups are switched off",))
+        return None
     hierarchies = choose(name, mounts)
     if enforcement == "cgroup" and (hierarchies.memory is None or hierarchies.cpu is None):
         raise EngineError(

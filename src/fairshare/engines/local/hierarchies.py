@@ -24,7 +24,8 @@ _CONTROLLERS = ("memory", "cpu")
 _PIDS = "pids"
 DEVICES = "devices"
 _SERVER = "fairshare-server"
-_NO_DEVICE = "c 195:253"  # a number of NVIDIA's driver that no device has
+NO_DEVICE = (195, 253)
+"""A number of NVIDIA's driver that no device has."""
 
 
 class Hierarchy:
@@ -56,9 +57,10 @@ class Hierarchy:
         """The settings that limit processes and threads; the same in both versions."""
         return [("pids.max", str(limit), True)]
 
-    def deny(self, devices: Sequence[str]) -> list[Setting]:
-        """The settings that forbid device files (`c 195:0`); of the first version only."""
-        return [("devices.deny", f"{device} rwm", True) for device in devices]
+    def deny(self, devices: Sequence[tuple[int, int]]) -> list[Setting]:
+        """The settings that forbid character devices, given by their numbers; of the first version
+        only."""
+        return [("devices.deny", f"c {major}:{minor} rwm", True) for major, minor in devices]
 
     def memory(self, limit_bytes: int) -> list[Setting]:
         """The settings that limit memory, including swap if the kernel accounts it."""
@@ -99,6 +101,12 @@ class Hierarchies(NamedTuple):
     kill: Hierarchy | None = None
     notes: tuple[str, ...] = ()
     processes: Hierarchy | None = None
+
+    @property
+    def second(self) -> Hierarchy | None:
+        """The one of the second version, if any purpose has it."""
+        used = (self.memory, self.cpu, self.kill, self.processes)
+        return next((one for one in used if one is not None and one.version == 2), None)
 
 
 class Mounts(NamedTuple):
@@ -266,7 +274,7 @@ def usable(name: str, hierarchy: Hierarchy, controller: str, notes: list[str]) -
     if controller == _PIDS:
         settings += hierarchy.processes(1_000)
     if controller == DEVICES:
-        settings += hierarchy.deny([_NO_DEVICE])
+        settings += hierarchy.deny([NO_DEVICE])
     try:
         hierarchy.make_base(name)
         groups.create(GroupPlan(str(probe), tuple(settings)))

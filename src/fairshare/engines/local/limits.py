@@ -21,7 +21,9 @@ from fairshare.engines.local import groups
 from fairshare.engines.local.gpus.fence import GpuFence
 from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
 from fairshare.engines.local.launch import GroupPlan
+from fairshare.engines.local.outcome import ABORTED, StartFailure
 from fairshare.errors import EngineError
+from fairshare.wording import cause
 
 _NICE_STEP = 1.25  # the kernel's ratio of CPU time between adjacent nice values
 _LARGEST_NICE = 19
@@ -148,6 +150,17 @@ class Limits:
             ),
             process_limit=self._process_limit,
         )
+
+    def fence(self, container_name: str, gpus: Sequence[str]) -> None:
+        """Close the GPUs of others to a container that is about to start, if its supervisor cannot
+        do that by a setting. Raises StartFailure."""
+        if self._fence.hierarchy is not None:
+            try:
+                self._fence.make_group(container_name, self._bases[self._fence.hierarchy], gpus)
+            except OSError as error:
+                raise StartFailure(
+                    ABORTED, f"the GPUs of others cannot be closed to it: {cause(error)}"
+                ) from error
 
     def _hierarchies(self) -> Sequence[Hierarchy]:
         unique: list[Hierarchy] = []

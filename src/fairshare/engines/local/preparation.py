@@ -197,7 +197,7 @@ class Preparation:
         images: Images | None = None,
         interactive: Interactive = INTERACTIVE,
     ) -> None:
-        self._limits = limits
+        self.limits = limits
         self._server = dict(server)
         self._grace_ms = grace_ms
         self._log_limit_bytes = log_limit_mb * 1024 * 1024
@@ -217,7 +217,7 @@ class Preparation:
         user without an account, and for an image that nothing here can run.
         """
         account = find_account(order.user) if self._as_user else None
-        limits = self._limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
+        limits = self.limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
         vendor, command, signal = self._gpu_vendor, order.command, order.command.end_signal
         idle_ms = self._interactive.idle_in(order.environment.get(QUEUE_VARIABLE, ""))
         launch = Launch(

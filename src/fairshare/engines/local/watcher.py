@@ -273,7 +273,9 @@ class Watcher:
             directory.write_launch(launch.encode(), call, owner, secrets)
             # A supervisor that cannot write the outcome waits for room, and the next server for it.
             reserve(directory.exit, EXIT_BYTES)
+            self._preparation.limits.fence(order.container_name, gpus)
         except StartFailure as failure:
+            directory.launch.unlink(missing_ok=True)
             directory.say(failure.diagnostics)
             self._reports.ended(
                 ContainerExited(

@@ -25,7 +25,7 @@ from fairshare.engines.local.gpus.found import (
     nvidia_rows,
     run_tool,
 )
-from fairshare.engines.local.hierarchies import Mounts
+from fairshare.engines.local.hierarchies import Hierarchies, Mounts
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.outcome import ABORTED, StartFailure
 from fairshare.engines.protocol import GpuUse, LaunchOrder, NodeOffer
@@ -166,7 +166,8 @@ def _file_number(folder: str, name: str) -> int | None:
 
 
 class EngineGpus:
-    """The GPUs of an engine with these nodes; None: it assigns none. Groups are below `group`."""
+    """The GPUs of an engine with these nodes; None: it assigns none. Groups are below `group`, in
+    `hierarchies`; None: cgroups are not used."""
 
     def __init__(
         self,
@@ -174,15 +175,14 @@ class EngineGpus:
         nodes: Sequence[str],
         group: str,
         mounts: Mounts,
-        *,
-        cgroups: bool,
+        hierarchies: Hierarchies | None,
     ) -> None:
         self._chosen = chosen
         self._of_nodes = per_node(chosen or ChosenGpus(), nodes)
         self._usage: GpuUsage | None = None
         self.fence = GpuFence()
         if chosen is not None:
-            self.fence = fence(chosen, group, mounts, cgroups=cgroups)
+            self.fence = fence(chosen, group, mounts, hierarchies)
 
     @property
     def amounts(self) -> dict[str, int]:
