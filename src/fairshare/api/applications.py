@@ -3,6 +3,7 @@
 from typing import Final, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from fairshare.api.values import (
     EMPTY,
@@ -187,14 +188,16 @@ class Notice(msgspec.Struct, frozen=True):
 
 class Application(ApplicationRow, frozen=True, kw_only=True):
     """One application with its groups of tasks and its live containers. An application of a list
-    has no groups, and the number of its containers. `command` is that of its driver, or of its
-    first group, as a line for a shell; `directory` is where it runs, empty for a new folder."""
+    has no groups, and the number of its containers; neither has one of a past moment, which has
+    `at_ms`. `command` is that of its driver, or of its first group, as a line for a shell;
+    `directory` is where it runs, empty for a new folder."""
 
     containers: tuple[Container, ...] | int = ()  # type: ignore[assignment]
     groups: tuple[GroupProgress, ...] = ()
     command: str = ""
     directory: str = ""
     notices: tuple[Notice, ...] = ()
+    at_ms: int | UnsetType = UNSET
 
     @property
     def over(self) -> bool:
@@ -212,10 +215,24 @@ class Application(ApplicationRow, frozen=True, kw_only=True):
         return self.containers if isinstance(self.containers, int) else len(self.containers)
 
 
+class ApplicationsPage(msgspec.Struct, frozen=True):
+    """Where rows stand in a list of applications, and sums over all that match. `counts` has those
+    of each word of `only`, whatever `only` was; `held` counts those that a limit holds back."""
+
+    at_ms: int | None
+    known: int
+    counts: dict[str, int]
+    matching: int
+    held: int
+    containers: int
+    offset: int
+
+
 class Applications(msgspec.Struct, frozen=True):
-    """Applications, the newest first."""
+    """Applications, the newest first or as they were asked for; `page` if `offset` was given."""
 
     applications: tuple[ApplicationRow, ...]
+    page: ApplicationsPage | UnsetType = UNSET
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from fairshare.api.values import EMPTY, ActorBody, Amounts, LabelName, Place
 
@@ -38,12 +39,29 @@ class Node(msgspec.Struct, frozen=True):
     gpus: tuple[Gpu, ...] = ()
 
 
+class NodesPage(msgspec.Struct, frozen=True):
+    """Where rows stand in a list of nodes, and sums over all that match. `counts` has those that
+    are reserved or draining, `labels` those of each label, whatever `only` was."""
+
+    at_ms: int | None
+    known: int
+    matching: int
+    counts: dict[str, int]
+    labels: dict[str, int]
+    used: Amounts
+    total: Amounts
+    containers: int
+    idle: int
+    offset: int
+
+
 class Nodes(msgspec.Struct, frozen=True):
-    """The nodes in the order of registration, and the names of those that administrators have
-    decommissioned."""
+    """The nodes in the order of registration or as they were asked for, and the names of those that
+    administrators have decommissioned; `page` if `offset` was given."""
 
     nodes: tuple[Node, ...]
     decommissioned: tuple[str, ...] = ()
+    page: NodesPage | UnsetType = UNSET
 
 
 class NodeContainer(msgspec.Struct, frozen=True):
@@ -63,10 +81,15 @@ class NodeContainer(msgspec.Struct, frozen=True):
 
 
 class NodeDetails(Node, frozen=True):
-    """One node, the time it registered, and its containers in the order of their allocation."""
+    """One node, the time it registered, and its containers in the order of their allocation.
+
+    One of a past moment has `at_ms`, and `forgotten`: how many of its containers are no longer
+    remembered."""
 
     joined_ms: int | None = None
     running: tuple[NodeContainer, ...] = ()
+    at_ms: int | UnsetType = UNSET
+    forgotten: int | UnsetType = UNSET
 
 
 class NodesBody(ActorBody, frozen=True, kw_only=True):

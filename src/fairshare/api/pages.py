@@ -1,62 +1,12 @@
-"""The records that only the pages use: screenfuls of long lists, the tree of queues."""
+"""The records that only the pages use: the map of nodes, the tree of queues."""
 
 from typing import Generic
 
 import msgspec
 
-from fairshare.api.applications import Id, Progress
-from fairshare.api.nodes import Node
+from fairshare.api.applications import Id
 from fairshare.api.queues import Queue
-from fairshare.api.values import Amounts, Held
-
-
-class LineFields(msgspec.Struct, Generic[Id, Held], frozen=True):
-    """The fields of `ApplicationLine` that need no view of the scheduler."""
-
-    id: Id
-    name: str
-    user: str
-    queue: str
-    kind: str
-    state: str
-    priority: int
-    attempt: int
-    runnable: bool
-    submitted_ms: int
-    started_ms: int
-    began_ms: int
-    finished_ms: int | None
-    containers: int
-    used: Held
-    reserved: Held
-    pending: Held
-    preempted: int
-    progress: Progress
-
-
-class ApplicationLine(LineFields[str, Amounts], frozen=True):
-    """One application as a list shows it."""
-
-    diagnostics: str
-
-
-class PastApplication(ApplicationLine, frozen=True, kw_only=True):
-    """One application at a past moment."""
-
-    at_ms: int
-
-
-class ApplicationLines(msgspec.Struct, frozen=True):
-    """A screenful of applications, and sums over all that match."""
-
-    at_ms: int | None
-    known: int
-    counts: dict[str, int]
-    matching: int
-    held: int
-    containers: int
-    offset: int
-    rows: tuple[ApplicationLine, ...]
+from fairshare.api.values import Amounts
 
 
 class Choices(msgspec.Struct, frozen=True):
@@ -64,23 +14,6 @@ class Choices(msgspec.Struct, frozen=True):
 
     users: list[str]
     queues: list[str]
-
-
-class NodeLines(msgspec.Struct, frozen=True):
-    """A screenful of nodes, and sums over all that match."""
-
-    at_ms: int | None
-    known: int
-    matching: int
-    counts: dict[str, int]
-    labels: dict[str, int]
-    used: Amounts
-    total: Amounts
-    containers: int
-    idle: int
-    decommissioned: tuple[str, ...] | None
-    offset: int
-    rows: tuple[Node, ...]
 
 
 class NodeMap(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from fairshare.server.accounting.queries import (
 )
 from fairshare.server.web.actors import groups_of, identity_of
 from fairshare.server.web.answers import answer
-from fairshare.server.web.applications import wanted_states
+from fairshare.server.web.application_lists import wanted_states
 from fairshare.server.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
 from fairshare.server.web.requests import read_parameters, server_of, whole_number
 

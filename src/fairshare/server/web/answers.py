@@ -6,6 +6,7 @@ This module only formats; it computes nothing.
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec import UNSET
 from starlette.responses import Response
 
 from fairshare.server.slices import sliced
@@ -23,9 +24,12 @@ def encoded(content: object) -> bytes:
     return _encoder.encode(content)
 
 
-async def encoded_in_slices(rows: Iterable[msgspec.Struct]) -> bytes:
-    """JSON of the elements of a list, made in slices: the rows must be frozen."""
-    return b",".join([encoded(row) async for row in sliced(rows)])
+async def listed(name: str, rows: Iterable[msgspec.Struct], **more: object) -> bytes:
+    """JSON of an object with a list of rows, which are written in slices, as they must not change
+    meanwhile; then `more` fields that are not UNSET."""
+    written = b",".join([encoded(row) async for row in sliced(rows)])
+    rest = encoded({field: value for field, value in more.items() if value is not UNSET})[1:-1]
+    return b'{"%b":[%b]%b%b}' % (name.encode(), written, b"," if rest else b"", rest)
 
 
 def refusal(

@@ -13,6 +13,7 @@ from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web import (
     accounting,
+    application_lists,
     applications,
     cluster,
     configuration,
@@ -35,14 +36,12 @@ from fairshare.server.web.faults import HANDLERS
 from fairshare.server.web.guard import LOOPBACK_NAMES, Guard, host_name
 from fairshare.server.web.interfaces import INTERFACES
 from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_per_second
+from fairshare.server.web.listings import Listings
 from fairshare.server.web.openapi import document
 from fairshare.server.web.openapi.operation import ApiRoute
-from fairshare.server.web.pages import applications as application_lines
-from fairshare.server.web.pages import nodes as node_lines
 from fairshare.server.web.pages import queues as queue_names
 from fairshare.server.web.pages import session
 from fairshare.server.web.pages.files import page_routes
-from fairshare.server.web.pages.listings import Listings
 
 BASE = "/api/v1"
 
@@ -51,6 +50,7 @@ ROUTES: Final[list[ApiRoute]] = [
     *configuration.ROUTES,
     *queues.ROUTES,
     *timelines.ROUTES,
+    *application_lists.ROUTES,
     *applications.ROUTES,
     *uploads.ROUTES,
     *deferral.ROUTES,
@@ -65,8 +65,6 @@ ROUTES: Final[list[ApiRoute]] = [
     *document.ROUTES,
     *session.ROUTES,
     *queue_names.ROUTES,
-    *application_lines.ROUTES,
-    *node_lines.ROUTES,
 ]
 """The routes of `/api/v1`."""
 

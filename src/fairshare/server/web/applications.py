@@ -1,12 +1,11 @@
 """The paths of applications: submit, again too, look, kill, move, change the priority, and why they
 wait.
 
-A list of many rows is written and sent in slices.
+A long list of tasks or containers is written and sent in slices.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from itertools import islice
 from typing import Final
 
 import msgspec
@@ -31,8 +30,8 @@ from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS
 from fairshare.api.work import Submission
 from fairshare.core.model.applications import Application
-from fairshare.core.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
-from fairshare.core.model.identifiers import ApplicationId, application_name
+from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted
+from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import (
     KillApplication,
     KillTask,
@@ -62,14 +61,14 @@ from fairshare.server.web.actors import (
     groups_of,
     identity_of,
     mover_of,
-    sees_all_of,
     with_tagged_groups,
 )
-from fairshare.server.web.answers import answer, encoded, encoded_in_slices, refusal
+from fairshare.server.web.answers import answer, encoded, refusal
 from fairshare.server.web.audit import note
 from fairshare.server.web.deferral import conditions_of
 from fairshare.server.web.limits import check_places, check_tasks, submission_slot
-from fairshare.server.web.openapi.operation import NUMBER, POSITIVE, Parameter, serve
+from fairshare.server.web.listings import instant_of
+from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter, serve
 from fairshare.server.web.requests import (
     read_application,
     read_body,
@@ -79,8 +78,6 @@ from fairshare.server.web.requests import (
 )
 from fairshare.server.web.submissions import submission_of
 from fairshare.server.web.uploads import caller_key
-from fairshare.settings.registry import family_of
-from fairshare.wording import without_output
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -101,97 +98,7 @@ def listing(name: str, items: Iterable[object]) -> Response:
     return StreamingResponse(pieces(), media_type="application/json")
 
 
-MAX_LISTED = 100_000
-
 TAG = "applications"
-
-
-async def list_applications(request: Request) -> Response:
-    """GET /applications: the newest first; `state` takes several, separated by commas."""
-    parameters = read_parameters(request)
-    server = server_of(request)
-    identity = identity_of(request)
-    reader = None if identity is None or identity.administrator else identity.user
-    key = ("applications", reader, *sorted(parameters.items()))
-    views = server.service.views
-    content = views.kept(key)
-    if content is None:
-        chosen = _chosen(request, parameters)
-        rows = await server.application_rows.of_one_instant(chosen)
-        listed = await encoded_in_slices(present(request, rows))
-        content = b'{"applications":[' + listed + b"]}"
-        if server.service.views is views:
-            views.keep(key, content)
-    return Response(content, media_type="application/json")
-
-
-def present(request: Request, rows: Mapping[ApplicationId, ApplicationRow]) -> list[ApplicationRow]:
-    """Rows of the present instant with their `VolatileFields`. Diagnostics have no output of
-    commands that only others may see."""
-    server = server_of(request)
-    state = server.service.state
-    look = family_of(server.scheduler_name).volatile_fields(server.scheduler)
-    identity = identity_of(request)
-    everything = identity is None or identity.administrator
-    found = []
-    for number, row in rows.items():
-        application = state.applications[number]
-        fields = look(application)
-        words = fields.diagnostics
-        if words and not everything and not sees_all_of(request, application):
-            words = without_output(words)
-        found.append(
-            msgspec.structs.replace(
-                row,
-                demand=state.types.mapping(fields.demand),
-                fair_share=state.types.mapping(fields.fair_share),
-                headroom=state.types.mapping(fields.headroom),
-                diagnostics=words,
-                job=fields.job,
-            )
-        )
-    return found
-
-
-def _chosen(
-    request: Request, parameters: Mapping[str, str]
-) -> Callable[[], Iterable[ApplicationId]]:
-    """The requested applications, the newest first; raises InputError."""
-    limit = whole_number(parameters, "limit", MAX_LISTED, MAX_LISTED, least=1)
-    states = wanted_states(parameters.get("state"))
-    user = parameters.get("user")
-    queue, tag = parameters.get("queue"), parameters.get("tag")
-    service = server_of(request).service
-
-    def fits(application: Application) -> bool:
-        if states is not None and application.shown_state not in states:
-            return False
-        if tag is not None and tag not in application.submission.tags:
-            return False
-        if user is not None and application.user != user:
-            return False
-        return queue is None or application.queue in (queue, f"root.{queue}")
-
-    plain = states is None and tag is None and user is None and queue is None
-    return lambda: islice(
-        (
-            application.id
-            for application in service.views.applications()
-            if plain or fits(application)
-        ),
-        limit,
-    )
-
-
-def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:
-    """The states named in `RUNNING,PENDING`; None for all. Raises InputError."""
-    if text is None:
-        return None
-    try:
-        return frozenset(ApplicationState(name) for name in text.upper().split(","))
-    except ValueError:
-        known = ", ".join(ApplicationState)
-        raise InputError("bad-request", f"state={text}: the states are {known}") from None
 
 
 async def submit_application(request: Request) -> Response:
@@ -253,8 +160,15 @@ async def admit(
 
 
 async def show_application(request: Request) -> Response:
-    """GET /applications/ID: with its groups of tasks and its live containers."""
-    read_parameters(request)
+    """GET /applications/ID: with its groups of tasks and its live containers.
+
+    `at`: the application at a past moment, without these; 404 if it did not exist, or is no longer
+    remembered.
+    """
+    at_ms = instant_of(request, read_parameters(request))
+    if at_ms is not None:
+        row = _past_row(request, at_ms)
+        return answer(ApplicationDetails(**msgspec.structs.asdict(row), at_ms=at_ms))
     application = read_application(request)
     server = server_of(request)
     views = server.service.views
@@ -275,6 +189,20 @@ async def show_application(request: Request) -> Response:
     )
     containers = [view async for view in sliced(views.live_containers(application))]
     return answer(msgspec.structs.replace(found, containers=containers))
+
+
+def _past_row(request: Request, at_ms: int) -> ApplicationRow:
+    """The application that the path names, by its id or its number, at a past moment."""
+    text = request.path_params["application"]
+    number = parse_application(text)
+    past = server_of(request).past_views.applications
+    row = None if number is None else past.one(number, at_ms)
+    if row is None or text not in (str(number), row.id):
+        raise InputError(
+            "unknown-application",
+            f"there was no application '{text}' at that moment, or it is not remembered any more",
+        )
+    return row
 
 
 async def list_tasks(request: Request) -> Response:
@@ -434,18 +362,8 @@ async def _check_owner(request: Request, named: str | None, application: Applica
 
 
 ROUTES = [
-    serve(
-        routes.LIST_APPLICATIONS,
-        list_applications,
-        TAG,
-        Parameter("state", "Several with commas between."),
-        Parameter("user", "Only his."),
-        Parameter("queue", "Only those of this queue."),
-        Parameter("tag", "Only those with this tag."),
-        Parameter("limit", "How many at most.", POSITIVE),
-    ),
     serve(routes.SUBMIT_APPLICATION, submit_application, TAG),
-    serve(routes.SHOW_APPLICATION, show_application, TAG),
+    serve(routes.SHOW_APPLICATION, show_application, TAG, AT),
     serve(
         routes.LIST_TASKS,
         list_tasks,

@@ -1,4 +1,4 @@
-"""The lists of the pages: a screenful at a time, sorted and filtered there, now and in the past."""
+"""Lists in parts, sorted and filtered by the server, now and in the past."""
 
 import pytest
 
@@ -15,9 +15,9 @@ async def submit(page, name: str, queue: str = "a", count: int = 1, **more: obje
 
 
 async def names(page, **parameters: object) -> list[str]:
-    answer = await page.get("/pages/applications", params=parameters)
+    answer = await page.get("/applications", params=parameters)
     assert answer.status_code == 200, answer.text
-    return [row["name"] for row in answer.json()["rows"]]
+    return [row["name"] for row in answer.json()["applications"]]
 
 
 async def remember(page) -> int:
@@ -32,16 +32,18 @@ async def remember(page) -> int:
     return at_ms
 
 
-async def test_a_screenful_is_a_part_and_its_counts_are_of_all(page):
+async def test_a_part_has_counts_of_all(page):
     for n in range(7):
         await submit(page, f"app {n}", "a" if n % 2 else "b")
     await page.launched(4)
-    answer = (await page.get("/pages/applications", params={"limit": 3, "offset": 2})).json()
-    assert [row["name"] for row in answer["rows"]] == ["app 4", "app 3", "app 2"]
-    assert (answer["matching"], answer["known"], answer["containers"]) == (7, 7, 4)
-    assert answer["counts"] == {
+    answer = (await page.get("/applications", params={"limit": 3, "offset": 2})).json()
+    assert [row["name"] for row in answer["applications"]] == ["app 4", "app 3", "app 2"]
+    part = answer["page"]
+    assert (part["matching"], part["known"], part["containers"]) == (7, 7, 4)
+    assert part["counts"] == {
         "all": 7, "waiting": 3, "running": 4, "finished": 0, "failed": 0, "killed": 0,
     }  # fmt: skip
+    assert "page" not in (await page.get("/applications", params={"limit": 3})).json()
 
 
 async def test_filters_are_of_state_user_queue_and_text(page):
@@ -49,11 +51,13 @@ async def test_filters_are_of_state_user_queue_and_text(page):
     await submit(page, "day", "b", user="ben")
     await page.launched(2)
     await page.post(f"/applications/{first}/kill", json={})
-    assert await names(page, state="killed") == ["Night"]
-    assert await names(page, state="alive") == ["day"]
+    assert await names(page, only="killed") == ["Night"]
+    assert await names(page, only="alive") == ["day"]
     assert await names(page, user="ben") == ["day"]
     assert await names(page, queue="root.a") == ["Night"]
-    assert await names(page, queue="root") == ["day", "Night"]
+    assert await names(page, queue="root") == []
+    assert await names(page, below="root") == ["day", "Night"]
+    assert await names(page, below="root.a", state="KILLED") == ["Night"]
     assert await names(page, search="nigh") == ["Night"]
     assert await names(page, search=first) == ["Night"]
     assert (await page.get("/pages/applications/choices")).json() == {
@@ -76,12 +80,13 @@ async def test_rows_keep_the_place_of_an_order_that_has_a_name(page):
     await page.launched(5)
     assert await names(page, **wish) == ["large", "small", "new"]
     assert (await names(page, sort="-containers", order="another"))[0] == "new"
+    assert (await names(page, sort="-containers"))[0] == "new"
 
 
 async def test_a_row_is_that_of_the_application_itself(page):
     name = await submit(page, "one", count=6, user="ann")
     await page.launched(4)
-    (row,) = (await page.get("/pages/applications")).json()["rows"]
+    (row,) = (await page.get("/applications", params={"offset": 0})).json()["applications"]
     whole = (await page.get(f"/applications/{name}")).json()
     whole["containers"] = len(whole["containers"])
     assert row == {field: whole[field] for field in row}
@@ -95,19 +100,19 @@ async def test_a_past_moment_has_what_was_there_then(page):
     await submit(page, "new")
     await page.launched(3)
     await remember(page)
-    past = (await page.get("/pages/applications", params={"at": then})).json()
-    assert [(row["name"], row["state"], row["containers"]) for row in past["rows"]] == [
-        ("old", "RUNNING", 2)
-    ]
-    assert past["at_ms"] == then
-    assert past["rows"][0]["used"] == {"memory-mb": 2048, "vcores": 2}
-    one = (await page.get(f"/pages/applications/{name}", params={"at": then})).json()
+    past = (await page.get("/applications", params={"at": then, "offset": 0})).json()
+    (row,) = past["applications"]
+    assert (row["name"], row["state"], row["containers"]) == ("old", "RUNNING", 2)
+    assert past["page"]["at_ms"] == then
+    assert row["used"] == {"memory-mb": 2048, "vcores": 2}
+    one = (await page.get(f"/applications/{name}", params={"at": then})).json()
+    assert one["at_ms"] == then
     assert (one["state"], one["containers"], one["progress"]["running"]) == ("RUNNING", 2, 2)
-    node = (await page.get("/pages/nodes/n1", params={"at": then})).json()
+    node = (await page.get("/nodes/n1", params={"at": then})).json()
     assert (node["containers"], node["used"]["memory-mb"], node["forgotten"]) == (2, 2048, 0)
     assert [(row["name"], row["user"]) for row in node["running"]] == [("old", "ann")] * 2
-    nodes = (await page.get("/pages/nodes", params={"at": then})).json()
-    assert (nodes["containers"], nodes["rows"][0]["used"]["vcores"]) == (2, 2)
+    nodes = (await page.get("/nodes", params={"at": then, "offset": 0})).json()
+    assert (nodes["page"]["containers"], nodes["nodes"][0]["used"]["vcores"]) == (2, 2)
     marks = (await page.get("/pages/node-map", params={"at": then, "by": "vcores"})).json()
     assert (marks["names"], marks["used"], marks["totals"]) == (["n1"], [2], [4])
 
@@ -115,12 +120,13 @@ async def test_a_past_moment_has_what_was_there_then(page):
 async def test_what_was_not_there_yet_or_is_not_remembered_is_said(page):
     then = await remember(page)
     name = await submit(page, "later")
-    later = await page.get(f"/pages/applications/{name}", params={"at": then})
+    later = await page.get(f"/applications/{name}", params={"at": then})
     assert (later.status_code, later.json()["code"]) == (404, "unknown-application")
-    for path in ("/pages/applications", "/pages/nodes", "/pages/node-map", "/pages/nodes/n1"):
+    paths = ("/applications", "/nodes", "/pages/node-map", "/nodes/n1", f"/applications/{name}")
+    for path in paths:
         answer = await page.get(path, params={"at": 5})
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-moment"), path
-    gone = await page.get("/pages/nodes/n9", params={"at": then})
+    gone = await page.get("/nodes/n9", params={"at": then})
     assert (gone.status_code, gone.json()["code"]) == (404, "unknown-node")
 
 
@@ -132,33 +138,33 @@ async def test_nodes_are_sorted_filtered_and_counted(page):
     await page.post("/admin/nodes/drain", json={"nodes": ["x1"]})
 
     async def look(**parameters: object) -> list[str]:
-        answer = (await page.get("/pages/nodes", params=parameters)).json()
-        return [row["name"] for row in answer["rows"]]
+        answer = (await page.get("/nodes", params=parameters)).json()
+        return [row["name"] for row in answer["nodes"]]
 
     assert await look(sort="-name") == ["x2", "x1", "x0", "n1"]
     assert await look(search="KIND-2") == ["x2"]
     assert await look(only="draining") == ["x1"]
     assert await look(offset=1, limit=2) == ["x0", "x1"]
-    answer = (await page.get("/pages/nodes", params={"search": "/r2"})).json()
+    answer = (await page.get("/nodes", params={"search": "/r2", "offset": 0})).json()["page"]
     assert (answer["known"], answer["matching"], answer["counts"]["draining"]) == (4, 3, 1)
 
 
 @pytest.mark.parametrize(
     ("path", "wrong"),
     [
-        ("/pages/applications", {"state": "sleeping"}),
-        ("/pages/applications", {"sort": "colour"}),
-        ("/pages/applications", {"limit": "0"}),
-        ("/pages/applications", {"search": "x" * 1_001}),
-        ("/pages/nodes", {"only": "broken"}),
+        ("/applications", {"only": "sleeping"}),
+        ("/applications", {"sort": "colour"}),
+        ("/applications", {"limit": "0"}),
+        ("/applications", {"search": "x" * 1_001}),
+        ("/nodes", {"only": "broken"}),
         ("/pages/node-map", {"by": "colour"}),
-        ("/pages/nodes/n1", {}),
+        ("/nodes/n1", {"at": "yesterday"}),
     ],
 )
 async def test_the_refusal_of_a_wrong_parameter_names_it(page, path, wrong):
     answer = await page.get(path, params=wrong)
     assert answer.status_code == 400
-    assert next(iter(wrong), "at") in answer.json()["message"]
+    assert next(iter(wrong)) in answer.json()["message"]
 
 
 async def test_a_line_is_the_same_object_as_long_as_nothing_changed(page):

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from fairshare import __version__
 from fairshare.api.applications import Application, ApplicationRow, Reason, Task
 from fairshare.api.cluster import Refusal
-from fairshare.api.pages import ApplicationLine, PastApplication
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.tasks import TaskState
 from fairshare.core.schedulers.reasons import Cause
@@ -32,14 +31,19 @@ _ABOUT_PATHS: Final = {
 }
 
 
-_LEFT_OUT: Final = {("Refusal", "id")}
+_LEFT_OUT: Final = {
+    ("Refusal", "id"),
+    ("Applications", "page"),
+    ("Application", "at_ms"),
+    ("Nodes", "page"),
+    ("NodeDetails", "at_ms"),
+    ("NodeDetails", "forgotten"),
+}
 """The fields of answers that are not always sent."""
 
 _WORDS: Final[dict[tuple[type[msgspec.Struct], str], type[StrEnum]]] = {
     (ApplicationRow, "state"): ApplicationState,
     (Application, "state"): ApplicationState,
-    (ApplicationLine, "state"): ApplicationState,
-    (PastApplication, "state"): ApplicationState,
     (Task, "state"): TaskState,
     (Reason, "cause"): Cause,
 }

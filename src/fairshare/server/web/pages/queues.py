@@ -30,8 +30,8 @@ from fairshare.server.server import LiveServer
 from fairshare.server.slices import made_in_slices, sliced
 from fairshare.server.views import filled
 from fairshare.server.web.answers import answer
+from fairshare.server.web.listings import text_of
 from fairshare.server.web.openapi.operation import AT, NUMBER, Parameter, get
-from fairshare.server.web.pages.listings import text_of
 from fairshare.server.web.queues import moment_at, queue_row
 from fairshare.server.web.requests import read_parameters, server_of, whole_number
 

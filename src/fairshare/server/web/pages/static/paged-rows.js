@@ -1,10 +1,10 @@
 // paged-rows.js owns rows of which only those in sight are asked for: the server sorts, filters and
 // counts, and gives a screenful; the rest comes when it is scrolled to.
 //
-//   const rows = new PagedRows("/pages/nodes", (answer) => page.draw(), {every_ms: 3000});
+//   const rows = new PagedRows("nodes", (answer) => page.draw(), {every_ms: 3000});   of GET /nodes
 //   rows.ask({search: "gpu", sort: "-vcores"})   what is wanted; cheap when it is the same as before
 //   rows.look(first, last)                       which places are in sight (VirtualTable's onWindow)
-//   rows.entry                                   {data: the last answer, error}; rows are in `list`
+//   rows.entry                                   {data: the `page` of the last answer, error}; rows are in `list`
 //   rows.list                                    as long as all that match; unknown places are empty
 //   rows.close()
 //
@@ -17,8 +17,8 @@ const PAGE = 100;
 const SETTLE_MS = 80; // while somebody scrolls by, nothing is fetched
 
 export class PagedRows {
-  constructor(path, draw, { every_ms = 3000 } = {}) {
-    this.path = path;
+  constructor(name, draw, { every_ms = 3000 } = {}) {
+    this.name = name;
     this.draw = draw;
     this.every_ms = every_ms;
     this.entry = { data: null, error: null };
@@ -55,7 +55,7 @@ export class PagedRows {
 
   watch() {
     const order = this.order ? `&order=${this.order}` : "";
-    const path = `${this.path}?${this.wish}${this.wish ? "&" : ""}offset=${this.first}&limit=${this.last - this.first}${order}`;
+    const path = `/${this.name}?${this.wish}${this.wish ? "&" : ""}offset=${this.first}&limit=${this.last - this.first}${order}`;
     if (path === this.watching) return;
     const before = this.stop;
     this.watching = path;
@@ -65,16 +65,16 @@ export class PagedRows {
 
   learn(entry) {
     if (!entry.data && !entry.error) return;
+    const data = entry.data && { ...entry.data, ...entry.data.page };
     // What an address of before gave is no answer to another moment.
-    if (entry.data && (entry.data.at_ms === null) !== (store.moment === null)) return;
-    if (entry.data) {
-      const { data } = entry;
+    if (data && (data.at_ms === null) !== (store.moment === null)) return;
+    if (data) {
       if (this.fresh) this.list = [];
       this.fresh = false;
       this.list.length = data.matching;
-      data.rows.forEach((row, n) => { this.list[data.offset + n] = row; });
+      data[this.name].forEach((row, n) => { this.list[data.offset + n] = row; });
     } else if (this.fresh) this.list = [];
-    this.entry = entry;
+    this.entry = { ...entry, data };
     this.draw();
   }
 }

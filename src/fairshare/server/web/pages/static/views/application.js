@@ -55,27 +55,23 @@ class ApplicationPage {
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
       store.watch("/cluster", ({ data }) => { if (data) this.cluster = data; }),
       session.onChange(() => this.draw()),
+      store.watch(path, (entry) => this.learn(entry), { past: true }),
     ];
     this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
-    this.update();
   }
 
-  // The address has changed: the present and the past are asked for at different places.
-  update() {
-    const past = store.moment !== null;
-    if (past !== this.past) {
-      this.past = past;
-      this.stop?.();
-      const path = `${past ? "/pages" : ""}/applications/${encodeURIComponent(this.id)}`;
-      const shown = (data) => (data && !past ? { ...data, containers: data.containers.length } : data);
-      this.stop = store.watch(path, (entry) => { if (this.past === past) { this.entry = { ...entry, data: shown(entry.data) }; this.draw(); } }, { past });
-    }
+  // The address has changed.
+  update() { this.draw(); }
+
+  // Of a past moment only the number of containers is known.
+  learn(entry) {
+    const { data } = entry;
+    this.entry = { ...entry, data: data && { ...data, containers: data.containers.length ?? data.containers } };
     this.draw();
   }
 
   close() {
     clearInterval(this.clock);
-    this.stop?.();
     for (const stop of this.stops) stop();
     this.logs.close();
     this.place.className = "";
@@ -89,7 +85,7 @@ class ApplicationPage {
   }
 
   draw() {
-    const missing = this.past && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `application ${this.id}`, 8);
+    const missing = store.moment !== null && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `application ${this.id}`, 8);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const one = this.entry.data;
     const tab = this.tab;

@@ -27,7 +27,7 @@ class ApplicationsPage {
     place.className = "view-list";
     this.choices = { users: [], queues: [] };
     this.leaf = "root.default"; // some queue that applications can be submitted to
-    this.pages = new PagedRows("/pages/applications", () => this.draw(), { every_ms: PACE_MS });
+    this.pages = new PagedRows("applications", () => this.draw(), { every_ms: PACE_MS });
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
     this.table = new VirtualTable({
@@ -50,7 +50,7 @@ class ApplicationsPage {
   // The address has changed.
   update() {
     const { state, user, queue, search } = this.filters;
-    this.pages.ask({ state, user, queue, search, sort: address.get("sort") });
+    this.pages.ask({ only: state, user, below: queue, search, sort: address.get("sort") });
     this.draw();
   }
 

@@ -39,23 +39,14 @@ class NodePage {
     this.stops = [
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.draw(); } }, { every_ms: 15_000 }),
       session.onChange(() => this.draw()),
+      store.watch(`/nodes/${encodeURIComponent(this.name)}`, (entry) => { this.entry = entry; this.draw(); }, { past: true, every_ms: 2000 }),
     ];
-    this.update();
   }
 
-  // The address has changed: the present and the past are asked for at different places.
-  update() {
-    const past = store.moment !== null;
-    if (past !== this.past) {
-      this.past = past;
-      this.stop?.();
-      const path = `${past ? "/pages" : ""}/nodes/${encodeURIComponent(this.name)}`;
-      this.stop = store.watch(path, (entry) => { if (this.past === past) { this.entry = entry; this.draw(); } }, { past, every_ms: 2000 });
-    }
-    this.draw();
-  }
+  // The address has changed.
+  update() { this.draw(); }
 
-  close() { this.stop?.(); for (const stop of this.stops) stop(); this.place.className = ""; }
+  close() { for (const stop of this.stops) stop(); this.place.className = ""; }
 
   // One GPU: how busy it is, its memory, and who has it. What was not measured is not shown.
   gpu(gpu, node) {
@@ -71,7 +62,7 @@ class NodePage {
   }
 
   draw() {
-    const missing = this.past && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `node ${this.name}`, 6);
+    const missing = store.moment !== null && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `node ${this.name}`, 6);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const node = this.entry.data;
     const types = Object.keys(node.total).filter((type, n) => n < 2 || node.total[type] > 0);

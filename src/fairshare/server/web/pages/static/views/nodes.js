@@ -25,7 +25,7 @@ class NodesPage {
   constructor(place) {
     this.place = place;
     place.className = "view-list";
-    this.pages = new PagedRows("/pages/nodes", () => this.draw(), { every_ms: PACE_MS });
+    this.pages = new PagedRows("nodes", () => this.draw(), { every_ms: PACE_MS });
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
     this.types = null;

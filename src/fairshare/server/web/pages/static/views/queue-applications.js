@@ -13,7 +13,7 @@ export function drawApplications(entry, queue) {
   }
   const blank = entryState(entry, `the applications of ${queue.name}`, 4);
   if (blank) return blank;
-  const { rows, matching, at_ms } = entry.data;
+  const { applications: rows, page: { matching, at_ms } } = entry.data;
   if (!rows.length) return h("p", { class: "pad soft" }, at_ms === null ? "No application runs or waits here. " : "No application ran or waited here then. ", h("a", { href: all }, "Those that have ended"));
   const columns = ["Application", "Name", "User", "State", "Used", "Pending"];
   return [h("table", {},

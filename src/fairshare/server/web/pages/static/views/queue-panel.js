@@ -103,7 +103,7 @@ export class QueuePanel {
   watchApplications(tab) {
     const queue = encodeURIComponent(this.queue.name);
     const wanted = !this.queue.leaf ? null
-      : tab === "applications" ? `/pages/applications?queue=${queue}&state=alive&limit=${MOST_ROWS}`
+      : tab === "applications" ? `/applications?queue=${queue}&only=alive&offset=0&limit=${MOST_ROWS}`
         : tab === "jobs" && store.moment === null ? `/applications?queue=${queue}&state=PENDING,RUNNING&limit=${MOST_ROWS}` : null;
     if (wanted === this.watching) return;
     this.stop?.();

@@ -1,5 +1,5 @@
-"""The long lists of the pages: their lines, now or at a past moment, their order, and the part of
-them that one screen shows.
+"""Long lists: their rows, now or at a past moment, their order, and the part of them that is asked
+for.
 
 An order by a changing value is remembered under a name that the client chooses, as long as a client
 uses it: rows keep their place while their values change, and later rows are appended.
@@ -25,23 +25,23 @@ MAX_ORDERS = 256
 """How many orders are remembered, the most recently used ones; a dropped one is computed again."""
 
 MAX_PASTS = 4
-"""Past moments whose lines are cached: a view of one moment needs it several times."""
+"""Past moments whose rows are cached: a view of one moment needs it several times."""
 
-DEFAULT_ROWS, MOST_ROWS = 100, 1_000
+MOST_ROWS = 100_000
 MOST_TEXT = 1_000
 
 PART: Final = (
     Parameter("search", "A part of what names a row."),
     Parameter("sort", "A column; with `-` before it the most first."),
     Parameter("order", "Any name for this order: asked for by it again, rows keep their places."),
-    Parameter("offset", "How many rows to pass over.", NUMBER),
-    Parameter("limit", "How many rows at most.", POSITIVE),
+    Parameter("offset", "How many are passed over; the answer then has `page`.", NUMBER),
+    Parameter("limit", "How many at most.", POSITIVE),
     AT,
 )
-"""The parameters of a screenful of rows."""
+"""The parameters of the rows of a list."""
 
 Key = TypeVar("Key", int, str)
-Line = TypeVar("Line", ApplicationRow, Node)
+Row = TypeVar("Row", ApplicationRow, Node)
 
 
 class Listings:
@@ -50,27 +50,25 @@ class Listings:
     def __init__(self, server: LiveServer) -> None:
         self._server = server
         self._orders: OrderedDict[str, tuple[Hashable, dict[Any, None]]] = OrderedDict()
-        self._pasts: OrderedDict[tuple[str, int], Mapping[Any, Any]] = OrderedDict()
+        self._pasts: OrderedDict[tuple[str, int], dict[Any, Any]] = OrderedDict()
 
-    async def applications(self, at_ms: int | None) -> Mapping[ApplicationId, ApplicationRow]:
+    async def applications(self, at_ms: int | None) -> dict[ApplicationId, ApplicationRow]:
         """All applications by number, the oldest first; `at_ms` is the instant of a moment."""
         if at_ms is None:
             known = self._server.service.state.applications
             return await self._server.application_rows.of_one_instant(lambda: known)
         return await self._past("applications", self._server.past_views.applications, at_ms)
 
-    async def nodes(self, at_ms: int | None) -> Mapping[str, Node]:
+    async def nodes(self, at_ms: int | None) -> dict[str, Node]:
         """All nodes by name, in the order of registration."""
         if at_ms is None:
             known = self._server.service.state.nodes
             return await self._server.node_rows.of_one_instant(lambda: known)
         return await self._past("nodes", self._server.past_views.nodes, at_ms)
 
-    async def _past(
-        self, kind: str, tracks: RowHistory[Key, Line], at_ms: int
-    ) -> Mapping[Key, Line]:
+    async def _past(self, kind: str, tracks: RowHistory[Key, Row], at_ms: int) -> dict[Key, Row]:
         place = (kind, at_ms)
-        found: Mapping[Key, Line] | None = self._pasts.get(place)
+        found: dict[Key, Row] | None = self._pasts.get(place)
         if found is None:
             found = self._pasts[place] = await run_in_threadpool(tracks.at, at_ms)
             while len(self._pasts) > MAX_PASTS:
@@ -81,29 +79,32 @@ class Listings:
         self,
         name: str,
         about: Hashable,
-        lines: Mapping[Key, Line],
-        value: Callable[[Line], Any],
+        rows: Mapping[Key, Row],
+        value: Callable[[Row], Any],
         *,
         down: bool,
     ) -> list[Key]:
-        """All keys by a value of their lines, equal ones by the key; remembered by a name.
+        """All keys by a value of their rows, equal ones by the key; remembered if it has a name.
 
         If an order of this name is remembered, and is `about` the same, the keys in that order;
         later ones are appended.
         """
         known = self._orders.get(name)
         if known is None or known[0] != about:
-            pairs = sorted((value(line), key) for key, line in lines.items())
+            pairs = sorted((value(row), key) for key, row in rows.items())
             if down:
                 pairs.reverse()
-            known = self._orders[name] = (about, {key: None for _, key in pairs})
+            keys = [key for _, key in pairs]
+            if not name:
+                return keys
+            known = self._orders[name] = (about, dict.fromkeys(keys))
             while len(self._orders) > MAX_ORDERS:
                 self._orders.popitem(last=False)
         self._orders.move_to_end(name)
         ordered: dict[Key, None] = known[1]
-        for key in lines:
+        for key in rows:
             ordered.setdefault(key)
-        return [key for key in ordered if key in lines]
+        return [key for key in ordered if key in rows]
 
 
 def listings_of(request: Request) -> Listings:
@@ -147,8 +148,8 @@ def sort_of(parameters: Mapping[str, str], columns: Sequence[str]) -> tuple[str,
     return column, down
 
 
-def part_of(parameters: Mapping[str, str], keys: Sequence[Key]) -> tuple[int, Sequence[Key]]:
-    """The keys of one screen: `limit` of them from `offset` on."""
+def part_of(parameters: Mapping[str, str]) -> slice:
+    """Which of the rows that match are asked for: `limit` from `offset` on."""
     offset = whole_number(parameters, "offset", 0, 2**31 - 1)
-    limit = whole_number(parameters, "limit", DEFAULT_ROWS, MOST_ROWS, least=1)
-    return offset, keys[offset : offset + limit]
+    limit = whole_number(parameters, "limit", MOST_ROWS, MOST_ROWS, least=1)
+    return slice(offset, offset + limit)
