@@ -63,12 +63,17 @@ def _has_lower_limit(given: Input) -> bool:
 
 
 def _is_plain_report(given: Input) -> bool:
-    """Whether it says only that a container has started, or ended well: the most frequent inputs,
-    of which no number but that of the container is there."""
+    """Whether it says only that a container has started or ended, with numbers in range: the most
+    frequent inputs, whose container has more than 32 bits whatever else is there."""
     if type(given) is ContainerStarted:
-        plain = not (given.holds_room or given.gpus)
+        plain = not given.gpus
     elif type(given) is ContainerExited:
-        plain = not (given.exit_code or given.diagnostics or given.peak_memory_mb or given.cpu_ms)
+        plain = (
+            not given.diagnostics
+            and -GREATEST <= given.exit_code <= GREATEST
+            and -GREATEST <= given.peak_memory_mb <= GREATEST
+            and -GREATEST <= given.cpu_ms <= GREATEST
+        )
     else:
         return False
     container = given.container

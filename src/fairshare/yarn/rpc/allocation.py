@@ -24,7 +24,13 @@ from fairshare.core.model.events import (
     NodeDrained,
     NodeRemoved,
 )
-from fairshare.core.model.identifiers import ContainerId, application_of, attempt_of
+from fairshare.core.model.identifiers import (
+    NUMBER_MASK,
+    ContainerId,
+    application_of,
+    attempt_of,
+    number_of,
+)
 from fairshare.core.model.inputs import ChangeBlacklist, Input, ReleaseContainers, RequestContainers
 from fairshare.core.model.resources import Resource, ResourceTypes, add
 from fairshare.core.model.work import ANYWHERE, ContainerRequest
@@ -283,20 +289,33 @@ class Grants:
         self._state = state
         self._signer = signer
         self._web_address_of = web_address_of
+        self._alike: tuple[object, ...] = ()
+        self._container = ContainerProto()
 
     def container(self, granted: ContainerAllocated, user: str) -> ContainerProto:
-        """A ContainerProto with the token by which it is started."""
+        """A ContainerProto with the token by which it is started; to be copied, since the next one
+        is the same message: what containers of one ask have in common is kept."""
         state = self._state
-        return ContainerProto(
-            id=records.container_id_message(state.epoch_ms, granted.container),
-            nodeId=self._signer.node_id(granted.node),
-            node_http_address=self._web_address_of(granted.node),
-            resource=resource_message(granted.resource, state.types),
-            priority=PriorityProto(priority=granted.priority),
-            container_token=self._signer.container(granted, user).message(),
-            execution_type=_GUARANTEED,
-            allocation_request_id=granted.request,
-        )
+        number = granted.container
+        alike = (number & ~NUMBER_MASK, granted.resource, granted.priority, granted.request)
+        if alike != self._alike:
+            self._alike = alike
+            self._container = ContainerProto(
+                id=records.container_id_message(state.epoch_ms, number),
+                resource=resource_message(granted.resource, state.types),
+                priority=PriorityProto(priority=granted.priority),
+                execution_type=_GUARANTEED,
+                allocation_request_id=granted.request,
+            )
+        message = self._container
+        message.id.id = number_of(number)
+        message.nodeId.CopyFrom(self._signer.node_id(granted.node))
+        message.node_http_address = self._web_address_of(granted.node)
+        token = self._signer.container(granted, user)
+        signed = message.container_token
+        signed.identifier, signed.password = token.identifier, token.password
+        signed.kind, signed.service = token.kind, token.service
+        return message
 
     def node_tokens(
         self, application: Application, deliveries: Deliveries, nodes: Iterable[str]

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.core.model.events import ContainerAllocated
-from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.identifiers import NUMBER_MASK, ApplicationId, number_of
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.errors import FairshareError
 from fairshare.server.json_files import read_json_file
@@ -36,7 +36,6 @@ from fairshare.yarn.rpc.wire.messages import (
     ContainerTokenIdentifierProto,
     ContainerTypeProto,
     ExecutionTypeProto,
-    LogAggregationContextProto,
     MasterKeyProto,
     NMTokenIdentifierProto,
     NodeIdProto,
@@ -256,48 +255,55 @@ class TokenSigner:
         self._now_ms = now_ms
         self._service_of = service_of
         self.node_id = node_id
+        self._alike: tuple[object, ...] = ()
+        self._container = ContainerTokenIdentifierProto()
+        self._alike_nodes: tuple[object, ...] = ()
+        self._node = NMTokenIdentifierProto()
 
-    def container(
-        self,
-        granted: ContainerAllocated,
-        user: str,
-        log_policy: LogAggregationContextProto | None = None,
-    ) -> Token:
+    def container(self, granted: ContainerAllocated, user: str) -> Token:
         """The token with which a container is started on its node, once.
 
-        `log_policy`: that of the application, if it has one.
+        Containers of one answer are alike: what they have in common is kept from one to the next.
         """
         key = self._keys.current(Kind.CONTAINER)
-        identifier = ContainerTokenIdentifierProto(
-            containerId=container_id_message(self._epoch_ms, granted.container),
-            nmHostAddr=node_name(self.node_id(granted.node)),
-            appSubmitter=user,
-            resource=resource_message(granted.resource, self._types),
-            expiryTimeStamp=self._now_ms() + self._life_ms,
-            masterKeyId=key.number,
-            rmIdentifier=self._manager_id,
-            priority=PriorityProto(priority=granted.priority),
-            creationTime=granted.allocated_ms,
-            nodeLabelExpression="",
-            containerType=_MASTER if granted.master else _TASK,
-            executionType=_GUARANTEED,
-            version=0,
-            allocation_request_id=-1 if granted.master else granted.request,
-        )
-        if log_policy is not None:
-            identifier.logAggregationContext.CopyFrom(log_policy)
+        ask = granted.resource, granted.priority, granted.request, granted.master
+        alike = (key.number, user, granted.container & ~NUMBER_MASK, *ask)
+        if alike != self._alike:
+            self._alike = alike
+            self._container = ContainerTokenIdentifierProto(
+                containerId=container_id_message(self._epoch_ms, granted.container),
+                appSubmitter=user,
+                resource=resource_message(granted.resource, self._types),
+                masterKeyId=key.number,
+                rmIdentifier=self._manager_id,
+                priority=PriorityProto(priority=granted.priority),
+                nodeLabelExpression="",
+                containerType=_MASTER if granted.master else _TASK,
+                executionType=_GUARANTEED,
+                version=0,
+                allocation_request_id=-1 if granted.master else granted.request,
+            )
+        identifier = self._container
+        identifier.containerId.id = number_of(granted.container)
+        identifier.nmHostAddr = node_name(self.node_id(granted.node))
+        identifier.expiryTimeStamp = self._now_ms() + self._life_ms
+        identifier.creationTime = granted.allocated_ms
         service = self._service_of(granted.node)
         return tokens.signed(tokens.CONTAINER_TOKEN, identifier, key.secret, service)
 
     def node(self, application: ApplicationId, attempt: int, node: str, user: str) -> Token:
         """The token with which an attempt logs in to a node (NMToken)."""
         key = self._keys.current(Kind.NODE)
-        identifier = NMTokenIdentifierProto(
-            appAttemptId=attempt_id_message(self._epoch_ms, application, attempt),
-            nodeId=self.node_id(node),
-            appSubmitter=user,
-            keyId=key.number,
-        )
+        alike = (key.number, user, application, attempt)
+        if alike != self._alike_nodes:
+            self._alike_nodes = alike
+            self._node = NMTokenIdentifierProto(
+                appAttemptId=attempt_id_message(self._epoch_ms, application, attempt),
+                appSubmitter=user,
+                keyId=key.number,
+            )
+        identifier = self._node
+        identifier.nodeId.CopyFrom(self.node_id(node))
         return tokens.signed(tokens.NM_TOKEN, identifier, key.secret, self._service_of(node))
 
     def master(self, application: ApplicationId, attempt: int) -> Token:

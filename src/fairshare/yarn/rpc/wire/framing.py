@@ -35,6 +35,9 @@ _LONGEST_VARINT = 5
 
 _SUCCESS, _ERROR, _FATAL = 0, 1, 2
 
+_HEADER = RpcResponseHeaderProto(status=_SUCCESS, serverIpcVersionNum=VERSION)
+"""The header of each answer, but for what names its call."""
+
 # RpcErrorCodeProto
 APPLICATION = 1
 NO_SUCH_METHOD = 2
@@ -107,13 +110,10 @@ def frame(*parts: bytes) -> bytes:
 
 def success(call: RpcRequestHeaderProto, response: Any) -> bytes:
     """The frame that answers `call` (a RpcRequestHeaderProto) with a response message."""
-    header = RpcResponseHeaderProto(
-        callId=call.callId & _MASK,
-        status=_SUCCESS,
-        serverIpcVersionNum=VERSION,
-        clientId=call.clientId,
-        retryCount=call.retryCount,
-    )
+    header = _HEADER
+    header.callId = call.callId & _MASK
+    header.clientId = call.clientId
+    header.retryCount = call.retryCount
     return frame(header.SerializeToString(), response.SerializeToString())
 
 
