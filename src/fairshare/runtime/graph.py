@@ -12,7 +12,7 @@ by name, never by order.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -26,8 +26,10 @@ class Kind(msgspec.Struct, frozen=True):
     """A class whose objects are stored, the fields that are stored, and those that are not.
 
     `derived` fields follow from the others: `derive`, a method of the class if nothing else is
-    said, makes them when all objects have their stored fields. `names` leads from a name to the
-    object, for those that are not copied at all. `structure`: made with all its fields at once.
+    said, makes them when all objects have their stored fields. `defaults` may be missing in a
+    snapshot, as an earlier version did not have them: a structure's own, or those that a class
+    names in `LATER_FIELDS`. `names` leads from a name to the object, for those that are not copied
+    at all. `structure`: made with all its fields at once.
     `unguarded`: an object may have undeclared fields.
     """
 
@@ -35,7 +37,7 @@ class Kind(msgspec.Struct, frozen=True):
     cls: type
     fields: tuple[str, ...]
     derived: frozenset[str]
-    defaults: frozenset[str]
+    defaults: Mapping[str, object]
     derive: Callable[[Any], None] | None
     names: Callable[[str], Any] | None
     structure: bool
@@ -74,15 +76,16 @@ class Kinds:
             raise ValueError(f"{tag} ({cls.__qualname__}) is stored already")
         structure = issubclass(cls, msgspec.Struct)
         own = () if names is not None or issubclass(cls, Enum) else declared_fields(cls)
-        defaults = (
-            [f.name for f in msgspec.structs.fields(cls) if not f.required] if structure else []
-        )
+        defaults: Mapping[str, object] = getattr(cls, "LATER_FIELDS", {})
+        if structure:  # it fills them in itself
+            fields_of = msgspec.structs.fields(cls)
+            defaults = {field.name: None for field in fields_of if not field.required}
         self.by_tag[tag] = self._by_class[cls] = Kind(
             tag,
             cls,
             tuple(name for name in fields or own if name not in derived),
             frozenset(derived),
-            frozenset(defaults),
+            defaults,
             derive or getattr(cls, "derive", None),
             names,
             structure,
@@ -381,6 +384,7 @@ class _Form:
             raise ValueError(f"{tag} has no {', '.join(missing)}")
         self.kind = kind
         self._names = names
+        self._later = [name for name in kind.defaults if name not in names]
         # Faster than by name; a structure may have fields that are given by name only.
         self._by_position = tuple(names) == getattr(kind.cls, "__match_args__", None)
 
@@ -395,6 +399,8 @@ class _Form:
         for name, value in zip(self._names, values, strict=True):
             if value is not ABSENT_FIELD:
                 setattr(one, name, value)
+        for name in self._later:
+            setattr(one, name, self.kind.defaults[name])
 
     def named(self, value: Any) -> Any:
         """A member of an enumeration, or the object of a name."""

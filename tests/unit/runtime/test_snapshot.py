@@ -229,6 +229,17 @@ def test_a_structure_that_has_got_a_default_needs_no_table(rewritten):
     assert thaw(one)["drain"] == Drain((1, 2), 9)
 
 
+def test_a_field_that_a_class_got_later_is_filled_in(rewritten, busy):
+    def before(fields):
+        return {name: value for name, value in fields.items() if name != "recent_failures_ms"}
+
+    state = thaw(rewritten(freeze(1, 1, {"manager": busy.manager}), "application", before))[
+        "manager"
+    ].state
+    assert state.applications
+    assert {one.recent_failures_ms for one in state.applications.values()} == {()}
+
+
 def test_an_unknown_tag_makes_a_snapshot_unreadable(rewritten):
     one = freeze(1, 1, {"run": Run((1, 2), 3)})
     one = rewritten(one, "run", lambda fields: {**fields, "tag": "count-of-resources"})

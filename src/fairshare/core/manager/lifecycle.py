@@ -302,7 +302,7 @@ class Lifecycle:
         wanted = details.max_attempts
         if 0 < wanted < attempts:
             attempts = wanted
-        if failed and (event.cannot_start or application.failed_attempts + 1 >= attempts):
+        if failed and (event.cannot_start or application.failures(step.now_ms) + 1 >= attempts):
             self.end(
                 step,
                 application,

@@ -6,10 +6,10 @@ class of attempts, whose objects its queues hold and its orders compare.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from fairshare.core.model.asks import AskTable
 from fairshare.core.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
@@ -144,7 +144,11 @@ class Application:
     `attempt` is the current attempt: the last one that has started, before the first one an
     inactive attempt with the number 0. `first_priority` is the priority as resolved at the
     submission. `preempted` and `containers_allocated` count containers over all attempts.
+    `recent_failures_ms` are the instants of failed attempts where failures expire.
     """
+
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"recent_failures_ms": ()}
+    """Of snapshots that were made before these fields were added."""
 
     __slots__ = (
         "attempt",
@@ -160,6 +164,7 @@ class Application:
         "preempted",
         "priority",
         "queue",
+        "recent_failures_ms",
         "state",
         "submission",
         "submitted_ms",
@@ -189,10 +194,27 @@ class Application:
         self.finished_ms: int | None = None
         self.expires_ms: int | None = None  # the end of its lifetime
         self.failed_attempts = 0
+        self.recent_failures_ms: tuple[int, ...] = ()
         self.preempted = 0
         self.containers_allocated = 0
         self.tasks = TaskBoard()
         self.attempt = Attempt(self, 0, types)
+
+    def failures(self, now_ms: int) -> int:
+        """The number of failed attempts that count against the maximum: with a validity interval
+        only those that are not older, as in Hadoop (RMAppImpl.getNumFailedAppAttempts)."""
+        validity_ms = self.submission.details.failures_validity_ms
+        if not validity_ms:
+            return self.failed_attempts
+        return sum(failed_ms > now_ms - validity_ms for failed_ms in self.recent_failures_ms)
+
+    def fail_attempt(self, now_ms: int) -> None:
+        """Count a failed attempt; failures that have expired are forgotten."""
+        self.failed_attempts += 1
+        validity_ms = self.submission.details.failures_validity_ms
+        if validity_ms:
+            earlier_ms = [ms for ms in self.recent_failures_ms if ms > now_ms - validity_ms]
+            self.recent_failures_ms = (*earlier_ms, now_ms)
 
     def shrink_tables(self) -> None:
         """Give back the room that the tables of its containers keep for what was in them."""

@@ -178,7 +178,8 @@ class PreemptContainers(msgspec.Struct, frozen=True, tag=True):
 class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     """Further fields of an application that YARN's clients submit.
 
-    `max_attempts` 0: as many as the cluster allows. The access lists have Hadoop's form
+    `max_attempts` 0: as many as the cluster allows; with `failures_validity_ms` only failures that
+    are not older than that count, 0: all. The access lists have Hadoop's form
     (`alice,bob ops`); None: only the owner and administrators. A label expression is None if the
     client set none. `keep_containers`: when the master is lost, running containers that it
     launched continue, and the next attempt takes them over. `must_unregister`: a master that exits
@@ -196,6 +197,7 @@ class SubmissionDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     must_unregister: bool = False
     notify: tuple[str, ...] = ()
     notify_on: tuple[str, ...] = ("end",)
+    failures_validity_ms: int = 0
 
 
 class Condition(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -433,7 +433,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             self._drop_reservation(self.nodes[reservation.node])
         if self.gangs:
             self._forget_gangs(application.id)
-        application.failed_attempts += event.failed
+        if event.failed:
+            application.fail_attempt(now_ms)
         attempt.active = False
         attempt.runnable = False
         attempt.registered = False

@@ -8,6 +8,7 @@ browsers of other origins are off by default, as in Hadoop (Hadoop: CrossOriginF
 import gzip
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from xml.sax.saxutils import quoteattr
 
 import msgspec
 from msgspec import UNSET
@@ -69,6 +70,7 @@ def headers_for(request: Request, settings: CrossOriginSettings) -> Mapping[str,
 
 JSON = "application/json"
 XML = "application/xml"
+WADL = "application/vnd.sun.wadl+xml"
 _WRITTEN = {JSON: "application/json;charset=utf-8", XML: "application/xml; charset=utf-8"}
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -121,13 +123,18 @@ NOT_THERE_IN_XML = {"Cache-Control": "must-revalidate,no-cache,no-store", "Conne
 Handler = Callable[[Request, Caller], Awaitable[Answer]]
 
 
-def accepted_form(request: Request) -> str | None:
-    """JSON or XML, whichever the caller prefers; None if the caller accepts neither."""
+_DOCUMENTS = {"*/*": JSON, "application/*": JSON, JSON: JSON, XML: XML}
+_DESCRIPTIONS = {"*/*": WADL, "application/*": WADL, WADL: WADL, XML: XML}
+
+
+def accepted_form(request: Request, forms: Mapping[str, str] = _DOCUMENTS) -> str | None:
+    """JSON or XML, or another of some forms by what `Accept` may name: the one that the caller
+    prefers; None if the caller accepts none."""
     best: tuple[float, int, str] | None = None
     for header in request.headers.getlist("accept") or ["*/*"]:
         for place, part in enumerate(header.split(",")):
             kind, *parameters = (word.strip() for word in part.split(";"))
-            form = {"*/*": JSON, "application/*": JSON, JSON: JSON, XML: XML}.get(kind.lower())
+            form = forms.get(kind.lower())
             weight = _weight(parameters)
             if form is None or weight <= 0:
                 continue
@@ -170,7 +177,7 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
         content = write(answer, form)
     if answer.status == 404 and form == XML and request.method in ("GET", "HEAD"):
         return await _finish(request, b"", 500, "", NOT_THERE_IN_XML, caller.cookie)
-    assert not refused_form or answer.status >= 400 or answer.status == 204
+    assert not refused_form or answer.status >= 400 or answer.document is None
     kind = answer.kind or _WRITTEN[form]
     return await _finish(request, content, answer.status, kind, answer.headers, caller.cookie)
 
@@ -179,7 +186,11 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
     allow = ",".join(("OPTIONS", "HEAD", *(m for m in ("POST", "PUT", "DELETE") if m in handlers)))
     allow = f"{allow},GET" if "GET" in handlers else allow.replace("HEAD,", "").replace(",HEAD", "")
     if request.method == "OPTIONS":
-        return Answer(status=204, headers={"Allow": allow})
+        form = accepted_form(request, _DESCRIPTIONS)
+        if form is None:
+            return Answer(status=204, headers={"Allow": allow})
+        content = _description(request, handlers)
+        return Answer(encoded=content, headers={"Allow": allow}, kind=f"{form};charset=utf-8")
     handler = handlers.get("GET" if request.method == "HEAD" else request.method)
     try:
         if handler is None:
@@ -195,6 +206,22 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
         return Answer(text=plain.message, status=plain.status)
     except InputError as error:
         return _input_error(error)
+
+
+def _description(request: Request, handlers: Mapping[str, Handler]) -> bytes:
+    """The methods of a path in WADL. Hadoop's own HTTP client asks for them before its first call,
+    to log in, and takes any other answer than 200 for a failure."""
+    kinds = "".join(f'<representation mediaType="{kind}; charset=utf-8"/>' for kind in (JSON, XML))
+    methods = "".join(
+        f'<method name="{method}"><response>{kinds}</response></method>' for method in handlers
+    )
+    base = quoteattr(f"{request.url.scheme}://{request.headers.get('host', '')}/")
+    path = quoteattr(request.url.path.lstrip("/"))
+    return (
+        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+        f'<application xmlns="http://wadl.dev.java.net/2009/02"><resources base={base}>'
+        f"<resource path={path}>{methods}</resource></resources></application>"
+    ).encode()
 
 
 def refusal_of(refused: Refused) -> Answer:

@@ -231,6 +231,7 @@ class _Call:
     def _headers(self) -> dict[str, str]:
         given = self._request.headers
         passed = {name: given[name] for name in TO_MASTER if name in given}
+        passed.setdefault("accept-encoding", "identity")  # the library would say that it reads gzip
         user = quote(self._user, safe="")
         return {**passed, "host": self._host, "via": _VIA, "cookie": f"{_USER_COOKIE}={user}"}
 

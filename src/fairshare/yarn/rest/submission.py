@@ -121,6 +121,7 @@ _NAME_FIELDS = (
     "am-container-node-label-expression",
 )
 _KEPT = "keep-containers-across-application-attempts"
+_VALIDITY = "attempt-failures-validity-interval"
 LOG_DIRECTORY = "<LOG_DIR>"
 _ARGUMENT = "java.lang.Exception: java.lang.IllegalArgumentException"
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
@@ -246,6 +247,7 @@ def read_submission(
             application_label=text_of(body.get("app-node-label-expression")),
             master_label=text_of(body.get("am-container-node-label-expression")),
             keep_containers=truth(body.get(_KEPT)),
+            failures_validity_ms=max(0, lenient_integer(body.get(_VALIDITY), _VALIDITY, bits=LONG)),
         ),
     )
 

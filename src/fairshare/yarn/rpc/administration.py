@@ -226,8 +226,9 @@ class Administration:
 
     async def add_labels(self, caller: Caller, request: AddToClusterNodeLabelsRequestProto) -> None:
         """addToClusterNodeLabels."""
-        labels = {one.name: one.isExclusive for one in request.nodeLabels}
-        labels |= dict.fromkeys(request.deprecatedNodeLabels, True)
+        labels = {label.name: label.isExclusive for label in request.nodeLabels}
+        if not labels:  # newer clients fill both lists, and this one says less
+            labels = dict.fromkeys(request.deprecatedNodeLabels, True)
         await self._change_labels(AddLabels(labels))
 
     async def remove_labels(

@@ -106,6 +106,7 @@ def submission_of(
             master_label=_master_label(context),
             keep_containers=context.keep_containers_across_application_attempts,
             must_unregister=True,
+            failures_validity_ms=max(0, context.attempt_failures_validity_interval),
         ),
         prepared=not unmanaged,
         lifetime_s=_lifetime_s(context),
@@ -116,12 +117,6 @@ def _check_supported(context: ApplicationSubmissionContextProto) -> None:
     """Raise RpcError for what would be ignored, and must not be."""
     if context.HasField("reservation_id"):
         raise RpcError(YARN, NO_RESERVATIONS)
-    if context.attempt_failures_validity_interval > 0:
-        raise RpcError(
-            YARN,
-            "attempt_failures_validity_interval is not supported: all failed attempts count; leave"
-            " it out (Spark: spark.yarn.am.attemptFailuresValidityInterval)",
-        )
     for request in context.am_container_resource_request:
         if request.resource_name not in ("", _ANYWHERE):
             raise RpcError(

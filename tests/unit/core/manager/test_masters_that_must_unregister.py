@@ -6,6 +6,9 @@ from tests.unit.core.manager.test_kept_containers import SETTINGS, Cluster
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.inputs import ContainerExited, SubmissionDetails, UnregisterMaster
 
+MUST_WITHIN_10_S = SubmissionDetails(
+    must_unregister=True, max_attempts=2, failures_validity_ms=10_000
+)
 MUST = SubmissionDetails(must_unregister=True, max_attempts=2)
 
 
@@ -28,6 +31,23 @@ def test_the_last_failed_attempt_fails_the_application(kind):
     cluster.settle()
     cluster.feed(ContainerExited(cluster.application.attempt.master, 0))
     assert cluster.application.state == ApplicationState.FAILED
+
+
+def test_failures_older_than_the_validity_interval_do_not_count(kind):
+    cluster = Cluster(kind, MUST_WITHIN_10_S)
+    application = cluster.application
+    for attempt in range(1, 6):
+        assert (application.attempt.number, application.over) == (attempt, False)
+        cluster.feed(ContainerExited(application.attempt.master, 1))
+        cluster.now_ms += 10_000
+        cluster.settle()
+    assert application.failed_attempts == 5
+    cluster.now_ms += 10_000
+    cluster.feed(ContainerExited(application.attempt.master, 1))
+    cluster.settle()
+    cluster.now_ms += 9_000 - (cluster.now_ms - application.recent_failures_ms[-1])
+    cluster.feed(ContainerExited(application.attempt.master, 1))
+    assert application.state == ApplicationState.FAILED
 
 
 def test_a_master_that_has_unregistered_ends_the_application(kind):

@@ -89,6 +89,14 @@ async def test_a_page_passes_with_the_named_headers_only(yarn, master):
     assert yarn.server.http._transport.app.state.master_calls.open == 0
 
 
+async def test_a_master_packs_its_page_only_for_a_caller_that_unpacks_it(yarn, master):
+    del yarn.server.http.headers["accept-encoding"]  # the test's own client unpacks
+    await open_page(yarn, master, "jobs")
+    assert master.headers["accept-encoding"] == "identity"
+    await open_page(yarn, master, "jobs", headers={"Accept-Encoding": "br"})
+    assert master.headers["accept-encoding"] == "br"
+
+
 async def test_the_master_gets_the_user_in_a_cookie(yarn, master):
     await open_page(yarn, master, "?user.name=bob")
     assert master.headers["cookie"] == "proxy-user=bob"

@@ -1,6 +1,7 @@
 """Forms, callers and refusals of YARN's interface."""
 
 import gzip
+from xml.etree import ElementTree
 
 import pytest
 
@@ -30,6 +31,33 @@ async def test_the_caller_chooses_the_form(yarn, accept, kind):
 
 async def test_a_form_that_there_is_not_is_406(yarn):
     assert (await yarn.get("/info", headers={"Accept": "text/plain"})).status_code == 406
+
+
+JAVA = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"
+
+
+@pytest.mark.parametrize(
+    ("accept", "status", "kind"),
+    [
+        ("*/*", 200, "application/vnd.sun.wadl+xml;charset=utf-8"),
+        (JAVA, 200, "application/vnd.sun.wadl+xml;charset=utf-8"),
+        ("application/vnd.sun.wadl+xml", 200, "application/vnd.sun.wadl+xml;charset=utf-8"),
+        ("application/xml", 200, "application/xml;charset=utf-8"),
+        ("application/json", 204, "text/plain;charset=utf-8"),
+        ("text/html,application/json", 204, "text/plain;charset=utf-8"),
+    ],
+)
+async def test_the_methods_of_a_path_are_described_as_by_the_server_of_3_4_1(
+    yarn, accept, status, kind
+):
+    answer = await yarn.call("OPTIONS", "/apps/x/state", headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (status, kind)
+    assert answer.headers["allow"] == "OPTIONS,HEAD,PUT,GET"
+    if status == 200:
+        space = "{http://wadl.dev.java.net/2009/02}"
+        (path,) = ElementTree.fromstring(answer.content).iter(f"{space}resource")
+        assert path.get("path") == "ws/v1/cluster/apps/x/state"
+        assert {one.get("name") for one in path.iter(f"{space}method")} == {"GET", "PUT"}
 
 
 async def test_what_is_not_there_is_answered_in_xml_as_by_the_server_of_3_4_1(yarn):

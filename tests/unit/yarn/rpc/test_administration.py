@@ -139,7 +139,8 @@ async def test_labels_are_added_given_to_nodes_and_removed(tmp_path, anyio_backe
         cluster.node(port).register()
     await cluster.settled()
     labels = [{"name": "gpu", "isExclusive": False}, {"name": "ssd"}]
-    await administrator.call("addToClusterNodeLabels", nodeLabels=labels)
+    both = {"nodeLabels": labels, "deprecatedNodeLabels": ["gpu", "ssd"]}  # as Java's client does
+    await administrator.call("addToClusterNodeLabels", **both)
     # A host without a port means all of its nodes.
     given = [{"nodeId": {"host": "h1"}, "nodeLabels": ["gpu"]}]
     await administrator.call("replaceLabelsOnNodes", nodeToLabels=given)

@@ -101,6 +101,7 @@ def submission(client: Client, number: int, **fields: Any) -> dict[str, Any]:
             }
         ],
         "application_timeouts": [{"application_timeout_type": 1, "timeout": 60}],
+        "attempt_failures_validity_interval": 10_000,
         "am_container_spec": {
             "command": ["run", "it"],
             "tokens": b"a secret",
@@ -134,6 +135,7 @@ async def test_a_submission_has_what_its_client_wrote(cluster):
         master_label="ssd",
         keep_containers=True,
         must_unregister=True,
+        failures_validity_ms=10_000,
     )
     assert found.driver.is_launch_context
     assert not found.driver.callable, "a secret is in a file, and not in the journal"
@@ -146,7 +148,6 @@ async def test_a_submission_has_what_its_client_wrote(cluster):
     ("fields", "words"),
     [
         ({"reservation_id": {"id": 1, "cluster_timestamp": 1}}, "Reservation is not enabled"),
-        ({"attempt_failures_validity_interval": 1}, "attempt_failures_validity_interval"),
         ({"applicationTags": ["a" * 101]}, "is too long"),
         (
             {"applicationTags": [f"t{number}" for number in range(11)]},
