@@ -11,8 +11,8 @@ commit takes about as long as the disk needs, and is what the callers of a batch
 import asyncio
 import contextlib
 import logging
+import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from fairshare.core.model.events import Event, RequestRefused
@@ -32,21 +32,17 @@ from fairshare.runtime.journal.sqlite import DiskFullError
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime, Step
+from fairshare.server.inbox import Answer, Inbox, Pending
 from fairshare.server.views import Views
 
 MAX_WAITING = 10_000
 """Inputs that may wait before calls are refused; reports of the engine never are."""
 
-MAX_BATCH = 500
-MAX_CALLS = 100
-"""Inputs of one commit, and calls among them (a submission costs ten times what a report does):
-readers wait for a whole batch."""
+ASKING_S = 0.002
+"""The time for node updates in one turn. Recording, showing and launching the grants takes longer
+than that again."""
 
-ASKING_S = 0.005
-"""The time for node updates in one turn. Recording, showing and launching the grants takes four
-times as long."""
-
-_STEP_S = 0.002
+_STEP_S = 0.0005
 _MAX_STEPS = 16
 """After a turn the others of the loop get a step for each `_STEP_S` that it took, and at most so
 many: a call needs several until it is in the inbox."""
@@ -62,11 +58,6 @@ MAX_SLEEP_MS = 3_600_000
 MAX_RETREAT_MS = 1_000
 
 _log = logging.getLogger("fairshare.service")
-
-Answer = asyncio.Future[tuple[Event, ...]]
-
-_Pending = tuple[Input, Answer | None, bool]
-"""An input in the inbox; who waits for its events; whether the next one belongs to its batch."""
 
 
 def log_undecided(given: Input, error: UndecidedError) -> None:
@@ -86,6 +77,15 @@ def enough_after(seconds: float) -> Enough:
         return now_s >= until_s
 
     return enough
+
+
+def _refuse(batch: Iterable[Pending]) -> None:
+    """Answer that nothing was recorded."""
+    for pending in batch:
+        if pending.answer is not None and not pending.answer.done():
+            pending.answer.set_exception(
+                InputError("stopping", "the server had to stop: nothing was recorded")
+            )
 
 
 def _refusal(events: Iterable[Event]) -> InputError | None:
@@ -109,7 +109,10 @@ class Service:
         self._clock = clock
         self._history = history
         self._loop = asyncio.get_running_loop()
-        self._inbox: deque[_Pending] = deque()
+        self._thread = threading.get_ident()
+        self._inbox = Inbox()
+        self._from_threads: list[Input] = []
+        self._adding = threading.Lock()
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
@@ -120,7 +123,6 @@ class Service:
         self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
-        self._asking = 0  # calls among the pending inputs
         self.admission_problem: Callable[[], str] = lambda: ""
         self.room_problem: Callable[[], str] = lambda: ""
         self.before_turn: Callable[[], None] = lambda: None
@@ -172,7 +174,7 @@ class Service:
     @property
     def full(self) -> bool:
         """Whether so many calls wait that further ones are refused."""
-        return self._asking >= MAX_WAITING
+        return self._inbox.calls >= MAX_WAITING
 
     def now_ms(self) -> int:
         """The instant."""
@@ -199,7 +201,8 @@ class Service:
         Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
         """
         self._check_accepts((given,))
-        events = await self._enqueue(given)
+        (answer,) = self._enqueue((given,))
+        events = await answer
         refusal = _refusal(events)
         if refusal is not None:
             raise refusal
@@ -212,10 +215,8 @@ class Service:
         nevertheless. Raises InputError (`busy`, `disk-full`, `stopping`) if none was fed.
         """
         self._check_accepts(inputs)
-        last = len(inputs) - 1
-        answers = [self._enqueue(given, joined=place < last) for place, given in enumerate(inputs)]
         found: list[tuple[Event, ...] | InputError] = []
-        for answer in answers:
+        for answer in self._enqueue(inputs):
             events = await answer
             found.append(_refusal(events) or events)
         return found
@@ -234,17 +235,16 @@ class Service:
             if problem:
                 raise InputError("disk-full", problem)
 
-    def _enqueue(self, given: Input, *, joined: bool = False) -> Answer:
-        answer: Answer = self._loop.create_future()
-        self._inbox.append((given, answer, joined))
-        self._asking += 1
-        self._wake.set()
-        return answer
+    def _enqueue(self, inputs: Sequence[Input]) -> list[Answer]:
+        answers: list[Answer] = [self._loop.create_future() for _ in inputs]
+        if inputs:
+            self._inbox.call(inputs, answers)
+            self._wake.set()
+        return answers
 
     def observe(self, observations: Iterable[Input]) -> None:
-        """Put reports into the inbox, from the event loop itself: `report` without the pipe by
-        which another thread wakes the loop."""
-        self._inbox.extend((one, None, False) for one in observations)
+        """Put reports into the inbox, from the event loop itself."""
+        self._inbox.report(observations)
         self._wake.set()
 
     def set_silent(self, node: str, silent: bool = True) -> None:
@@ -261,12 +261,24 @@ class Service:
         self._wake.set()
 
     def report(self, observation: Input) -> None:
-        """Put an engine's report into the inbox; from any thread, returns at once."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
-            self._loop.call_soon_threadsafe(self._reported, observation)
+        """Put an engine's report into the inbox; from any thread, returns at once.
 
-    def _reported(self, observation: Input) -> None:
-        self.observe((observation,))
+        Another thread wakes the loop once for all reports that come before the loop takes them.
+        """
+        if threading.get_ident() == self._thread:
+            self.observe((observation,))
+            return
+        with self._adding:
+            self._from_threads.append(observation)
+            if len(self._from_threads) > 1:
+                return
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the next server will see it
+            self._loop.call_soon_threadsafe(self._take_reports)
+
+    def _take_reports(self) -> None:
+        with self._adding:
+            reports, self._from_threads = self._from_threads, []
+        self.observe(reports)
 
     # The writer.
 
@@ -275,9 +287,7 @@ class Service:
 
         For the start and the end only, while the writer does not run. Raises JournalError.
         """
-        waiting = [given for given, _, _ in self._inbox]
-        self._inbox.clear()
-        self._asking = 0
+        waiting = [pending.input for pending in self._inbox.take_all()]
         steps = self._runtime.feed(self._clock.now_ms(), [*waiting, *inputs])
         return [event for _, events in steps for event in events]
 
@@ -314,7 +324,7 @@ class Service:
             cause = None if isinstance(error, FairshareError) else error
             _log.critical("the server must stop: %s", error, exc_info=cause)
         finally:
-            self._refuse_the_rest()
+            _refuse(self._inbox.take_all())
             self.ended.set()
             self._changed.set()
 
@@ -359,19 +369,20 @@ class Service:
         return min(delay_ms, MAX_SLEEP_MS)
 
     async def _feed_batch(self) -> None:
-        batch = self._take_batch()
+        batch = self._inbox.take_batch()
         self.before_turn()
         before, began_s = self.version, time.perf_counter()
         try:
-            inputs = [given for given, _, _ in batch]
+            inputs = [pending.input for pending in batch]
             try:
                 steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
             except DiskFullError as error:
                 steps = await self._await_room(error)
         except Exception:
-            self._inbox.extendleft(reversed(batch))
+            _refuse(batch)
             raise
-        for (_, answer, _), (_, events) in zip(batch, steps, strict=False):
+        for pending, (_, events) in zip(batch, steps, strict=False):
+            answer = pending.answer
             if answer is not None and not answer.done():
                 answer.set_result(events)
             elif answer is None and events and type(events[0]) is RequestRefused:
@@ -403,21 +414,3 @@ class Service:
             self._raise_doom()
             if self._stopping:
                 raise error
-
-    def _take_batch(self) -> list[_Pending]:
-        batch: list[_Pending] = []
-        calls, joined = 0, False
-        while joined or (self._inbox and len(batch) < MAX_BATCH and calls < MAX_CALLS):
-            batch.append(self._inbox.popleft())
-            _, answer, joined = batch[-1]
-            calls += answer is not None
-        self._asking -= calls
-        return batch
-
-    def _refuse_the_rest(self) -> None:
-        for _, answer, _ in self._inbox:
-            if answer is not None and not answer.done():
-                answer.set_exception(
-                    InputError("stopping", "the server had to stop: nothing was recorded")
-                )
-        self._inbox.clear()

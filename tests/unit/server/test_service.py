@@ -1,15 +1,17 @@
 """The single writer: order, answers after the commit, sleep, failure."""
 
 import asyncio
+import threading
 
 import pytest
 
 from fairshare.core.model.events import Event, RequestRefused
-from fairshare.core.model.inputs import KillApplication, NodeBeat, NodeLost
+from fairshare.core.model.inputs import KillApplication, NodeBeat, NodeLost, TidyQueues
 from fairshare.errors import InputError, JournalError
 from fairshare.runtime.journal.sqlite import DiskFullError
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.runtime import Runtime
+from fairshare.server import inbox
 from fairshare.server import service as service_module
 from fairshare.server.service import Service
 
@@ -166,24 +168,40 @@ async def test_a_caller_that_went_away_does_no_harm(service, runtime):
     assert runtime.batches == [[NodeBeat("a"), NodeBeat("b")]]
 
 
-async def test_a_batch_is_bounded_and_the_rest_follows(service, runtime, monkeypatch):
-    monkeypatch.setattr(service_module, "MAX_BATCH", 2)
+async def test_calls_of_one_batch_are_bounded_and_the_rest_follows(service, runtime, monkeypatch):
+    monkeypatch.setattr(inbox, "MAX_CALLS", 2)
     await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(5)))
     assert [len(batch) for batch in runtime.batches] == [2, 2, 1]
 
 
-async def test_calls_of_one_batch_are_fewer_than_reports(service, runtime, monkeypatch):
-    monkeypatch.setattr(service_module, "MAX_CALLS", 2)
-    for number in range(3):
-        service.report(NodeBeat(str(number)))
-    await asyncio.gather(*(service.ask(NodeBeat(str(n))) for n in range(3, 6)))
-    assert [len(batch) for batch in runtime.batches] == [5, 1]
+async def test_a_call_is_answered_before_the_last_report_of_a_burst(service, runtime, monkeypatch):
+    monkeypatch.setattr(inbox, "MAX_BATCH", 2)
+    service.observe(NodeBeat(str(number)) for number in range(5))
+    await service.ask(TidyQueues())
+    assert runtime.batches == [[NodeBeat("0"), NodeBeat("1"), TidyQueues()]]
+
+
+async def test_reports_of_a_thread_wake_the_loop_once_and_keep_their_order(service, runtime):
+    def report_all() -> None:
+        for number in range(50):
+            service.report(NodeBeat(str(number)))
+
+    wakes = []
+    call_soon = service._loop.call_soon_threadsafe
+    service._loop.call_soon_threadsafe = lambda *what: (wakes.append(what), call_soon(*what))
+    thread = threading.Thread(target=report_all)
+    thread.start()
+    thread.join()  # the loop waits, and takes nothing meanwhile
+    del service._loop.call_soon_threadsafe
+    await service.changed(0, 5.0)
+    assert runtime.batches == [[NodeBeat(str(number)) for number in range(50)]]
+    assert len(wakes) == 1
 
 
 async def test_inputs_asked_together_are_one_batch_whatever_its_bounds(
     service, runtime, monkeypatch
 ):
-    monkeypatch.setattr(service_module, "MAX_CALLS", 2)
+    monkeypatch.setattr(inbox, "MAX_CALLS", 2)
     wishes = [NodeBeat(str(number)) for number in range(3)]
     before, answers, behind = await asyncio.gather(
         service.ask(NodeBeat("a")), service.ask_all(wishes), service.ask(NodeBeat("b"))
