@@ -4,8 +4,9 @@ import logging
 
 import pytest
 
-from fairshare.core.model.inputs import KillApplication, SubmitApplication
+from fairshare.core.model.inputs import KillApplication, NodeLost, SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.record import Record
 from fairshare.errors import InputError, JournalError
 from fairshare.runtime.journal import files
 from fairshare.runtime.journal.files import Reserve
@@ -129,11 +130,14 @@ def test_a_commit_takes_of_the_reserve_until_it_fits_and_fails_without(tmp_path,
 
     monkeypatch.setattr(journal, "_write", write)
     monkeypatch.setattr(journal._reserve, "give", lambda: bool(pieces and pieces.pop()))
-    journal._buffer.append((1, 1, b"", 0))
+    journal.append(Record(1, 1, NodeLost("n1"), ()))
     journal.commit()
-    assert written == [[(1, 1, b"", 0)]]
+    assert [[row[0] for row in rows] for rows in written] == [[1]]
     pieces.append(0)
-    journal._buffer.append((2, 1, b"", 0))
+    journal.append(Record(2, 1, NodeLost("n1"), ()))
     with pytest.raises(JournalError, match="the disk is full"):
         journal.commit()
+    journal.append(Record(3, 1, NodeLost("n2"), ()))
+    journal.commit()
+    assert [[row[0] for row in rows] for rows in written] == [[1], [2, 3]]
     journal.close()
