@@ -79,7 +79,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/disk.py", "server/journal_epochs.py", "server/json_files.py"),
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
-        *("server/uploads.py", "ray/web/jobs.py", "ray/web/packages.py"),
+        *("ray/web/jobs.py", "ray/web/packages.py"),
         *("yarn/rpc/engine/engine.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/node_manager.py"),
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
         "yarn/rest/process_pages.py",

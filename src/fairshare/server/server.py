@@ -39,7 +39,7 @@ from fairshare.server import journal_epochs
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
 from fairshare.server.access.submitted_bytes import ActiveCounts
-from fairshare.server.access.tokens import Identity, UserTokens
+from fairshare.server.access.tokens import DriverTokens, Identity, UserTokens
 from fairshare.server.accounting.accounting import Accounting
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.configuration_editor import ConfigurationEditor
@@ -58,7 +58,7 @@ from fairshare.server.notices.notices import Notices
 from fairshare.server.packages import Packages
 from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
-from fairshare.server.payloads import Payloads
+from fairshare.server.payloads import Payloads, Uploads
 from fairshare.server.retention import Retention, restore
 from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service, log_undecided
@@ -66,8 +66,6 @@ from fairshare.server.settings import LiveSettings
 from fairshare.server.state_directory import open_state_directory
 from fairshare.server.stored_configuration import FILE as KEPT_FILE
 from fairshare.server.supervision import Supervisor, watch_journal
-from fairshare.server.tokens import DriverTokens
-from fairshare.server.uploads import Uploads
 from fairshare.server.users.groups import user_groups
 from fairshare.settings.engines import runs_here
 from fairshare.settings.registry import family_of

@@ -5,6 +5,7 @@
     url            where the server listens; there only while it does
     socket         the path of its Unix socket, if it has one; likewise
     tokens.json    hashes of the users' tokens
+    results        results of Python calls that were fetched from other machines
     numbers        bounds of all numbers given away, see `journal_epochs`
     server.log     the log
     audit.log      actions of callers, and refusals (0600)
@@ -26,7 +27,6 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.json_files import read_json_file, read_private
-from fairshare.server.tokens import SECRET_BYTES
 
 PASSABLE = 0o711
 """The mode of a folder in which containers run under the accounts of users: they may pass through
@@ -35,6 +35,8 @@ to what is theirs (`engines/local/accounts.py`)."""
 DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 
 _OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
+
+SECRET_BYTES = 32
 
 
 class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,3 +235,14 @@ def sync_directory(path: Path) -> None:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+def results_of(state_directory: Path, application_name: str) -> Path:
+    """The folder of the results of an application's Python calls, by container, that were fetched
+    from other machines. It may not exist."""
+    return state_directory / "results" / application_name
+
+
+def fetched_result(state_directory: Path, application_name: str, container_name: str) -> Path:
+    """The file of a container's result, which may not exist."""
+    return results_of(state_directory, application_name) / container_name

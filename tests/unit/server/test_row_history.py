@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from fairshare.server.row_history import RowHistory
+from fairshare.server.past_views import RowHistory
 
 
 class Thing(msgspec.Struct, frozen=True):

@@ -7,14 +7,18 @@ connection of the Unix socket, and the header of a configured proxy.
 from collections.abc import Callable, Collection, Mapping
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.protocol import State
 from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.peers import Peers
 from fairshare.server.access.proxies import Proxies
-from fairshare.server.access.tokens import PREFIX, Identity, UserTokens
-from fairshare.server.tokens import DriverTokens, named_application
+from fairshare.server.access.tokens import (
+    PREFIX,
+    DriverTokens,
+    Identity,
+    UserTokens,
+    named_application,
+)
 from fairshare.settings.shell import AuthenticationSettings
 
 
@@ -37,7 +41,6 @@ class Authentication:
         self._now_ms = now_ms
         self.peers = Peers()
         self.proxies = Proxies(settings.proxies)
-        self._earlier: dict[str, ApplicationId] | None = None
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -65,28 +68,13 @@ class Authentication:
 
         It takes the same time however many drivers there are.
         """
-        if not token.isascii():
-            return None
         number = named_application(token)
-        if number is None:
-            number = self._of_earlier_servers().get(token)
         application = None if number is None else self._state().applications.get(number)
         if application is None or application.over or application.submission.driver is None:
             return None
         if not self._drivers.accepts(token, application.id, application.attempt.number):
             return None
         return Identity(application.user, proof="driver", application=application.id)
-
-    def _of_earlier_servers(self) -> Mapping[str, ApplicationId]:
-        """The drivers that may have a token without an application: those that live when the first
-        such token arrives."""
-        if self._earlier is None:
-            self._earlier = {
-                self._drivers.code(application.id, application.attempt.number): application.id
-                for application in self._state().applications.values()
-                if not application.over and application.submission.driver is not None
-            }
-        return self._earlier
 
 
 def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:

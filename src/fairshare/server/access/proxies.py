@@ -8,6 +8,11 @@ left of the first address that is not a trusted proxy.
 import ipaddress
 from collections.abc import Iterable, Sequence
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+KEY = "fairshare.address"
+FORWARDED = b"x-forwarded-for"
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -68,3 +73,31 @@ def without_port(hop: str) -> str:
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+class Origin:
+    """Outermost middleware: puts the client address of a call into the scope."""
+
+    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+        self.app = app
+        self.proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self.proxies:
+            reported = [
+                value.decode("latin-1") for name, value in scope["headers"] if name == FORWARDED
+            ]
+            scope[KEY] = self.proxies.origin(peer_of_scope(scope), reported)
+        await self.app(scope, receive, send)
+
+
+def address_of_scope(scope: Scope) -> str:
+    """The client address of a call; empty if it is unknown."""
+    address: str = scope.get(KEY) or peer_of_scope(scope)
+    return address
+
+
+def peer_of_scope(scope: Scope) -> str:
+    """The address of the connection's peer; empty if it is unknown."""
+    address: str = (scope.get("client") or ("",))[0]
+    return address

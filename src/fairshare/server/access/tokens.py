@@ -1,10 +1,17 @@
-"""The tokens of users: made, listed and revoked in the state directory, which only its owner can
-read; only a hash of each token is stored.
+"""The tokens of users and of drivers.
 
-A token is `fst_NAME_SECRET`: the name is the key in the list, the secret has 256 random bits, so a
-plain SHA-256 of it is as good as a slow hash. The server reads the file again when it changes.
+Those of users are made, listed and revoked in the state directory, which only its owner can read;
+only a hash of each is stored. A token is `fst_NAME_SECRET`: the name is the key in the list, the
+secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash. The server reads the
+file again when it changes.
+
+By its token a driver proves that it is the master of its application: `fsd_APPLICATION_CODE`, where
+the number finds the application, and the code is a message authentication code over it and its
+attempt. So the server keeps no list of them, and those issued before a restart stay valid. The
+token of an ended attempt is refused.
 """
 
+import base64
 import contextlib
 import fcntl
 import hashlib
@@ -20,12 +27,13 @@ import msgspec
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import FairshareError
 from fairshare.server.json_files import read_private
-from fairshare.server.state_directory import write_file
-from fairshare.server.tokens import PREFIX as DRIVER_PREFIX
+from fairshare.server.state_directory import SECRET_BYTES, write_file
 
 FILE = "tokens.json"
 PREFIX = "fst_"
 _FORM = re.compile(r"fst_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
+DRIVER_PREFIX = "fsd_"
+_DRIVER_FORM = re.compile(r"fsd_([0-9]{1,19})_([A-Za-z0-9_-]{43})")
 _INSIDE = re.compile(r"(fst_[a-z0-9]{8}_|fsd_[0-9]+_)[A-Za-z0-9_-]+")
 
 
@@ -168,3 +176,33 @@ def masked(text: str) -> str:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+class DriverTokens:
+    """Makes and checks tokens with one secret (at least `SECRET_BYTES` random bytes)."""
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) < SECRET_BYTES:
+            raise ValueError(f"a secret of {len(secret)} bytes is shorter than {SECRET_BYTES}")
+        self._secret = secret
+
+    def issue(self, application: ApplicationId, attempt: int) -> str:
+        """The token of one attempt; it is safe in a header or a variable."""
+        message = f"driver/{application}/{attempt}".encode()
+        code = hmac.new(self._secret, message, hashlib.sha256).digest()
+        shown = base64.urlsafe_b64encode(code).rstrip(b"=").decode()
+        return f"{DRIVER_PREFIX}{application}_{shown}"
+
+    def accepts(self, token: str, application: ApplicationId, attempt: int) -> bool:
+        """Whether the token is that of this attempt; compared in constant time."""
+        return hmac.compare_digest(token.encode(), self.issue(application, attempt).encode())
+
+
+def named_application(token: str) -> ApplicationId | None:
+    """The application that a driver's token names; None for anything else.
+
+    >>> named_application("fsd_7_" + "c" * 43), named_application("abc")
+    (7, None)
+    """
+    found = _DRIVER_FORM.fullmatch(token)
+    return int(found[1]) if found else None

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
+from fairshare.server.access.proxies import Origin
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web import (
@@ -19,7 +21,6 @@ from fairshare.server.web import (
     configuration,
     containers,
     cron,
-    deferral,
     driver,
     events,
     metrics,
@@ -29,21 +30,42 @@ from fairshare.server.web import (
     timelines,
     uploads,
 )
-from fairshare.server.web.addresses import Origin
 from fairshare.server.web.audit import Audit
 from fairshare.server.web.authentication import KEY, AuthenticationMiddleware
 from fairshare.server.web.faults import HANDLERS
 from fairshare.server.web.guard import LOOPBACK_NAMES, Guard, host_name
-from fairshare.server.web.interfaces import INTERFACES
 from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_per_second
 from fairshare.server.web.listings import Listings
 from fairshare.server.web.openapi import document
 from fairshare.server.web.openapi.operation import ApiRoute
-from fairshare.server.web.pages import queues as queue_names
 from fairshare.server.web.pages import session
 from fairshare.server.web.pages.files import page_routes
+from fairshare.settings.parts import named
 
 BASE = "/api/v1"
+
+
+class Interface(Protocol):
+    """The paths of another system: YARN's and Ray's rooms lie above, and are found by name."""
+
+    @property
+    def own_routes(self) -> Sequence[ApiRoute]:
+        """What fairshare's programs need of it below `/api/v1`."""
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """Its paths."""
+
+    def connect(self, app: Starlette, server: LiveServer) -> None:
+        """Put what its paths need into the state of the application."""
+
+    def trusts(self, app: Starlette, origin: str, path: str) -> bool:
+        """Whether a page of another origin may call a path."""
+
+
+INTERFACES: Final[tuple[Interface, ...]] = (
+    named("fairshare.yarn.rest.interface:INTERFACE"),
+    named("fairshare.ray.web.interface:INTERFACE"),
+)
 
 ROUTES: Final[list[ApiRoute]] = [
     *cluster.ROUTES,
@@ -53,7 +75,6 @@ ROUTES: Final[list[ApiRoute]] = [
     *application_lists.ROUTES,
     *applications.ROUTES,
     *uploads.ROUTES,
-    *deferral.ROUTES,
     *containers.ROUTES,
     *(route for interface in INTERFACES for route in interface.own_routes),
     *sessions.ROUTES,
@@ -64,7 +85,6 @@ ROUTES: Final[list[ApiRoute]] = [
     *events.ROUTES,
     *document.ROUTES,
     *session.ROUTES,
-    *queue_names.ROUTES,
 ]
 """The routes of `/api/v1`."""
 

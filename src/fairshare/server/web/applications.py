@@ -1,5 +1,5 @@
-"""The paths of applications: submit, again too, look, kill, move, change the priority, and why they
-wait.
+"""The paths of applications: submit, again too, look, kill, move, change the priority, hold and
+requeue, and why they wait.
 
 A long list of tasks or containers is written and sent in slices.
 """
@@ -16,6 +16,7 @@ from fairshare.api import routes
 from fairshare.api.applications import Application as ApplicationDetails
 from fairshare.api.applications import (
     ApplicationRow,
+    HoldBody,
     KillBody,
     MoveBody,
     Notice,
@@ -27,20 +28,26 @@ from fairshare.api.applications import (
 from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import Preemption as NamedPreemption
 from fairshare.api.applications import Reason as NamedReason
-from fairshare.api.values import MAX_TASKS
+from fairshare.api.values import MAX_TASKS, ActorBody
 from fairshare.api.work import Submission
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import (
+    Condition,
+    HoldApplication,
     KillApplication,
     KillTask,
     MoveApplication,
+    ReleaseApplication,
+    RequeueApplication,
     SetPriority,
+    StartConditions,
     SubmitApplication,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.resubmission import again
+from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.notice_targets import shown_target
 from fairshare.errors import InputError
@@ -65,7 +72,6 @@ from fairshare.server.web.actors import (
 )
 from fairshare.server.web.answers import answer, encoded, refusal
 from fairshare.server.web.audit import note
-from fairshare.server.web.deferral import conditions_of
 from fairshare.server.web.limits import check_places, check_tasks, submission_slot
 from fairshare.server.web.listings import instant_of
 from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter, serve
@@ -78,6 +84,7 @@ from fairshare.server.web.requests import (
 )
 from fairshare.server.web.submissions import submission_of
 from fairshare.server.web.uploads import caller_key
+from fairshare.wording import no_application
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -98,7 +105,7 @@ def listing(name: str, items: Iterable[object]) -> Response:
     return StreamingResponse(pieces(), media_type="application/json")
 
 
-TAG = "applications"
+TAG: Final = "applications"
 
 
 async def submit_application(request: Request) -> Response:
@@ -361,6 +368,44 @@ async def _check_owner(request: Request, named: str | None, application: Applica
     )
 
 
+def conditions_of(body: Submission, state: State) -> StartConditions:
+    """The conditions under which an application starts; raises InputError
+    (`unknown-application`)."""
+    after = tuple(Condition(_number_of(one.application, state), one.outcome) for one in body.after)
+    return StartConditions(after, body.begin_ms or 0, body.held)
+
+
+def _number_of(text: str, state: State) -> ApplicationId:
+    number = parse_application(text)
+    if number is None or number not in state.applications:
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    if text not in (str(number), application_name(state.epoch_ms, number)):
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    return number
+
+
+async def hold_application(request: Request) -> Response:
+    """POST /applications/ID/hold: it starts nothing more until the same call releases it."""
+    body = await read_body(request, HoldBody)
+    return await _ordered(request, body, HoldApplication if body.held else ReleaseApplication)
+
+
+async def requeue_application(request: Request) -> Response:
+    """POST /applications/ID/requeue: what runs of it ends, and it begins again."""
+    return await _ordered(request, await read_body(request, ActorBody), RequeueApplication)
+
+
+async def _ordered(
+    request: Request,
+    body: ActorBody,
+    order: type[HoldApplication | ReleaseApplication | RequeueApplication],
+) -> Response:
+    application = read_application(request)
+    actor = await actor_of(request, body, application)
+    await server_of(request).service.ask(order(application.id, *actor))
+    return answer(application_row(server_of(request).service, application))
+
+
 ROUTES = [
     serve(routes.SUBMIT_APPLICATION, submit_application, TAG),
     serve(routes.SHOW_APPLICATION, show_application, TAG, AT),
@@ -377,4 +422,6 @@ ROUTES = [
     serve(routes.CHANGE_PRIORITY, change_priority, TAG),
     serve(routes.LIST_REASONS, list_reasons, "applications"),
     serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
+    serve(routes.HOLD_APPLICATION, hold_application, TAG),
+    serve(routes.REQUEUE_APPLICATION, requeue_application, TAG),
 ]

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairshare.core.model.identifiers import application_name, application_of, parse_container
 from fairshare.server.access.audit import AuditEntry, instant, redacted
+from fairshare.server.access.proxies import address_of_scope
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.access.tokens import Identity
 from fairshare.server.server import LiveServer
-from fairshare.server.web.addresses import address_of_scope
 from fairshare.server.web.guard import CHANGING_LOOKS
 
 KEY = "fairshare.audit"

@@ -23,10 +23,10 @@ from fairshare.errors import AccountsUnavailable
 from fairshare.server.access.audit import redacted
 from fairshare.server.access.authentication import may_change, may_look
 from fairshare.server.access.peers import PREFIX as PEER
+from fairshare.server.access.proxies import address_of_scope, peer_of_scope
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.access.tokens import Identity, TokensUnreadable
 from fairshare.server.server import LiveServer
-from fairshare.server.web.addresses import address_of_scope, peer_of_scope
 from fairshare.server.web.answers import refusal
 from fairshare.server.web.limits import Buckets, too_many_requests
 

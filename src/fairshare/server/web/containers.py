@@ -30,8 +30,8 @@ from fairshare.core.model.identifiers import (
 from fairshare.engines import log_files
 from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import InputError
-from fairshare.server.fetched_results import fetched_result
 from fairshare.server.server import LiveServer
+from fairshare.server.state_directory import fetched_result
 from fairshare.server.web.actors import caller_of, check_administrator
 from fairshare.server.web.answers import answer, refusal
 from fairshare.server.web.openapi.operation import NUMBER, TEXT, Parameter, serve

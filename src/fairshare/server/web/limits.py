@@ -21,11 +21,11 @@ from fairshare.core.model.inputs import ForgetApplications, SubmitApplication
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.work import Command
 from fairshare.errors import InputError
+from fairshare.server.access.proxies import address_of_scope, peer_of_scope
 from fairshare.server.access.submitted_bytes import size_of
 from fairshare.server.access.tokens import Identity
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
-from fairshare.server.web.addresses import address_of_scope, peer_of_scope
 from fairshare.server.web.answers import refusal
 from fairshare.settings.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.wording import counted

@@ -16,7 +16,7 @@ from fairshare.api.applications import ApplicationRow
 from fairshare.api.nodes import Node
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import InputError
-from fairshare.server.row_history import RowHistory
+from fairshare.server.past_views import RowHistory
 from fairshare.server.server import LiveServer
 from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter
 from fairshare.server.web.requests import server_of, whole_number

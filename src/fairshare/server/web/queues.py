@@ -1,20 +1,47 @@
-"""The path of the queues: their present state, and past states."""
+"""The paths of the queues: their state now and at past moments, and what only the pages use: their
+names, the parts of an unmet share, the shares of one queue over time, and the tree as one screen
+shows it.
 
+Of a thousand queues few are open at a time; the others are only counted, and sent when they are
+opened or searched for.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api import routes
-from fairshare.api.queues import CapacityFigures, PartitionFigures, Queue, Queues, UserFigures
+from fairshare.api.pages import Owed, QueueName, QueueNames, QueueTree
+from fairshare.api.pages import OwedPart as NamedPart
+from fairshare.api.queues import (
+    CapacityFigures,
+    History,
+    PartitionFigures,
+    Queue,
+    Queues,
+    UserFigures,
+)
+from fairshare.api.queues import Point as NamedPoint
 from fairshare.api.queues import Share as NamedShare
-from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.model.applications import Application
+from fairshare.core.model.identifiers import application_name
+from fairshare.core.model.queues import parent_name
+from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
-from fairshare.server.insight.shares import Share, Shares
-from fairshare.server.past_views import PastView
+from fairshare.server.insight.shares import OwedPart, Share, Shares, Waiting, owed_parts, used_share
+from fairshare.server.insight.why import Words
+from fairshare.server.past_views import PastView, Point
+from fairshare.server.server import LiveServer
 from fairshare.server.slices import made_in_slices, sliced
 from fairshare.server.views import filled
 from fairshare.server.web.answers import answer
-from fairshare.server.web.openapi.operation import AT, serve
+from fairshare.server.web.listings import text_of
+from fairshare.server.web.openapi.operation import AT, NUMBER, Parameter, get, serve
 from fairshare.server.web.requests import read_parameters, server_of, whole_number
 
 
@@ -74,4 +101,251 @@ def _capacity_row(view: CapacityView, types: ResourceTypes) -> CapacityFigures:
     )
 
 
-ROUTES = [serve(routes.LIST_QUEUES, list_queues, "queues", AT)]
+LOOKED_MS = 40.0
+"""The time limit for finding the reasons why applications wait: each is O(n) in nodes."""
+
+
+async def list_names(request: Request) -> Response:
+    """GET /pages/queues: all queues sorted by name, and which are leaves; without their shares, for
+    lists and colours."""
+    read_parameters(request)
+    queues = server_of(request).service.state.queues
+    rows = tuple(QueueName(name, parent_name(name), queues[name].leaf) for name in sorted(queues))
+    return answer(QueueNames(rows))
+
+
+async def explain_owed(request: Request) -> Response:
+    """GET /pages/queues/QUEUE/owed: the amount that the queue is owed of its scarcest type, and
+    why: parts by cause, which add up to it.
+
+    `unasked` is the part of its share that no application requests. `looked` counts the waiting
+    applications that were examined for their reasons, the oldest first, until the gap was filled or
+    the time limit was reached.
+    """
+    read_parameters(request)
+    server = server_of(request)
+    service = server.service
+    state, views = service.state, service.views
+    name = request.path_params["queue"]
+    view = next((one for one in views.queues if one.name == name), None)
+    if view is None:
+        raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
+    share = Shares(views.queues, views.cluster.total, state.types).of(view)
+    place = state.types.names.index(share.dominant)
+    owed = share.owed[place]
+    waits = [one for one in _below(server, name) if any(one.attempt.asks.pending)] if owed else []
+    looked: list[Waiting] = []
+    parts = owed_parts(
+        owed,
+        place,
+        _asked(server, waits, looked),
+        subtract(state.total, state.used),
+        _promised(server, waits, place),
+        Words(state.types, state.epoch_ms),
+    )
+    return answer(
+        Owed(
+            queue=name,
+            type=share.dominant,
+            owed=owed,
+            unasked=max(0, view.fair_share[place] - view.demand[place]),
+            waiting=len(waits),
+            looked=len(looked),
+            parts=tuple(_row(server, part) for part in parts),
+        )
+    )
+
+
+def _below(server: LiveServer, queue: str) -> list[Application]:
+    """The unfinished applications of a queue and of all below it, the oldest first."""
+    return [
+        one
+        for one in server.service.state.applications.values()
+        if not one.over and (one.queue == queue or one.queue.startswith(f"{queue}."))
+    ]
+
+
+def _asked(
+    server: LiveServer, waits: list[Application], looked: list[Waiting]
+) -> Iterator[Waiting]:
+    """The waiting applications with their reasons, one after another within the time limit."""
+    began = time.perf_counter()
+    for one in waits:
+        if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
+            return
+        reasons = server.service.reasons(one.id)
+        looked.append(Waiting(one.id, one.attempt.asks.pending, reasons))
+        yield looked[-1]
+
+
+def _promised(server: LiveServer, waits: list[Application], place: int) -> int:
+    """The amounts that nodes keep free for these applications by preempting containers."""
+    numbers = {one.id for one in waits}
+    return sum(
+        room[place]
+        for node in server.service.state.nodes.values()
+        for number, room in node.promised.items()
+        if number in numbers
+    )
+
+
+def _row(server: LiveServer, part: OwedPart) -> NamedPart:
+    state = server.service.state
+    first = None if part.first is None else application_name(state.epoch_ms, part.first)
+    return filled(NamedPart, part, state.types, first=first)
+
+
+ALL_UP_TO: Final = 150
+"""The most queues that are shown at once; above it only the first level is open at first."""
+
+MOST_FOLDS: Final = 20_000
+
+
+async def show_tree(request: Request) -> Response:
+    """GET /pages/tree: root first, parents before children; each as in GET /queues.
+
+    Of more than 150 queues only those in sight: those whose parents are open (`fold` names,
+    separated by commas, the queues whose open state differs from the initial one), or that match
+    `search` or `below` (1: leaves that are owed something) with all above them; and always the
+    first level, and `queue` with all above it. `known` counts all, `owed` all leaves that are owed
+    something.
+    """
+    parameters = read_parameters(request)
+    server = server_of(request)
+    service = server.service
+    types = service.state.types
+    at_ms = None
+    if "at" in parameters:
+        moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
+        queues, total, at_ms = moment.queues, moment.cluster.total, moment.at_ms
+    else:
+        queues = await made_in_slices(service.views.queues_in_steps())
+        total = service.views.cluster.total
+    reckoned = Shares(queues, total, types)
+    shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
+    shown: Collection[str] = shares
+    if len(queues) > ALL_UP_TO:
+        shown = in_sight(
+            queues,
+            shares,
+            folds=parameters.get("fold", "")[:MOST_FOLDS].split(","),
+            search=text_of(parameters, "search").casefold(),
+            below=parameters.get("below") == "1",
+            selected=text_of(parameters, "queue"),
+        )
+    return answer(
+        QueueTree(
+            at_ms=at_ms,
+            total=types.mapping(total),
+            known=len(queues),
+            owed=sum(1 for one in queues if one.leaf and shares[one.name].state == "owed"),
+            queues=tuple(
+                queue_row(view, shares[view.name], types) for view in queues if view.name in shown
+            ),
+        )
+    )
+
+
+def in_sight(
+    queues: Sequence[QueueView],
+    shares: Mapping[str, Share],
+    *,
+    folds: Sequence[str],
+    search: str,
+    below: bool,
+    selected: str,
+) -> Collection[str]:
+    """The names of the queues that are visible, and of those that the page needs beside them."""
+    known = {view.name: view for view in queues}
+    turned = dict.fromkeys(folds)
+    wanted: dict[str, None] = {}
+
+    def with_all_above(name: str) -> None:
+        while name in known and name not in wanted:
+            wanted[name] = None
+            name = known[name].parent
+
+    for view in queues:
+        if not view.parent or not known[view.parent].parent:
+            wanted[view.name] = None
+        elif search or below:
+            owed = view.leaf and shares[view.name].state == "owed"
+            if search in view.name.casefold() and (owed or not below):
+                with_all_above(view.name)
+        elif view.parent in wanted and view.parent in turned:
+            wanted[view.name] = None  # queues below the first level are closed at first
+    with_all_above(selected)
+    return wanted
+
+
+MOST_POINTS = 2_000
+DEFAULT_POINTS = 600
+
+
+async def show_history(request: Request) -> Response:
+    """GET /history: the lines of a queue from `since` to `until`, at most `points` points.
+
+    The default queue is root. `began_ms` is the instant since which shares are remembered: a server
+    starts with an empty history. A point holds until the next one.
+    """
+    parameters = read_parameters(request)
+    server = server_of(request)
+    now_ms = server.service.now_ms()
+    queues = server.service.views.queues
+    queue = parameters.get("queue") or (queues[0].name if queues else "root")
+    if len(queue) > 1_000:
+        raise InputError("bad-request", "queue: a name of at most 1,000 characters is needed")
+    since_ms = whole_number(parameters, "since", 0, 2**63 - 1)
+    until_ms = whole_number(parameters, "until", now_ms, 2**63 - 1)
+    most = whole_number(parameters, "points", DEFAULT_POINTS, MOST_POINTS, least=2)
+    points = await run_in_threadpool(server.past_views.series, queue, since_ms, until_ms, most)
+    types = server.service.state.types
+    return answer(
+        History(
+            queue,
+            server.past_views.began_ms,
+            now_ms,
+            tuple(point_row(point, types) for point in points),
+        )
+    )
+
+
+def point_row(point: Point, types: ResourceTypes) -> NamedPoint:
+    """One point, with the queue's entitlement, and the part of the cluster that it used."""
+    entitled = smallest(point.demand, point.fair_share)
+    return filled(
+        NamedPoint,
+        point,
+        types,
+        used_share=used_share(point.used, point.total),
+        entitled=types.mapping(entitled),
+        owed=types.mapping(positive(subtract(entitled, point.used))),
+    )
+
+
+ROUTES = [
+    serve(routes.LIST_QUEUES, list_queues, "queues", AT),
+    get("/pages/queues", list_names, "pages", QueueNames),
+    get("/pages/queues/{queue}/owed", explain_owed, "pages", Owed),
+    get(
+        "/pages/tree",
+        show_tree,
+        "pages",
+        QueueTree,
+        Parameter("fold", "Queues that are not open or closed as at first, with commas."),
+        Parameter("search", "A part of the name."),
+        Parameter("below", "1: only leaves that are owed something."),
+        Parameter("queue", "One that is shown in any case."),
+        AT,
+    ),
+    get(
+        "/history",
+        show_history,
+        "queues",
+        History,
+        Parameter("queue", "Its whole name; without it root."),
+        Parameter("since", "Milliseconds.", NUMBER),
+        Parameter("until", "Milliseconds.", NUMBER),
+        Parameter("points", "How many at most.", NUMBER),
+    ),
+]

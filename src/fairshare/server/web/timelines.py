@@ -1,8 +1,10 @@
-"""The paths of an application's history: spans, containers, requested against used resources."""
+"""The paths of an application's history: spans, containers, and its efficiency: peak memory and CPU
+time against its requests."""
 
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,7 +20,6 @@ from fairshare.api.timelines import (
 from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.accounting.queries import outcome
-from fairshare.server.insight.efficiency import ContainerUse, efficiency_of
 from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.server.web.requests import read_application, read_parameters, server_of, whole_number
@@ -28,6 +29,9 @@ MOST_SPANS = 5_000
 STEPS = 400
 """The most points of the curve of running containers, about the pixels of a chart; longer curves
 are thinned out."""
+
+STEP_MB = 128
+"""Advice is rounded up to a multiple of this."""
 
 
 async def show_timeline(request: Request) -> Response:
@@ -155,3 +159,44 @@ ROUTES = [
     ),
     get("/applications/{application}/efficiency", show_efficiency, "applications", Efficiency),
 ]
+
+
+class ContainerUse(msgspec.Struct, frozen=True):
+    """One container that ended: its allocated resources, its run time and its usage."""
+
+    memory_mb: int
+    vcores: int
+    ran_ms: int
+    peak_memory_mb: int
+    cpu_ms: int
+
+
+def efficiency_of(uses: Iterable[ContainerUse]) -> Efficiency:
+    """The efficiency of some containers, except those without a measured peak.
+
+    >>> found = efficiency_of([ContainerUse(1024, 2, 10_000, 256, 5_000)])
+    >>> found.memory_ratio, found.cpu_ratio, found.advice_mb
+    (0.25, 0.25, 384)
+    """
+    measured = [use for use in uses if use.peak_memory_mb > 0 and use.ran_ms > 0]
+    granted = sum(use.memory_mb * use.ran_ms for use in measured)
+    vcore_ms = sum(use.vcores * use.ran_ms for use in measured)
+    cpu_ms = sum(use.cpu_ms for use in measured)
+    peak = max((use.peak_memory_mb for use in measured), default=0)
+    smallest = min((use.memory_mb for use in measured), default=0)
+    advice = -(-peak * 11 // (10 * STEP_MB)) * STEP_MB
+    return Efficiency(
+        containers=len(measured),
+        asked_memory_mb=max((use.memory_mb for use in measured), default=0),
+        peak_memory_mb=peak,
+        mean_peak_memory_mb=(
+            sum(use.peak_memory_mb for use in measured) // len(measured) if measured else 0
+        ),
+        memory_ratio=(
+            sum(use.peak_memory_mb * use.ran_ms for use in measured) / granted if granted else None
+        ),
+        cpu_ms=cpu_ms,
+        vcore_ms=vcore_ms,
+        cpu_ratio=cpu_ms / vcore_ms if vcore_ms else None,
+        advice_mb=advice if measured and advice < smallest else None,
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairshare.server.insight.efficiency import ContainerUse, efficiency_of
+from fairshare.server.web.timelines import ContainerUse, efficiency_of
 
 
 def test_a_long_container_weighs_more_than_a_short_one():

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from fairshare.core.model.identifiers import container_name
 from fairshare.errors import InputError
-from fairshare.server.fetched_results import fetched_result
+from fairshare.server.state_directory import fetched_result
 from fairshare.server.web.remote_logs import SLACK_BYTES, log_client, log_url, read_remote_part
 
 pytestmark = pytest.mark.anyio

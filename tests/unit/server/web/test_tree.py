@@ -5,7 +5,7 @@ import pytest
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server.insight.shares import Shares
-from fairshare.server.web.pages.queues import in_sight
+from fairshare.server.web.queues import in_sight
 
 pytestmark = pytest.mark.anyio
 

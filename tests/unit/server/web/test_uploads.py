@@ -6,7 +6,7 @@ import hashlib
 import pytest
 from tests.unit.server.web.test_authentication import door  # noqa: F401 - a fixture
 
-from fairshare.server import uploads
+from fairshare.server import payloads
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def test_an_uploaded_call_is_what_a_container_runs_and_goes_with_its_appli
 
 
 async def test_an_upload_that_nothing_names_is_deleted(page, monkeypatch):
-    monkeypatch.setattr(uploads, "KEPT_S", 0.0)
+    monkeypatch.setattr(payloads, "KEPT_S", 0.0)
     await page.http.put(f"/payloads/{DIGEST}", content=CALL)
     async with asyncio.timeout(60):
         while files(page):

@@ -27,7 +27,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError, InputError
-from fairshare.server.fetched_results import fetched_result, folder_of
+from fairshare.server.state_directory import fetched_result, results_of
 from fairshare.server.web.remote_logs import log_client, log_url, read_remote_part
 from fairshare.wording import cause
 from fairshare.yarn.rpc.engine.call_program import RESULT
@@ -103,7 +103,7 @@ class Results:
 
     def prune(self, application_name: str) -> None:
         """Delete the results of an application that is forgotten."""
-        shutil.rmtree(folder_of(self._directory, application_name), ignore_errors=True)
+        shutil.rmtree(results_of(self._directory, application_name), ignore_errors=True)
 
     async def close(self) -> None:
         """Fetch nothing more."""

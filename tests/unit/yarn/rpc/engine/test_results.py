@@ -9,7 +9,7 @@ import pytest
 from fairshare.core.model.events import ContainerCompleted
 from fairshare.core.model.identifiers import container_id
 from fairshare.errors import InputError
-from fairshare.server.fetched_results import fetched_result
+from fairshare.server.state_directory import fetched_result
 from fairshare.server.web.remote_logs import RemotePart
 from fairshare.yarn.rpc.engine import engine
 from fairshare.yarn.rpc.engine.engine import Results
