@@ -83,12 +83,17 @@ _Rings = dict[Kind, KeyRing]
 
 
 class MasterKeys:
-    """All keys of a cluster. Made by `open`."""
+    """All keys of a cluster. Made by `open`.
+
+    `rolls_for_nodes`: a next key is being given to nodes, as each of their heartbeats asks.
+    """
 
     def __init__(self, path: Path, settings: KeySettings, rings: _Rings) -> None:
         self._path = path
         self._settings = settings
         self._rings = rings
+        self.rolls_for_nodes = False
+        self._look_at_next()
 
     @classmethod
     def open(cls, directory: Path, settings: KeySettings, now_ms: int) -> "MasterKeys":
@@ -188,6 +193,11 @@ class MasterKeys:
     def _store(self, rings: _Rings) -> None:
         write_file(self._path, msgspec.json.encode(rings) + b"\n")
         self._rings = rings
+        self._look_at_next()
+
+    def _look_at_next(self) -> None:
+        nodes = [self._rings.get(kind) for kind in (Kind.CONTAINER, Kind.NODE)]
+        self.rolls_for_nodes = any(ring is not None and ring.next is not None for ring in nodes)
 
 
 def _new_key(before: MasterKey | None) -> MasterKey:

@@ -155,7 +155,8 @@ def node_id_message(node: str) -> NodeIdProto:
 
 def node_name(message: NodeIdProto) -> str:
     """A node's name here: `host:port`."""
-    return f"{message.host}:{message.port}" if message.port else str(message.host)
+    port = message.port
+    return f"{message.host}:{port}" if port else str(message.host)
 
 
 MOST_INT = 2**31 - 1

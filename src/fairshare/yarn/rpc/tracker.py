@@ -167,10 +167,11 @@ class Tracker:
         if node is None:
             return self._answer_unknown_node(records.node_name(status.node_id)[:_LONGEST_NAME])
         self.nodes.heard(node, self._ticks_ms())
-        if status.response_id != node.response_id:
-            if status.response_id + 1 == node.response_id and node.answer is not None:
+        response_id = status.response_id
+        if response_id != node.response_id:
+            if response_id + 1 == node.response_id and node.answer is not None:
                 return node.answer  # the last answer was lost on its way
-            return self._answer_late(node, status.response_id)
+            return self._answer_late(node, response_id)
         if node.silent:
             node.silent = False
             self._service.set_silent(node.name, False)
@@ -182,11 +183,11 @@ class Tracker:
             self._take_changes(node, status, raw)
         if not node.unhealthy:
             self._utilization[node.name] = _utilization(status)
-        node.response_id += 1
+        node.response_id = response_id + 1
         answer = heartbeat(node, self.pace.interval_ms)
         if node.busy:
             add_news(answer, node, self._state.epoch_ms, self._state.types)
-        if self._keys.next(Kind.CONTAINER) is not None or self._keys.next(Kind.NODE) is not None:
+        if self._keys.rolls_for_nodes:
             add_next_keys(answer, request, self._keys)
         if request.HasField("nodeLabels"):
             answer.areNodeLabelsAcceptedByRM = self._change_label(node, request)

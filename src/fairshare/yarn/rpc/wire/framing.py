@@ -83,7 +83,10 @@ def varint(value: int) -> bytes:
 
 def take_part(frame: bytes, at: int) -> tuple[bytes, int]:
     """The message at `at` of a frame, without its length, and the place behind it."""
-    length, start = take_varint(frame, at)
+    if at < len(frame) and frame[at] < 0x80:  # nearly always
+        length, start = frame[at], at + 1
+    else:
+        length, start = take_varint(frame, at)
     end = start + length
     if end > len(frame):
         raise Malformed(f"a message of {length} bytes in a frame with {len(frame) - start} left")
