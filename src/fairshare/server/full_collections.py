@@ -1,5 +1,5 @@
 """When a server looks for garbage among all its objects: while it is idle, or when its memory has
-grown by half since the last time."""
+doubled since the last time."""
 
 import asyncio
 import gc
@@ -12,8 +12,8 @@ INTERVAL_S: Final = 10.0
 IDLE: Final = 0.1
 """The part of a core below which a server counts as idle."""
 
-GROWTH: Final = 1.5
-LEAST_GROWTH_KB: Final = 256 * 1024
+LEAST_GROWTH_KB: Final = 512 * 1024
+"""By so much memory has grown at least when a busy server collects: it stops for 0.35 s then."""
 
 
 def peak_kb() -> int:
@@ -24,7 +24,7 @@ def peak_kb() -> int:
 def is_time(busy: float, most_kb: int, before_kb: int) -> bool:
     """Whether to collect now: `busy` is the part of a core that is used, `most_kb` the most memory
     until now, and `before_kb` until the last time."""
-    return busy < IDLE or most_kb > max(before_kb * GROWTH, before_kb + LEAST_GROWTH_KB)
+    return busy < IDLE or most_kb > before_kb + max(before_kb, LEAST_GROWTH_KB)
 
 
 async def watch_collections() -> None:

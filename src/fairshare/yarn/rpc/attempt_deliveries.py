@@ -12,7 +12,6 @@ which keep them until they may forget them. Source: Hadoop 3.4.1, RMAppAttemptIm
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
@@ -24,7 +23,6 @@ from fairshare.core.model.events import (
     ContainerLaunched,
     ContainerMarked,
     ContainerSpared,
-    Event,
     NodeAdded,
     NodeDrained,
     NodeRemoved,
@@ -32,6 +30,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.observers import Observers
 from fairshare.yarn.rpc.wire.messages import AllocateResponseProto
 
 MOST_NODE_CHANGES = 1_000
@@ -182,12 +181,17 @@ class AttemptDeliveries:
             else:
                 deliveries.node_tokens.discard(node)
 
-    def observe(self, record: Record) -> None:
-        """Follow a record after its commit."""
-        for event in record.events:
-            handler = _HANDLERS.get(type(event))
-            if handler is not None:
-                handler(self, event)
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._attempt_started, AttemptStarted)
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._launched, ContainerLaunched)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._marked, ContainerMarked)
+        observers.events(self._spared, ContainerSpared)
+        observers.events(self._attempt_ended, AttemptEnded)
+        observers.events(self._application_ended, ApplicationEnded)
+        observers.events(self._node_changed, NodeAdded, NodeRemoved, NodeDrained)
 
     # How.
 
@@ -201,7 +205,7 @@ class AttemptDeliveries:
             if node is not None and container in node.marked:
                 deliveries.marked[container] = None
 
-    def _attempt_started(self, event: AttemptStarted) -> None:
+    def _attempt_started(self, record: Record, event: AttemptStarted) -> None:
         application = self._state.applications.get(event.application)
         if application is None or not registers(application):
             return
@@ -211,7 +215,7 @@ class AttemptDeliveries:
         else:
             deliveries.begin(event.attempt)
 
-    def _allocated(self, event: ContainerAllocated) -> None:
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
         deliveries = self._of.get(event.application)
         if deliveries is None:
             return
@@ -220,12 +224,12 @@ class AttemptDeliveries:
         else:
             deliveries.fresh[event.container] = event
 
-    def _launched(self, event: ContainerLaunched) -> None:
+    def _launched(self, record: Record, event: ContainerLaunched) -> None:
         found = self._of.get(application_of(event.container))
         if found is not None and found.master == event.container:
             found.heard_ms = self._ticks_ms()
 
-    def _completed(self, event: ContainerCompleted) -> None:
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
         deliveries = self._of.get(application_of(event.container))
         if deliveries is None or event.container == deliveries.master:
             return
@@ -234,18 +238,18 @@ class AttemptDeliveries:
         deliveries.warned.pop(event.container, None)
         deliveries.completed[event.container] = event
 
-    def _marked(self, event: ContainerMarked) -> None:
+    def _marked(self, record: Record, event: ContainerMarked) -> None:
         found = self._of.get(application_of(event.container))
         if found is not None:
             found.marked[event.container] = None
 
-    def _spared(self, event: ContainerSpared) -> None:
+    def _spared(self, record: Record, event: ContainerSpared) -> None:
         deliveries = self._of.get(application_of(event.container))
         if deliveries is not None:
             deliveries.marked.pop(event.container, None)
             deliveries.warned.pop(event.container, None)
 
-    def _attempt_ended(self, event: AttemptEnded) -> None:
+    def _attempt_ended(self, record: Record, event: AttemptEnded) -> None:
         deliveries = self._of.get(event.application)
         if deliveries is None:
             return
@@ -258,13 +262,13 @@ class AttemptDeliveries:
             for container in unsent:
                 self.acknowledged(container)
 
-    def _application_ended(self, event: ApplicationEnded) -> None:
+    def _application_ended(self, record: Record, event: ApplicationEnded) -> None:
         found = self._of.pop(event.application, None)
         if found is not None:
             for container in (*found.sent, *found.completed):
                 self.acknowledged(container)
 
-    def _node_changed(self, event: NodeAdded | NodeRemoved | NodeDrained) -> None:
+    def _node_changed(self, record: Record, event: NodeAdded | NodeRemoved | NodeDrained) -> None:
         self._node_changes.append(event)
         self._node_changes_seen += 1
 
@@ -272,19 +276,3 @@ class AttemptDeliveries:
 def registers(application: Application) -> bool:
     """Whether an application's master registers over Hadoop's protocol."""
     return application.submission.details.must_unregister
-
-
-_Handler = Callable[[AttemptDeliveries, Any], None]
-_HANDLERS: dict[type[Event], _Handler] = {
-    AttemptStarted: AttemptDeliveries._attempt_started,
-    ContainerAllocated: AttemptDeliveries._allocated,
-    ContainerLaunched: AttemptDeliveries._launched,
-    ContainerCompleted: AttemptDeliveries._completed,
-    ContainerMarked: AttemptDeliveries._marked,
-    ContainerSpared: AttemptDeliveries._spared,
-    AttemptEnded: AttemptDeliveries._attempt_ended,
-    ApplicationEnded: AttemptDeliveries._application_ended,
-    NodeAdded: AttemptDeliveries._node_changed,
-    NodeRemoved: AttemptDeliveries._node_changed,
-    NodeDrained: AttemptDeliveries._node_changed,
-}

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from fairshare.core.model.events import ApplicationEnded, ContainerCompleted, Event, ExitCode
+from fairshare.core.model.events import ApplicationEnded, ContainerCompleted, ExitCode
 from fairshare.core.model.identifiers import (
     ApplicationId,
     ContainerId,
@@ -17,7 +17,9 @@ from fairshare.core.model.identifiers import (
     container_name,
 )
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.recovery import MISSING
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.log_aggregation import LogAggregation
@@ -142,15 +144,20 @@ class ContainerReports:
         if node is not None:
             self._forget(node, records.container_id_message(epoch_ms, container))
 
-    def observe(self, event: Event, epoch_ms: int, now_ms: int) -> None:
-        """Follow an event: an end that no master waits for, an application that is over."""
-        if type(event) is ContainerCompleted:
+    def subscribe(self, observers: Observers, state: State) -> None:
+        """Follow the records: an end that no master waits for, an application that is over."""
+
+        def completed(record: Record, event: ContainerCompleted) -> None:
             if event.container in self._finished and not self.awaited(event.container):
-                self.acknowledge(event.container, epoch_ms)
-        elif type(event) is ApplicationEnded:
-            self._logs.ended(event.application, now_ms)
+                self.acknowledge(event.container, state.epoch_ms)
+
+        def ended(record: Record, event: ApplicationEnded) -> None:
+            self._logs.ended(event.application, record.now_ms)
             if not self.holds(event.application):
-                self.release(event.application, epoch_ms)
+                self.release(event.application, state.epoch_ms)
+
+        observers.events(completed, ContainerCompleted)
+        observers.events(ended, ApplicationEnded)
 
     def release(self, application: ApplicationId, epoch_ms: int) -> None:
         """The nodes may delete the files and the logs of an application that is over."""
@@ -196,7 +203,7 @@ class ContainerReports:
     ) -> None:
         """A node keeps a container that is over until its master has the end."""
         if (
-            _is_on(state, node, container)  # `observe` follows: the end becomes a record
+            _is_on(state, node, container)  # its end becomes a record, which is followed
             or self.awaited(container)
             or self.recovered(container, node.name)
         ):

@@ -22,7 +22,6 @@ from fairshare.core.model.inputs import (
     RequestContainers,
     UnregisterMaster,
 )
-from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
 from fairshare.server.server import LiveServer
@@ -93,8 +92,8 @@ Results = Sequence[tuple[Event, ...] | InputError]
 
 
 class Masters:
-    """The handlers for masters of one server. `observe` must see all records, before the
-    tracker's own observer does."""
+    """The handlers for masters of one server. `deliveries` must follow the records before the
+    tracker does."""
 
     def __init__(
         self,
@@ -241,10 +240,6 @@ class Masters:
             container, self._state.epoch_ms
         )
         tracker.on_registered = self.deliveries.forget_tokens
-
-    def observe(self, record: Record) -> None:
-        """Follow a record after its commit."""
-        self.deliveries.observe(record)
 
     async def watch(self) -> None:
         """Let silent masters expire, until cancelled."""

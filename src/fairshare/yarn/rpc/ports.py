@@ -139,8 +139,8 @@ class Ports:
         else:
             web = server.settings.host, server.settings.port
             engine.connect(lambda: service.state, self._signer, node_ports.address_of, web)
-        server.observers.records(self._masters.observe)
-        server.observers.records(self._tracker.observe)
+        self._masters.deliveries.subscribe(server.observers)
+        self._tracker.subscribe(server.observers)
 
     async def start(self) -> None:
         """Open the ports. Raises FairshareError if one of them is in use."""
@@ -198,7 +198,7 @@ class Ports:
         results = Results(server.directory.path, most_bytes, self._place_of_call)
         results.on_fetched = self._release
         reports.holds = results.waits
-        server.observers.records(results.observe)  # before nodes learn of an end
+        results.subscribe(server.observers)  # before nodes learn of an end
         return results
 
     def _place_of_call(self, container: ContainerId) -> Place | None:

@@ -17,6 +17,7 @@ from fairshare.core.model.inputs import Input, NodeJoined, NodeLost, NodeResized
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.node_history import Utilization
 from fairshare.runtime.recovery import reconcile_node
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
@@ -78,7 +79,7 @@ class Tracker:
     """The handlers for nodes of one server.
 
     `reports.awaited` says which ends masters have yet to fetch; `reports.acknowledge` is to be
-    called when one has. `observe` must see all records, after the masters' own observer.
+    called when one has. It must follow the records after the masters' deliveries.
     """
 
     def __init__(
@@ -217,19 +218,12 @@ class Tracker:
             return None
         return self._service.now_ms() - (self._ticks_ms() - node.heard_ms)
 
-    def observe(self, record: Record) -> None:
-        """Follow a record after its commit."""
-        epoch_ms = self._state.epoch_ms
-        for event in record.events:
-            if type(event) is NodeRemoved:
-                self._node_removed(event.node, record.input)
-            elif type(event) is NodeTotalChanged:
-                self._total_changed(event)
-            elif type(event) is ApplicationsForgotten:
-                for application in event.applications:
-                    self._server.log_aggregation.forget(application)
-            else:
-                self.reports.observe(event, epoch_ms, record.now_ms)
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._node_removed, NodeRemoved)
+        observers.events(self._total_changed, NodeTotalChanged)
+        observers.events(self._applications_forgotten, ApplicationsForgotten)
+        self.reports.subscribe(observers, self._state)
 
     async def watch(self) -> None:
         """Let silent nodes expire, and measure how busy the server is, until cancelled."""
@@ -374,7 +368,12 @@ class Tracker:
         self._service.observe([NodeLost(node.name, "REBOOTED"), self._joined(node)])
         return True
 
-    def _node_removed(self, name: str, given: Input) -> None:
+    def _applications_forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for application in event.applications:
+            self._server.log_aggregation.forget(application)
+
+    def _node_removed(self, record: Record, event: NodeRemoved) -> None:
+        name, given = event.node, record.input
         node = self.nodes.get(name)
         if node is None or node.unhealthy:
             return
@@ -383,7 +382,7 @@ class Tracker:
         self.nodes.remove(name)  # its next heartbeat gets RESYNC, or SHUTDOWN if it was drained
         self._liveness.left(name)
 
-    def _total_changed(self, event: NodeTotalChanged) -> None:
+    def _total_changed(self, record: Record, event: NodeTotalChanged) -> None:
         node = self.nodes.get(event.node)
         if node is not None and event.node not in self._state.drains and node.total != event.total:
             node.total = node.resource = event.total

@@ -124,8 +124,8 @@ class Cluster:
     def connect(self) -> None:
         """Let the parts follow the records."""
         self.masters.connect(self.tracker)
-        self.server.observers.records(self.masters.observe)
-        self.server.observers.records(self.tracker.observe)
+        self.masters.deliveries.subscribe(self.server.observers)
+        self.tracker.subscribe(self.server.observers)
 
     async def stop(self) -> None:
         """End the server; nodes and containers go on."""

@@ -1,13 +1,19 @@
 """Masters register, ask and finish: what becomes of it, and what each is answered."""
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 from tests.unit.yarn.rpc.cluster import Cluster, Master, ask
 
 from fairshare.core.model.events import ApplicationState, ContainerMarked, ContainerSpared
-from fairshare.core.model.inputs import ContainerExited, KillApplication, NodeLost
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    KillApplication,
+    NodeLost,
+    PreemptContainers,
+)
+from fairshare.core.record import Record
+from fairshare.runtime.observers import Observers
 from fairshare.yarn.rpc.keys import Kind
 from fairshare.yarn.rpc.records import container_of
 from fairshare.yarn.rpc.wire import calls, tokens
@@ -538,7 +544,10 @@ async def test_a_master_is_warned_of_preemption_as_its_scheduler_does(
     master = await cluster.master(node)
     (found,) = await granted(cluster, master, ask(1))
     container = own_id(cluster, found.id)
-    cluster.masters.observe(SimpleNamespace(events=[ContainerMarked(container, 2, 9)]))
+    observers = Observers()
+    cluster.masters.deliveries.subscribe(observers)
+    marked, spared = ContainerMarked(container, 2, 9), ContainerSpared(container)
+    observers.observe([Record(1, 0, PreemptContainers(), (marked,))])
     first, second = (await master.allocate()).preempt, (await master.allocate()).preempt
     if scheduler == "fair":
         assert [one.id for one in first.strictContract.container] == [
@@ -553,6 +562,6 @@ async def test_a_master_is_warned_of_preemption_as_its_scheduler_does(
         assert resource.resource.capability.memory == 128
         assert not first.HasField("strictContract")
         assert not second.ListFields()
-    cluster.masters.observe(SimpleNamespace(events=[ContainerSpared(container)]))
+    observers.observe([Record(2, 0, PreemptContainers(), (spared,))])
     assert not (await master.allocate()).preempt.ListFields()
     await cluster.stop()

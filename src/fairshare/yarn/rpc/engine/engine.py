@@ -27,6 +27,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError, InputError
+from fairshare.runtime.observers import Observers
 from fairshare.server.state_directory import fetched_result, results_of
 from fairshare.server.web.remote_logs import log_client, log_url, read_remote_part
 from fairshare.wording import cause
@@ -93,13 +94,15 @@ class Results:
         """Whether results of an application are being fetched; `on_fetched` follows."""
         return self._fetching[application] > 0
 
-    def observe(self, record: Record) -> None:
-        """Follow a record after its commit: a call has ended."""
-        for event in record.events:
-            if type(event) is ContainerCompleted and event.exit_code == 0:
-                place = self._place_of(event.container)
-                if place is not None:
-                    self._begin(application_of(event.container), *place)
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records: a call has ended."""
+        observers.events(self._completed, ContainerCompleted)
+
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
+        if event.exit_code == 0:
+            place = self._place_of(event.container)
+            if place is not None:
+                self._begin(application_of(event.container), *place)
 
     def prune(self, application_name: str) -> None:
         """Delete the results of an application that is forgotten."""

@@ -2,13 +2,15 @@
 
 import asyncio
 import base64
-from types import SimpleNamespace
 
 import pytest
 
 from fairshare.core.model.events import ContainerCompleted
 from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.inputs import NodeBeat
+from fairshare.core.record import Record
 from fairshare.errors import InputError
+from fairshare.runtime.observers import Observers
 from fairshare.server.state_directory import fetched_result
 from fairshare.server.web.remote_logs import RemotePart
 from fairshare.yarn.rpc.engine import engine
@@ -50,12 +52,17 @@ async def results(tmp_path, node):
     )
     made.done = asyncio.Event()  # type: ignore[attr-defined]
     made.on_fetched = lambda application: made.done.set()  # type: ignore[attr-defined]
+    observers = Observers()
+    made.subscribe(observers)
+    made.observe = lambda event: observers.observe(  # type: ignore[attr-defined]
+        [Record(1, 0, NodeBeat("n1"), (event,))]
+    )
     yield made
     await made.close()
 
 
 def ended(exit_code: int = 0):
-    return SimpleNamespace(events=[ContainerCompleted(CALL, exit_code)])
+    return ContainerCompleted(CALL, exit_code)
 
 
 async def test_a_result_is_fetched_when_its_call_has_ended_and_the_nodes_keep_it_meanwhile(
@@ -81,7 +88,7 @@ async def test_a_call_that_failed_has_no_result_to_wait_for(results, exit_code):
 
 
 async def test_results_of_other_containers_are_not_requested(results, node):
-    results.observe(SimpleNamespace(events=[ContainerCompleted(container_id(1, 1, 2), 0)]))
+    results.observe(ContainerCompleted(container_id(1, 1, 2), 0))
     assert (results.waits(1), node.asked) == (False, [])
 
 
