@@ -3,6 +3,9 @@
 The core authorizes changes to applications, and records the decision; this module only checks calls
 that do not change the cluster's state. Without authentication the server listens on loopback and
 trusts the claimed name, as Hadoop does without Kerberos; it looks up the groups itself.
+
+GET /session tells a page who calls, so that it offers what the user may do; each call is authorized
+again where it is handled.
 """
 
 from collections.abc import Iterable
@@ -10,7 +13,9 @@ from collections.abc import Iterable
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response
 
+from fairshare.api.cluster import Session
 from fairshare.api.values import ActorBody
 from fairshare.core.model.applications import Application
 from fairshare.core.model.inputs import SubmitApplication
@@ -21,9 +26,11 @@ from fairshare.server.access.authentication import may_change, may_look
 from fairshare.server.access.tokens import Identity
 from fairshare.server.server import LiveServer
 from fairshare.server.users.groups import own_user
+from fairshare.server.web.answers import answer
 from fairshare.server.web.audit import note
 from fairshare.server.web.authentication import KEY
-from fairshare.server.web.requests import server_of
+from fairshare.server.web.openapi.operation import get
+from fairshare.server.web.requests import read_parameters, server_of
 
 Actor = tuple[str, tuple[str, ...]]
 
@@ -225,3 +232,32 @@ async def check_administrator(request: Request, body: ActorBody, queue: str = ""
             f"User {user} does not administer {what}: yarn.admin.acl and the"
             " lists of the queues name the administrators",
         )
+
+
+async def show_session(request: Request) -> Response:
+    """GET /session: the user's name, whether it is authenticated, and what the user administers.
+
+    `administrator`: the whole cluster. `administers`: queues, without those below one of them.
+    Without access lists and authentication every user may do everything.
+    """
+    read_parameters(request)
+    server = server_of(request)
+    identity = identity_of(request)
+    user = own_user() if identity is None else identity.user
+    if identity is not None and identity.administrator:
+        everything = True
+    elif not server.controls_access:
+        everything = identity is None
+    else:
+        everything = server.may_administer("", user, await groups_of(server, user))
+    administered: list[str] = []
+    if not everything and server.controls_access:
+        groups = await groups_of(server, user)
+        for view in server.service.views.queues:
+            below = any(view.name.startswith(f"{one}.") for one in administered)
+            if not below and server.may_administer(view.name, user, groups):
+                administered.append(view.name)
+    return answer(Session(user, identity is not None, everything, tuple(administered)))
+
+
+ROUTES = [get("/session", show_session, "administration", Session)]

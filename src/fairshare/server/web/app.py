@@ -15,6 +15,7 @@ from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web import (
     accounting,
+    actors,
     application_lists,
     applications,
     cluster,
@@ -27,8 +28,8 @@ from fairshare.server.web import (
     nodes,
     queues,
     sessions,
+    submissions,
     timelines,
-    uploads,
 )
 from fairshare.server.web.audit import Audit
 from fairshare.server.web.authentication import KEY, AuthenticationMiddleware
@@ -38,7 +39,6 @@ from fairshare.server.web.limits import Buckets, Sessions, Throttle, requests_pe
 from fairshare.server.web.listings import Listings
 from fairshare.server.web.openapi import document
 from fairshare.server.web.openapi.operation import ApiRoute
-from fairshare.server.web.pages import session
 from fairshare.server.web.pages.files import page_routes
 from fairshare.settings.parts import named
 
@@ -68,13 +68,14 @@ INTERFACES: Final[tuple[Interface, ...]] = (
 )
 
 ROUTES: Final[list[ApiRoute]] = [
+    *actors.ROUTES,
     *cluster.ROUTES,
     *configuration.ROUTES,
     *queues.ROUTES,
     *timelines.ROUTES,
     *application_lists.ROUTES,
     *applications.ROUTES,
-    *uploads.ROUTES,
+    *submissions.ROUTES,
     *containers.ROUTES,
     *(route for interface in INTERFACES for route in interface.own_routes),
     *sessions.ROUTES,
@@ -84,7 +85,6 @@ ROUTES: Final[list[ApiRoute]] = [
     *driver.ROUTES,
     *events.ROUTES,
     *document.ROUTES,
-    *session.ROUTES,
 ]
 """The routes of `/api/v1`."""
 

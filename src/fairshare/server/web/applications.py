@@ -34,7 +34,6 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import (
-    Condition,
     HoldApplication,
     KillApplication,
     KillTask,
@@ -42,12 +41,10 @@ from fairshare.core.model.inputs import (
     ReleaseApplication,
     RequeueApplication,
     SetPriority,
-    StartConditions,
     SubmitApplication,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.resubmission import again
-from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.notice_targets import shown_target
 from fairshare.errors import InputError
@@ -82,9 +79,7 @@ from fairshare.server.web.requests import (
     server_of,
     whole_number,
 )
-from fairshare.server.web.submissions import submission_of
-from fairshare.server.web.uploads import caller_key
-from fairshare.wording import no_application
+from fairshare.server.web.submissions import caller_key, conditions_of, submission_of
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -366,22 +361,6 @@ async def _check_owner(request: Request, named: str | None, application: Applica
         f"application {application.id} belongs to {owner}: only {owner} and administrators may"
         " submit it again",
     )
-
-
-def conditions_of(body: Submission, state: State) -> StartConditions:
-    """The conditions under which an application starts; raises InputError
-    (`unknown-application`)."""
-    after = tuple(Condition(_number_of(one.application, state), one.outcome) for one in body.after)
-    return StartConditions(after, body.begin_ms or 0, body.held)
-
-
-def _number_of(text: str, state: State) -> ApplicationId:
-    number = parse_application(text)
-    if number is None or number not in state.applications:
-        raise InputError("unknown-application", f"after: {no_application(text)}")
-    if text not in (str(number), application_name(state.epoch_ms, number)):
-        raise InputError("unknown-application", f"after: {no_application(text)}")
-    return number
 
 
 async def hold_application(request: Request) -> Response:

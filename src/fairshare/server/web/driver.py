@@ -37,8 +37,7 @@ from fairshare.server.web.requests import (
     read_container,
     server_of,
 )
-from fairshare.server.web.submissions import Translation
-from fairshare.server.web.uploads import caller_key
+from fairshare.server.web.submissions import Translation, caller_key
 
 
 def check_token(request: Request, application: Application) -> None:

@@ -1,38 +1,52 @@
-"""The translation of request bodies into inputs of the resource manager, with its checks.
+"""The translation of request bodies into inputs of the resource manager, with its checks, and the
+path by which callables arrive that are too large for such a body.
 
 All problems of a body are collected and reported together, each with its place.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
-from fairshare.api import work
+from fairshare.api import routes, work
+from fairshare.api.applications import Uploaded
 from fairshare.api.values import MAX_TASKS, Resources
 from fairshare.core.manager.groups import check_groups
 from fairshare.core.model.arrays import TaskArray, filled
+from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import (
     NO_CONDITIONS,
+    Condition,
     StartConditions,
     SubmissionDetails,
     SubmitApplication,
 )
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
-from fairshare.core.schedulers.protocol import Refusal
+from fairshare.core.schedulers.protocol import Refusal, State
 from fairshare.documents.gpus import GPU, NO_GPUS
 from fairshare.documents.images import check_image, parse_mount
 from fairshare.documents.indexes import parse_indexes
 from fairshare.documents.notice_targets import parse_target
 from fairshare.documents.output_names import check_pattern
 from fairshare.errors import InputError
-from fairshare.server.web.limits import too_large
+from fairshare.server.web.actors import identity_of
+from fairshare.server.web.answers import answer
+from fairshare.server.web.limits import room_for, too_large
+from fairshare.server.web.openapi.operation import serve
+from fairshare.server.web.requests import server_of
 from fairshare.settings.limits import LimitSettings
-from fairshare.wording import counted
+from fairshare.wording import counted, no_application
 
 DEFAULT_QUEUE = "default"
 """The queue of a submission that names none; placement rules may choose another one."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PART_BYTES = 1 << 20
 
 
 class Translation:
@@ -315,3 +329,75 @@ def name_of(command: Command) -> str:
     if arguments[:2] == ("/bin/sh", "-c") and len(arguments) == 3:
         arguments = tuple(arguments[2].split()) or arguments
     return PurePosixPath(arguments[0]).name or arguments[0]
+
+
+def conditions_of(body: work.Submission, state: State) -> StartConditions:
+    """The conditions under which an application starts; raises InputError
+    (`unknown-application`)."""
+    after = tuple(Condition(_number_of(one.application, state), one.outcome) for one in body.after)
+    return StartConditions(after, body.begin_ms or 0, body.held)
+
+
+def _number_of(text: str, state: State) -> ApplicationId:
+    number = parse_application(text)
+    if number is None or number not in state.applications:
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    if text not in (str(number), application_name(state.epoch_ms, number)):
+        raise InputError("unknown-application", f"after: {no_application(text)}")
+    return number
+
+
+async def upload_payload(request: Request) -> Response:
+    """PUT /payloads/DIGEST: 201. The body is a pickled call, as bytes, and DIGEST its SHA-256 in
+    hexadecimal digits. A submission of the same caller names it within ten minutes as its
+    `payload`."""
+    digest = request.path_params["digest"]
+    if not _DIGEST.fullmatch(digest):
+        raise InputError("bad-request", f"{digest!r} is not a SHA-256 in hexadecimal digits")
+    server = server_of(request)
+    size = _announced(request, server.settings.limits.payload_mb)
+    caller = caller_key(request)
+    state = server.directory.path
+    async with room_for(server, caller, size):
+        draft = await server.uploads.draft(state, digest)
+        try:
+            received, part = 0, bytearray()
+            async for chunk in request.stream():
+                received += len(chunk)
+                if received > size:
+                    raise InputError("bad-request", f"there are more than {size} bytes")
+                part += chunk
+                if len(part) >= _PART_BYTES:
+                    await server.uploads.write(draft, state, bytes(part))
+                    part.clear()
+            if part:
+                await server.uploads.write(draft, state, bytes(part))
+            await server.uploads.finish(draft, state, caller, Payload(digest, received))
+        finally:
+            draft.discard()
+    return answer(Uploaded(digest, received), 201)
+
+
+def caller_key(request: Request) -> str:
+    """Whose an upload is: the authenticated user's; without authentication all callers',
+    since callers are believed anyway."""
+    identity = identity_of(request)
+    return "" if identity is None else identity.user
+
+
+def _announced(request: Request, most_mb: int) -> int:
+    """The size that a request announces; raises InputError."""
+    text = request.headers.get("content-length", "")
+    if not text.isdigit():
+        raise InputError("bad-request", "say the size of the upload in Content-Length")
+    size = int(text)
+    if not 0 < size <= most_mb * 1024 * 1024:
+        raise InputError(
+            "too-large",
+            f"an upload of {size} bytes: there may be 1 to {most_mb * 1024 * 1024}"
+            " (payload_mb below [limits] in fairshare.toml); put larger data into a file",
+        )
+    return size
+
+
+ROUTES = [serve(routes.UPLOAD_PAYLOAD, upload_payload, "applications")]

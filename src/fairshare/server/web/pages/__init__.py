@@ -1,1 +1,1 @@
-"""The pages: static files, and the paths that only they need."""
+"""The pages: static files."""
