@@ -203,7 +203,7 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
         if not equals or not node:
             raise click.UsageError(f"{pair!r}: write NODE=LABEL, or NODE= for none")
         nodes[node] = label
-    found = client.label_nodes(nodes, known=known)
+    labelled = client.label_nodes(nodes, known=known)
     there = {node.name.partition(":")[0] for node in client.nodes()}
     for name in [one for one in nodes if one.partition(":")[0] not in there]:
         click.echo(
@@ -212,9 +212,9 @@ def assign(client: Client, known: bool, pairs: tuple[str, ...], as_json: bool) -
             err=True,
         )
     if as_json:
-        print_json(_labels_json(found))
+        print_json(_labels_json(labelled))
     else:
-        click.echo(_labels_text(found))
+        click.echo(_labels_text(labelled))
 
 
 def _labels_of(named: tuple[str, ...]) -> dict[str, bool]:
@@ -344,12 +344,12 @@ safe_mode = Verb(
 
 
 def _finish(
-    client: Client, names: tuple[str, ...], found: tuple[Node, ...], wait: bool, as_json: bool
+    client: Client, names: tuple[str, ...], nodes: tuple[Node, ...], wait: bool, as_json: bool
 ) -> None:
-    while wait and any(node.name in names and node.containers for node in found):
-        _check_drained(names, found)
+    while wait and any(node.name in names and node.containers for node in nodes):
+        _check_drained(names, nodes)
         time.sleep(PACE_S)
-        found = client.nodes()
+        nodes = client.nodes()
     if as_json:
         rows: Any = client.connection.get(routes.LIST_NODES.path)
         print_json(rows)
@@ -358,8 +358,8 @@ def _finish(
     from fairshare.cli.nodes import node_table
 
     console = open_output()
-    table = node_table(console, found, attributes=False)
-    print_all(console, table if found else "No node is left.")
+    table = node_table(console, nodes, attributes=False)
+    print_all(console, table if nodes else "No node is left.")
 
 
 def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:

@@ -73,10 +73,10 @@ def array_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Array:
 
 def _decoded(content: bytes, name: str) -> Iterable[tuple[int, str]]:
     """The lines by number, without their ends."""
-    found = []
+    tasks = []
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
-            found.append((number, line.removesuffix(b"\r").decode()))
+            tasks.append((number, line.removesuffix(b"\r").decode()))
         except UnicodeDecodeError:
             raise ValueError(f"{name}:{number}: the line is not in UTF-8") from None
-    return found
+    return tasks

@@ -29,11 +29,11 @@ def command(shell: str) -> None:
     zsh:  eval "$(fairshare completion zsh)"         in ~/.zshrc, after compinit
     fish: fairshare completion fish | source         in ~/.config/fish/config.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None  # click knows these three
+    completer = get_completion_class(shell)
+    assert completer is not None  # click knows these three
     root = click.get_current_context().find_root().command
     # Without the check of the version of a shell that need not be here.
-    click.echo(ShellComplete.source(found(root, {}, "fairshare", COMPLETION_VARIABLE)))
+    click.echo(ShellComplete.source(completer(root, {}, "fairshare", COMPLETION_VARIABLE)))
 
 
 LONGEST_S = 2.0
@@ -73,13 +73,13 @@ class _Words:
         try:
             open_client = context.find_root().obj or Client
             with open_client(context.params.get("url")) as client:
-                found = list(self._source(client, context))
+                items = list(self._source(client, context))
         except (FairshareError, OSError, ValueError):
             return []
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-        return [item for item in found if item.value.startswith(incomplete)]
+        return [item for item in items if item.value.startswith(incomplete)]
 
 
 def _late(number: int, frame: FrameType | None) -> None:

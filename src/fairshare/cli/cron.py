@@ -91,13 +91,13 @@ def add(
     have the same meaning as there. Applications have the tag cron=NAME.
     """
     submission = submit.described(client, without_dashes(command_line), job, options)
-    found = client.add_cron_job(
+    added = client.add_cron_job(
         job_name, schedule, submission, time_zone=time_zone, overlap=overlap, replace=replace
     )
     if as_json:
-        print_json(to_builtins(found))
+        print_json(to_builtins(added))
     else:
-        click.echo(_next_text(found))
+        click.echo(_next_text(added))
 
 
 add.params[:0] = [

@@ -59,8 +59,8 @@ def code_of(application: Application, containers: Iterable[Container]) -> int:
         return 0
     if not is_single(application):
         return FAILED
-    found = tuple(containers)
-    end = worst_end(found)
+    ended = tuple(containers)
+    end = worst_end(ended)
     if end is not None and is_code_of_command(application, end):
         return end.exit_code or FAILED
-    return code_without_command(found)
+    return code_without_command(ended)

@@ -246,12 +246,12 @@ class _Report(click.Command):
         try:
             left = super().parse_args(ctx, list(args))
         except click.UsageError:
-            if not any(Path(one).is_file() for one in args):
+            if not any(Path(argument).is_file() for argument in args):
                 raise
         else:
             if not left:
                 return left
-            if not any(Path(one).is_file() for one in left):
+            if not any(Path(argument).is_file() for argument in left):
                 words = (
                     f"there is no file {left[0]}: RUN is one that `fairshare simulate --json` wrote"
                 )
@@ -290,14 +290,14 @@ def report(client: Client, groups: tuple[str, ...], filters: dict[str, Any], for
     `fairshare report RUN...`, with files that `fairshare simulate --json` wrote, is the same as
     `fairshare compare RUN...`.
     """
-    found = client.report(by=groups or ("user",), **filters)
-    groups_shown = [_group_column(number, name) for number, name in enumerate(found.by)]
+    usage = client.report(by=groups or ("user",), **filters)
+    groups_shown = [_group_column(number, name) for number, name in enumerate(usage.by)]
     print_list(
         form,
-        found.rows,
+        usage.rows,
         ReportRow,
         (*groups_shown, *SUMS),
-        answer=lambda: found,
+        answer=lambda: usage,
         nothing="Nothing ended in this period.",
     )
 

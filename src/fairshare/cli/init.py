@@ -308,13 +308,13 @@ def _check_accounts(users: tuple[str, ...]) -> None:
         )
     for user in users:
         try:
-            found = pwd.getpwnam(user)
+            account = pwd.getpwnam(user)
         except KeyError:
             raise Failure(
                 f"there is no account {user!r} on this machine: containers run under their users'"
                 " accounts. Make it (useradd), or leave it out of --users"
             ) from None
-        if found.pw_uid == 0:
+        if account.pw_uid == 0:
             raise Failure(f"{user!r} is root, and nothing runs as root: leave it out of --users")
 
 

@@ -85,11 +85,11 @@ def parse_month_ms(text: str) -> tuple[int, int]:
     >>> (end - begin) // 86_400_000
     28
     """
-    found = re.fullmatch(_MONTH, text.strip())
+    match = re.fullmatch(_MONTH, text.strip())
     try:
-        if found is None:
+        if match is None:
             raise ValueError(text)
-        begin = datetime.fromisoformat(f"{found[1]}-{found[2]}-01")
+        begin = datetime.fromisoformat(f"{match[1]}-{match[2]}-01")
         end = (begin + timedelta(days=32)).replace(day=1)
         return _past_ms(begin), _past_ms(end)
     except (ValueError, OverflowError, OSError) as error:

@@ -119,7 +119,7 @@ def _follow(client: Client, application: str, endings: Endings) -> int:
             ended = True
             with contextlib.suppress(FairshareError):  # it is over
                 client.kill(application, "`fairshare jupyter` was ended.")
-        found = client.application(application)
+        details = client.application(application)
         containers = client.containers(application)
         for container in containers:
             if container.state == "RUNNING" and container.id not in shown:
@@ -129,11 +129,11 @@ def _follow(client: Client, application: str, endings: Endings) -> int:
                     click.echo(plain_lines(url[0]))
                     if tunnel := tunnel_to(url[0], container.node, here=here):
                         click.echo(plain_lines(tunnel), err=True)
-        if found.over:
+        if details.over:
             if not shown and containers:
                 log = client.log(containers[-1].id, "stderr").decode(errors="replace")
                 click.echo(plain_lines(log), err=True, nl=False)
-            return exit_code(found, containers, endings.number)
+            return exit_code(details, containers, endings.number)
         for container in containers:
             if container.over and container.id not in reported:
                 reported.add(container.id)

@@ -79,12 +79,12 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
         groups = list(dict.fromkeys(each.group for each in tasks))
         # The name can be omitted if the application has only one group.
         wanted = groups[0] if not group and len(groups) == 1 else group
-        found = [each for each in tasks if each.group == wanted and each.index == int(index)]
-        if not found:
+        matching = [each for each in tasks if each.group == wanted and each.index == int(index)]
+        if not matching:
             known = ", ".join(groups) or "none"
             raise Failure(f"{application} has no task {task}; its groups are: {known}")
-        if found[0].container is not None:
-            return found[0].container
+        if matching[0].container is not None:
+            return matching[0].container
         if over or not follow:
             raise Failure(f"{task} of {application} has not run in any container")
         time.sleep(PACE_S)

@@ -196,14 +196,18 @@ def running_container(client: Client, target: str) -> str:
     if target.startswith("container_"):
         return target
     application, _, task = target.partition("/")
-    running = [one for one in client.containers(application) if one.state == "RUNNING"]
-    masters = [one for one in running if one.master]
-    containers = [one for one in running if _is(one, task)] if task else masters or running
+    running = [
+        container for container in client.containers(application) if container.state == "RUNNING"
+    ]
+    masters = [container for container in running if container.master]
+    containers = (
+        [container for container in running if _is(container, task)] if task else masters or running
+    )
     if not containers:
         waits = f"; it has {len(running)} others" if running else f": fairshare why {application}"
         raise Failure(f"nothing runs in {target}{waits}")
     if len(containers) > 1:
-        names = ", ".join(f"{application}/{task_text(one)}" for one in containers[:3])
+        names = ", ".join(f"{application}/{task_text(container)}" for container in containers[:3])
         many = counted(len(containers), "running container")
         raise Failure(f"{target} has {many}: name one, such as {names}")
     return containers[0].id
@@ -300,14 +304,14 @@ def chosen(client: Client, **wanted: Any) -> list[Application]:
     return [one for one in found if fnmatchcase(one.name, name) and state_of(one) in states]
 
 
-def list_found(found: list[Application], *, as_json: bool) -> None:
+def list_found(applications: list[Application], *, as_json: bool) -> None:
     """Print the applications that would be killed."""
     if as_json:
-        print_json({"applications": [{"id": one.id, "killed": False} for one in found]})
+        print_json({"applications": [{"id": one.id, "killed": False} for one in applications]})
         return
-    for one in found:
+    for one in applications:
         click.echo(line_of(one))
-    click.echo(f"{counted(len(found), 'application')} would be killed.", err=True)
+    click.echo(f"{counted(len(applications), 'application')} would be killed.", err=True)
 
 
 def line_of(one: Application) -> str:
@@ -315,15 +319,15 @@ def line_of(one: Application) -> str:
     return f"{one.id} {state_of(one)} {plain(one.user)} {plain(one.queue)} {plain(one.name)}"
 
 
-def ask(found: list[Application]) -> None:
+def ask(applications: list[Application]) -> None:
     """Ask whether these applications shall end; exits with 1 if not."""
     if not sys.stdin.isatty():
         raise click.UsageError(
-            f"{counted(len(found), 'application')} would be killed: without a terminal write"
+            f"{counted(len(applications), 'application')} would be killed: without a terminal write"
             " --yes, or --dry-run to list them"
         )
-    for one in found[:MOST_SHOWN]:
+    for one in applications[:MOST_SHOWN]:
         click.echo(f"  {line_of(one)}", err=True)
-    if len(found) > MOST_SHOWN:
-        click.echo(f"  and {len(found) - MOST_SHOWN:,} more", err=True)
-    click.confirm(f"Kill {counted(len(found), 'application')}?", abort=True, err=True)
+    if len(applications) > MOST_SHOWN:
+        click.echo(f"  and {len(applications) - MOST_SHOWN:,} more", err=True)
+    click.confirm(f"Kill {counted(len(applications), 'application')}?", abort=True, err=True)

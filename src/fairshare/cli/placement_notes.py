@@ -27,16 +27,16 @@ def print_differences(client: Client, submission: Submission, application: str) 
         click.echo(plain_lines(line), err=True)
 
 
-def _queue(client: Client, submission: Submission, found: Application) -> Iterator[str]:
+def _queue(client: Client, submission: Submission, application: Application) -> Iterator[str]:
     wanted = submission.queue
-    if wanted is None or not found.queue or found.state == "REJECTED":
+    if wanted is None or not application.queue or application.state == "REJECTED":
         return
     full = wanted if wanted == "root" or wanted.startswith(_ROOT) else _ROOT + wanted
-    if found.queue == full or found.queue.endswith(f".{wanted}"):
+    if application.queue == full or application.queue.endswith(f".{wanted}"):
         return
-    line = f"placed in {found.queue}, not in {wanted}, by the placement rules"
+    line = f"placed in {application.queue}, not in {wanted}, by the placement rules"
     near = near_queue(wanted, [queue.name for queue in client.queues() if queue.leaf])
-    if near not in (None, found.queue, full):
+    if near not in (None, application.queue, full):
         line += f": did you mean {near}?"
     yield line
 
@@ -75,9 +75,9 @@ def note_unknown_queue(client: Client, wanted: str | None) -> None:
     click.echo(plain_lines(f"There is no queue {wanted}{advice}"), err=True)
 
 
-def _priority(client: Client, submission: Submission, found: Application) -> Iterator[str]:
+def _priority(client: Client, submission: Submission, application: Application) -> Iterator[str]:
     asked = submission.priority
-    if asked is None or asked == found.priority or found.state == "REJECTED":
+    if asked is None or asked == application.priority or application.state == "REJECTED":
         return
     scheduler = client.cluster().scheduler
     # Imported here: only few submissions need the schedulers, and all others start faster.
@@ -89,10 +89,10 @@ def _priority(client: Client, submission: Submission, found: Application) -> Ite
     else:
         why = (
             ": the cluster's yarn.cluster.max-application-priority"
-            if asked > found.priority
+            if asked > application.priority
             else ""
         )
-        yield f"its priority is {found.priority}, not {asked}{why}"
+        yield f"its priority is {application.priority}, not {asked}{why}"
 
 
 def no_priorities(asked: int, scheduler: str) -> str:

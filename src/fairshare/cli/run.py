@@ -188,20 +188,20 @@ def follow(client: Client, application: str, endings: Endings, output: LiveOutpu
     began_s, ended, noted, over_s = time.monotonic(), False, False, 0.0
     while True:
         new = False
-        found: Application | None = None
+        details: Application | None = None
         with patience.outlast_absence():
             if endings.number and not ended:
                 ended = True
                 _end(client, application, endings.number)
             # Queried first: if it is over, no container and no output can follow.
-            found = client.application(application)
+            details = client.application(application)
             containers = client.containers(application)
             new = output.advance(containers)
-        if found is not None and not patience.absent:
-            over_s = over_s or (time.monotonic() if found.over else 0.0)
+        if details is not None and not patience.absent:
+            over_s = over_s or (time.monotonic() if details.over else 0.0)
             silent = output.complete or time.monotonic() - over_s > LAST_WORDS_S
-            if found.over and not new and silent:
-                return exit_code(found, containers, endings.number)
+            if details.over and not new and silent:
+                return exit_code(details, containers, endings.number)
             waits = not containers and time.monotonic() - began_s > PATIENT_S
             if waits and not noted and sys.stderr.isatty():
                 noted = True
@@ -225,15 +225,20 @@ def _end(client: Client, application: str, number: int) -> None:
         client.kill(application, f"`fairshare run` was ended by {name}.")
 
 
-def exit_code(found: Application, containers: tuple[Container, ...], number: int) -> int:
+def exit_code(application: Application, containers: tuple[Container, ...], number: int) -> int:
     """The exit code of the command, or of what ended it."""
     if number:
         return 128 + number
-    if found.state == "FINISHED":
+    if application.state == "FINISHED":
         return 0
     worst = worst_end(containers)
-    if worst is None or not is_code_of_command(found, worst):
-        click.echo(plain_lines(f"{found.id} ended as {found.state}: {found.diagnostics}"), err=True)
+    if worst is None or not is_code_of_command(application, worst):
+        click.echo(
+            plain_lines(
+                f"{application.id} ended as {application.state}: {application.diagnostics}"
+            ),
+            err=True,
+        )
         return code_without_command(containers)
     reason = worst.diagnostics.partition("\n")[0]
     # Its own exit code says nothing more, and the reason that it cannot start was in its stderr.

@@ -84,12 +84,14 @@ def _running(client: Client, application: str, endings: Endings) -> str:
     """Wait for the container; returns its id. Raises Failure if there will be none."""
     began_s, reported = time.monotonic(), False
     while True:
-        found = client.application(application)
+        details = client.application(application)
         for container in client.containers(application):
             if container.state == "RUNNING":
                 return container.id
-        if found.over:
-            raise Failure(plain_lines(f"{application} ended as {found.state}: {found.diagnostics}"))
+        if details.over:
+            raise Failure(
+                plain_lines(f"{application} ended as {details.state}: {details.diagnostics}")
+            )
         if endings.number:
             client.kill(application, "`fairshare shell` was ended before it began.")
             raise click.exceptions.Exit(128 + endings.number)

@@ -296,13 +296,13 @@ def remarks(containers: Sequence[Container]) -> list[str]:
 
     The reason of one that failed is among the diagnostics of its application.
     """
-    found = [
+    lines = [
         f"{task_text(one)}: {' '.join(one.diagnostics.split())}"
         for one in containers
         if one.exit_code == 0 and one.diagnostics
     ]
-    more = len(found) - MOST_REMARKS
-    return [*found[:MOST_REMARKS], *([f"and {counted(more, 'task')} more"] if more > 0 else [])]
+    more = len(lines) - MOST_REMARKS
+    return [*lines[:MOST_REMARKS], *([f"and {counted(more, 'task')} more"] if more > 0 else [])]
 
 
 def shortened(command: str) -> str:

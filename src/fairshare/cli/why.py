@@ -30,11 +30,11 @@ def command(client: Client, application: str, as_json: bool) -> None:
     reasons = client.reasons(application)
     console = open_output()
     if not reasons:
-        found = client.application(application)
-        if found.state == "REJECTED":
-            click.echo(f"It was refused: {in_plain_words(found.diagnostics)}")
+        details = client.application(application)
+        if details.state == "REJECTED":
+            click.echo(f"It was refused: {in_plain_words(details.diagnostics)}")
         else:
-            click.echo(f"It is not waiting: it is {found.state}.")
+            click.echo(f"It is not waiting: it is {details.state}.")
         return
     for reason in reasons:
         _print_reason(console, reason)

@@ -67,18 +67,20 @@ def _files_of(file: BinaryIO, most_bytes: int) -> tuple[zipfile.ZipFile, list[zi
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:
         raise ArchiveProblem(f"it is not a zip file that can be read: {error}") from None
-    found = archive.infolist()
-    if len(found) > MOST_FILES:
-        raise ArchiveProblem(f"it has {counted(len(found), 'file')}, and {MOST_FILES} are the most")
-    for info in found:
+    members = archive.infolist()
+    if len(members) > MOST_FILES:
+        raise ArchiveProblem(
+            f"it has {counted(len(members), 'file')}, and {MOST_FILES} are the most"
+        )
+    for info in members:
         if problem := _problem_of(info):
             raise ArchiveProblem(f"{info.filename[:200]!r} in the zip file {problem}")
-    size = sum(info.file_size for info in found)
+    size = sum(info.file_size for info in members)
     if size > most_bytes:
         raise ArchiveProblem(
             f"unpacked it has {size} bytes, and more than {most_bytes} are not taken"
         )
-    return archive, found
+    return archive, members
 
 
 def _check_directory(file: BinaryIO) -> None:

@@ -201,15 +201,15 @@ class LiveConfiguration:
         began_ms = self._service.now_ms()
         stamp = stamp_of(self._watch.path) if self._watch is not None else None
         stored = self._kept.properties if self._kept is not None else None
-        found = await asyncio.to_thread(refresh, self.started, self._in_force, stored)
-        await self._load(found.settings)
+        refreshed = await asyncio.to_thread(refresh, self.started, self._in_force, stored)
+        await self._load(refreshed.settings)
         # Only a restart changes the kind of store, and the permission to change it.
-        self._store = msgspec.structs.replace(self._store, base=found.store.base)
-        self._succeeded(found.settings, stamp, began_ms, found.problems)
-        if found.needs_restart:
-            names = ", ".join(found.needs_restart)
+        self._store = msgspec.structs.replace(self._store, base=refreshed.store.base)
+        self._succeeded(refreshed.settings, stamp, began_ms, refreshed.problems)
+        if refreshed.needs_restart:
+            names = ", ".join(refreshed.needs_restart)
             _log.warning("these have changed, and need a restart of the server: %s", names)
-        return found
+        return refreshed
 
     async def _load_file(self, watch: FileWatch) -> None:
         """Only the watched file: the rest of the directory waits for a refresh."""
@@ -254,11 +254,11 @@ class LiveConfiguration:
     async def check(self, properties: Mapping[str, str]) -> Refreshed:
         """The settings that other properties would give; raises ConfigurationError, and changes
         nothing."""
-        found = await asyncio.to_thread(self._mutated, properties)
-        faults = self._family.refusals(found.settings, self._service.state)
+        refreshed = await asyncio.to_thread(self._mutated, properties)
+        faults = self._family.refusals(refreshed.settings, self._service.state)
         if faults:
             raise ConfigurationError(faults)
-        return found
+        return refreshed
 
     async def mutate(
         self, change: Callable[[Mapping[str, str]], Mapping[str, str]]
@@ -272,17 +272,17 @@ class LiveConfiguration:
         async with self.loading:
             began_ms = self._service.now_ms()
             properties = change(self._kept.properties)
-            found = await self.check(properties)
+            refreshed = await self.check(properties)
             # It is written first: once the scheduler has applied it there may be no way back.
             await asyncio.to_thread(self._kept.stage, properties)
             try:
-                await self._load(found.settings)
+                await self._load(refreshed.settings)
             except BaseException:
                 self._kept.discard()
                 raise
             version = self._kept.confirm()
-            self._succeeded(found.settings, None, began_ms, found.problems)
-            return version, found.problems
+            self._succeeded(refreshed.settings, None, began_ms, refreshed.problems)
+            return version, refreshed.problems
 
     async def format_store(self) -> tuple[int, tuple[Problem, ...]]:
         """Return to the present content of the scheduler's file; raises as `mutate`."""

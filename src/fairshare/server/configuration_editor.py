@@ -99,16 +99,16 @@ class ConfigurationTexts:
             return newest
         if newest is not None:
             number = max(number, newest.number + 1)
-        found = ConfigurationText(number, at_ms, user, note, digest, text)
+        version = ConfigurationText(number, at_ms, user, note, digest, text)
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise FairshareError(f"cannot make {self._folder}: {error.strerror}") from error
-        write_file(self._path(number), msgspec.json.encode(found))
-        self.all.append(found)
+        write_file(self._path(number), msgspec.json.encode(version))
+        self.all.append(version)
         while len(self.all) > MAX_TEXTS:
             self._path(self.all.pop(0).number).unlink(missing_ok=True)
-        return found
+        return version
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:09d}.json"
@@ -297,9 +297,9 @@ class ConfigurationEditor:
         text = form.edited(text, edits)
         known = cluster if any(cluster.values()) else None
         problems, settings = judge_draft(family, text, file, self.started, known)
-        found = [*problems]
+        all_problems = [*problems]
         if settings is not None:
-            found += [
+            all_problems += [
                 Problem(file, 0, 0, "refused", "error", message)
                 for message in family.refusals(settings, self._state)
                 if all(message != problem.message for problem in problems)
@@ -309,8 +309,8 @@ class ConfigurationEditor:
             text=text,
             entries=reading.entries,
             parts=reading.parts,
-            problems=tuple(QueueProblem(reading.queue_at(p.line), p) for p in found),
-            usable=all(problem.severity != "error" for problem in found),
+            problems=tuple(QueueProblem(reading.queue_at(p.line), p) for p in all_problems),
+            usable=all(problem.severity != "error" for problem in all_problems),
         )
 
     async def apply(self, text: str, digest: str, user: str, note: str) -> ConfigurationText:
@@ -341,15 +341,15 @@ class ConfigurationEditor:
         _log.info("%s put version %d of %s in force", user, newest.number, self.file)
         return newest
 
-    async def roll_back(self, found: LoadedVersion, user: str) -> None:
+    async def roll_back(self, loaded: LoadedVersion, user: str) -> None:
         """Roll back to an earlier version, in memory: the file does not change.
 
         Raises InputError as `LiveConfiguration.roll_back` does. Then nothing has changed.
         """
-        self._restoring = found
-        self._author = (user, f"back to version {found.version}, in memory only")
+        self._restoring = loaded
+        self._author = (user, f"back to version {loaded.version}, in memory only")
         try:
-            await self._live.roll_back(found.settings)
+            await self._live.roll_back(loaded.settings)
         finally:
             self._restoring, self._author = None, ("", "")
 
@@ -382,13 +382,13 @@ class ConfigurationEditor:
         assert self.form
         return [
             {
-                "name": found.name,
-                "value": "(not shown)" if is_secret(found.name) else found.value,
-                "file": found.place.file,
-                "line": found.place.line,
-                "final": found.final,
+                "name": entry.name,
+                "value": "(not shown)" if is_secret(entry.name) else entry.value,
+                "file": entry.place.file,
+                "line": entry.place.line,
+                "final": entry.final,
             }
-            for found in self.started.store.base
+            for entry in self.started.store.base
         ]
 
 

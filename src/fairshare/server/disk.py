@@ -80,11 +80,11 @@ class Disk:
         self._looked_s = time.monotonic()
         before = self.problem
         try:
-            found = next(filter(None, map(self._problem_of, self._folders())), ("", ""))
+            problem = next(filter(None, map(self._problem_of, self._folders())), ("", ""))
         except OSError as error:
             _log.warning("how full the disk is cannot be seen: %s", error.strerror)
             return
-        self.shortage, self.problem = found
+        self.shortage, self.problem = problem
         if not self.problem:
             self._reserve.fill()
         if bool(before) != bool(self.problem):

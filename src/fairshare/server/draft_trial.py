@@ -121,11 +121,11 @@ class DraftTrial:
             await process.wait()
         if process.returncode != 0:
             raise InputError("cannot-try", _reason(said))
-        found: dict[str, Any] = msgspec.json.decode(output)
-        moved = found["moved"]
+        plan: dict[str, Any] = msgspec.json.decode(output)
+        moved = plan["moved"]
         if len(moved) > 2 * MOST_MOVED:
-            found["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
-        return found
+            plan["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
+        return plan
 
 
 def _bound(pid: int) -> None:

@@ -24,12 +24,12 @@ class Finding(StrEnum):
 def stamp_of(path: Path) -> Stamp | None:
     """The stamp of a file; None if there is none, or if it has no time of modification."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    if found.st_mtime_ns <= 0:
+    if status.st_mtime_ns <= 0:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class FileWatch:

@@ -39,10 +39,10 @@ def gpus_of(
         record = history.container(container)
         for name in record.gpus if record is not None else ():
             holders[name] = container_name(epoch_ms, container)
-    found = []
+    gpus = []
     for name in known or names.split(","):
         use = known.get(name) or GpuUse(node.name, name)
-        found.append(
+        gpus.append(
             Gpu(
                 name=name,
                 model=use.model,
@@ -52,7 +52,7 @@ def gpus_of(
                 container=holders.get(name),
             )
         )
-    return tuple(found)
+    return tuple(gpus)
 
 
 class GpuCollector(Collector):

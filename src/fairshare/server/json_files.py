@@ -24,18 +24,18 @@ def read_private(path: Path) -> bytes:
     own = os.geteuid()
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or (own and found.st_uid not in (own, 0)):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or (own and status.st_uid not in (own, 0)):
             raise FairshareError(
                 f"{path} must be a file of the server's account ({own}), and belongs to"
-                f" {found.st_uid}: delete it, so that it is made again"
+                f" {status.st_uid}: delete it, so that it is made again"
             )
-        if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        if stat.S_IMODE(status.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
             os.fchmod(descriptor, stat.S_IRUSR | stat.S_IWUSR)
             _log.warning(
                 "%s was open to others (mode %o), and is closed now: if others could have read or"
                 " changed it, stop the server and delete it, so that it is made again",
-                *(path, stat.S_IMODE(found.st_mode)),
+                *(path, stat.S_IMODE(status.st_mode)),
             )
         return file.read()
 

@@ -49,12 +49,12 @@ class LogAggregation:
 
     def changed_since(self, version: int) -> list[ApplicationId]:
         """The applications that have changed since `version` was that."""
-        found = []
+        applications = []
         for application, number in reversed(self._changes.items()):
             if number <= version:
                 break
-            found.append(application)
-        return found
+            applications.append(application)
+        return applications
 
     def runs(self, application: ApplicationId, node: str) -> None:
         """A node has logs of an application."""

@@ -89,12 +89,12 @@ class LongHistory:
             return None
         try:
             connection = open_side_file_for_reading(path)
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
         except sqlite3.Error as error:
             raise JournalError(f"cannot open {path}: {error}") from error
-        if found != FORMAT:
+        if version != FORMAT:
             connection.close()
-            raise JournalError(f"{path} has format {found}, and this release reads {FORMAT}")
+            raise JournalError(f"{path} has format {version}, and this release reads {FORMAT}")
         return cls(path, connection)
 
     def close(self) -> None:

@@ -161,23 +161,23 @@ class PastViews:
         first = bisect_right(self._kept, since_ms, key=lambda kept: kept.at_ms)
         last = bisect_right(self._kept, until_ms, key=lambda kept: kept.at_ms)
         chosen = _spread(self._kept[max(0, first - 1) : last], most)
-        found = []
+        points = []
         for kept in chosen:
             point = _point(kept, queue)
             if point is not None:
-                found.append(point)
-        return found
+                points.append(point)
+        return points
 
     def _thin_by_age(self, now_ms: int) -> None:
         self._thinned_ms = now_ms
         kept: list[_Kept] = []
-        for one in self._kept:
-            apart_ms = _apart_ms(now_ms - one.at_ms)
+        for moment in self._kept:
+            apart_ms = _apart_ms(now_ms - moment.at_ms)
             if apart_ms is None:
                 continue
-            if kept and one.at_ms - kept[-1].at_ms < apart_ms:
+            if kept and moment.at_ms - kept[-1].at_ms < apart_ms:
                 continue
-            kept.append(one)
+            kept.append(moment)
         self._keep(kept)
 
     def _thin_by_size(self) -> None:
@@ -188,11 +188,11 @@ class PastViews:
             self._keep(self._kept[-1:])
 
     def _keep(self, kept: list[_Kept]) -> None:
-        instants = [one.at_ms for one in kept]
+        instants = [moment.at_ms for moment in kept]
         self.applications.thin(instants)
         self.nodes.thin(instants)
         self._kept = kept
-        self._size = sum(one.size for one in kept)
+        self._size = sum(moment.size for moment in kept)
 
 
 def _apart_ms(age_ms: int) -> int | None:
@@ -320,12 +320,12 @@ class RowHistory(Generic[Key, Row]):
 
     def at(self, at_ms: int) -> dict[Key, Row]:
         """All things that were there, in the order in which they were first seen."""
-        found = {}
+        rows = {}
         for key, track in list(self._tracks.items()):
             packed = track.at(at_ms)
             if packed is not None:
-                found[key] = self._row(packed)
-        return found
+                rows[key] = self._row(packed)
+        return rows
 
     def one(self, key: Key, at_ms: int) -> Row | None:
         """One object at a past instant; None if it did not exist, or is not remembered."""

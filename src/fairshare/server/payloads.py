@@ -115,50 +115,54 @@ class Payloads:
             self._release(digest)
 
     @contextlib.asynccontextmanager
-    async def of_submission(self, given: SubmitApplication) -> AsyncIterator[SubmitApplication]:
+    async def of_submission(
+        self, submission: SubmitApplication
+    ) -> AsyncIterator[SubmitApplication]:
         """The submission with its callables in files, which stay while it is pending.
 
         Raises InputError (`disk-full`) if they cannot be written.
         """
         async with contextlib.AsyncExitStack() as held:
-            tasks = await held.enter_async_context(self.of_groups(given.tasks))
-            driver = given.driver
+            tasks = await held.enter_async_context(self.of_groups(submission.tasks))
+            driver = submission.driver
             if driver is not None:
                 driver = await held.enter_async_context(self.of_command(driver))
-            yield msgspec.structs.replace(given, tasks=tasks, driver=driver)
+            yield msgspec.structs.replace(submission, tasks=tasks, driver=driver)
 
     @contextlib.asynccontextmanager
-    async def of_groups(self, given: tuple[TaskGroup, ...]) -> AsyncIterator[tuple[TaskGroup, ...]]:
+    async def of_groups(
+        self, task_groups: tuple[TaskGroup, ...]
+    ) -> AsyncIterator[tuple[TaskGroup, ...]]:
         """The same for groups of tasks."""
         async with contextlib.AsyncExitStack() as held:
             groups = []
-            for group in given:
+            for group in task_groups:
                 command = await held.enter_async_context(self.of_command(group.command))
                 groups.append(msgspec.structs.replace(group, command=command))
             yield tuple(groups)
 
     @contextlib.asynccontextmanager
-    async def of_command(self, given: Command) -> AsyncIterator[Command]:
+    async def of_command(self, command: Command) -> AsyncIterator[Command]:
         """The same for one command."""
-        if given.payload is not None and not given.callable:
-            with self.needed(given.payload.digest):  # uploaded before, and may expire meanwhile
-                yield given
+        if command.payload is not None and not command.callable:
+            with self.needed(command.payload.digest):  # uploaded before, and may expire meanwhile
+                yield command
             return
-        if not given.callable:
-            yield given
+        if not command.callable:
+            yield command
             return
         self.check()
-        payload = Payload(hashlib.sha256(given.callable).hexdigest(), len(given.callable))
+        payload = Payload(hashlib.sha256(command.callable).hexdigest(), len(command.callable))
         with self.needed(payload.digest):
             try:
-                await asyncio.to_thread(write_payload, self._state, payload, given.callable)
+                await asyncio.to_thread(write_payload, self._state, payload, command.callable)
             except OSError as error:
                 raise InputError(
                     "disk-full",
                     f"the callable cannot be written to {self._state / PAYLOADS}: {error.strerror};"
                     " nothing was recorded",
                 ) from error
-            yield msgspec.structs.replace(given, callable=b"", payload=payload)
+            yield msgspec.structs.replace(command, callable=b"", payload=payload)
 
     def _name(self, application: ApplicationId, commands: Iterable[Command]) -> None:
         for command in commands:

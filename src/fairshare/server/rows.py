@@ -83,14 +83,14 @@ class Rows(ABC, Generic[Key, Item, Row]):
         renewed is renewed at once in the end.
         """
         for rounds in range(ROUNDS, -1, -1):
-            found = self._current(chosen())
-            missing = [key for key, row in found if row is None]
+            current = self._current(chosen())
+            missing = [key for key, row in current if row is None]
             if not rounds or len(missing) <= FEW:
                 break
             async for key in sliced(missing):
                 if key in self.things():
                     self._renewed(key)
-        return {key: self._renewed(key) if row is None else row for key, row in found}
+        return {key: self._renewed(key) if row is None else row for key, row in current}
 
 
 class ApplicationDocuments(Rows[ApplicationId, Application, Row]):

@@ -169,14 +169,14 @@ class LiveServer:
             self._opened = opened.pop_all()
 
     def _payloads_of(self, applications: Iterable[Application]) -> tuple[Payloads, Uploads]:
-        found = Payloads(
+        payloads = Payloads(
             self.directory.path,
             applications,
             lambda: self.disk.problem,
             self.engine.forget_payload,
         )
-        found.clean()
-        return found, Uploads(found, self.active_counts.submitted_bytes)
+        payloads.clean()
+        return payloads, Uploads(payloads, self.active_counts.submitted_bytes)
 
     def _with_side_files(self) -> tuple[Accounting, Notices, Cron]:
         service, path = self.service, self.directory.path

@@ -224,15 +224,15 @@ def _state_directory(configuration: Configuration, overrides: Overrides) -> Path
 def _kept(directory: Path, overrides: Overrides) -> tuple[dict[str, str] | None, ResourceTypes]:
     """What an earlier server left behind: the properties that it stored, if the configuration
     enables them, and the resource types that it counted, if its scheduler was the same."""
-    found = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
-    if found is None:
+    collected = collect_directory(directory, Problems(), scheduler=overrides.scheduler)
+    if collected is None:
         return None, ResourceTypes()
-    path = _state_directory(found, overrides)
-    kept = read_kept(path) if found.store.kind == "persistent" else None
+    path = _state_directory(collected, overrides)
+    kept = read_kept(path) if collected.store.kind == "persistent" else None
     identity = None
     with contextlib.suppress(FairshareError):  # the server reports it at its start
         identity = StateDirectory(path.expanduser()).identity()
-    if identity is None or identity.scheduler != found.scheduler:
+    if identity is None or identity.scheduler != collected.scheduler:
         identity = None
     return (
         None if kept is None else dict(kept.properties),

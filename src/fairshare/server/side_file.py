@@ -65,13 +65,13 @@ def _opened(path: Path, form: int, tables: str) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found > form:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > form:
             raise SideFileError(
-                f"{path} has format {found}, and this release writes {form}: use the release that"
+                f"{path} has format {version}, and this release writes {form}: use the release that"
                 " wrote it, or move the file away"
             )
-        if found < form:
+        if version < form:
             connection.executescript(f"BEGIN;\n{tables}\nPRAGMA user_version = {form};\nCOMMIT;")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except BaseException:

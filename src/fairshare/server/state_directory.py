@@ -75,19 +75,19 @@ class StateDirectory:
         """The secret of the drivers' tokens; created at the first call, constant afterwards."""
         path = self.path / "secret"
         try:
-            found = read_private(path)
+            content = read_private(path)
         except FileNotFoundError:
-            found = secrets.token_bytes(SECRET_BYTES)
-            write_file(path, found)
-            return found
+            content = secrets.token_bytes(SECRET_BYTES)
+            write_file(path, content)
+            return content
         except OSError as error:
             raise FairshareError(f"cannot read {path}: {error.strerror}") from error
-        if len(found) < SECRET_BYTES:
+        if len(content) < SECRET_BYTES:
             raise FairshareError(
-                f"{path} holds {len(found)} bytes of {SECRET_BYTES}: it is damaged. Delete it; "
+                f"{path} holds {len(content)} bytes of {SECRET_BYTES}: it is damaged. Delete it; "
                 "drivers that run now will have to be started again"
             )
-        return found
+        return content
 
     def identity(self) -> ClusterIdentity | None:
         """The identity of this state; None in a new folder."""
@@ -110,12 +110,12 @@ class StateDirectory:
         types: its records would mean something else.
         """
         wanted = ClusterIdentity(scheduler, types.names, now_ms, types.units)
-        found = self.identity()
-        if found is None:
+        identity = self.identity()
+        if identity is None:
             return self._write(wanted)
         if journal_is_new:
             (self.path / "secret").unlink(missing_ok=True)
-            epoch_ms = max(now_ms, found.epoch_ms + 1)
+            epoch_ms = max(now_ms, identity.epoch_ms + 1)
             return self._write(msgspec.structs.replace(wanted, epoch_ms=epoch_ms))
         # Tokens, accounts, notices and cron jobs know no scheduler, and types by their names.
         advice = (
@@ -123,23 +123,23 @@ class StateDirectory:
             f" {self.path}/journal.sqlite3* away: applications are then forgotten, and tokens,"
             " accounts and cron jobs stay"
         )
-        new = set(wanted.resource_types) - set(found.resource_types)
+        new = set(wanted.resource_types) - set(identity.resource_types)
         without_gpus = ', of which gpus = "none" takes away yarn.io/gpu' if GPU in new else ""
         problems = []
-        if found.scheduler != wanted.scheduler:
+        if identity.scheduler != wanted.scheduler:
             problems.append(
-                f"{self.path}: this state belongs to the {found.scheduler} scheduler, and the "
+                f"{self.path}: this state belongs to the {identity.scheduler} scheduler, and the "
                 f"configuration asks for {wanted.scheduler}; {advice}"
             )
-        if found.resource_types != wanted.resource_types:
+        if identity.resource_types != wanted.resource_types:
             problems.append(
                 f"{self.path}: this state counts the resource types "
-                f"{', '.join(found.resource_types)}, and the configuration has "
+                f"{', '.join(identity.resource_types)}, and the configuration has "
                 f"{', '.join(wanted.resource_types)}{without_gpus}; {advice}"
             )
         if problems:
             raise ConfigurationError(problems)
-        return found
+        return identity
 
     def change_epoch(self, identity: ClusterIdentity, epoch_ms: int) -> ClusterIdentity:
         """Write down that names have this epoch; nothing if they have it, or it is 0: none yet."""
@@ -182,16 +182,16 @@ def open_state_directory(path: Path) -> StateDirectory:
     path = path.expanduser().absolute()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
+        status = path.stat()
         names = {entry.name for entry in path.iterdir()}
     except OSError as error:
         raise FairshareError(
             f"cannot use {path} as the state directory: {error.strerror or error}; "
             "choose another folder with --state"
         ) from error
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise FairshareError(
-            f"the state directory {path} belongs to user {found.st_uid}, and this server runs as "
+            f"the state directory {path} belongs to user {status.st_uid}, and this server runs as "
             f"{os.geteuid()}; choose another folder with --state"
         )
     if names and not names & _OWN_FILES:
@@ -199,7 +199,7 @@ def open_state_directory(path: Path) -> StateDirectory:
             f"{path} is not a state directory of fairshare: it holds {min(names)}; name an empty "
             "or a new folder with --state"
         )
-    if stat.S_IMODE(found.st_mode) not in (0o700, PASSABLE):
+    if stat.S_IMODE(status.st_mode) not in (0o700, PASSABLE):
         # The folder contains the tenants' commands, their output and the secret.
         path.chmod(0o700)
     return StateDirectory(path)

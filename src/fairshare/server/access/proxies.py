@@ -56,12 +56,12 @@ class Proxies:
 def parsed(text: str) -> Address | None:
     """An address; an IPv4-mapped IPv6 address becomes the IPv4 address."""
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        return found.ipv4_mapped
-    return found
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
 
 
 def without_port(hop: str) -> str:

@@ -38,15 +38,15 @@ class RepeatedMessages(Generic[Item]):
         first = not self._known
         if key not in self._known and len(self._known) >= MOST_KEYS:
             key = OTHERS
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _Count(0, 0, item)
-        if found.written < at_once:
-            found.written += 1
+        count = self._known.get(key)
+        if count is None:
+            count = self._known[key] = _Count(0, 0, item)
+        if count.written < at_once:
+            count.written += 1
             self._report(item, 0, key)
         else:
-            found.counted += 1
-            found.last = item
+            count.counted += 1
+            count.last = item
         return first
 
     def flush(self) -> None:

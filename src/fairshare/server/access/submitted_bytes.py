@@ -95,13 +95,13 @@ class SubmittedBytes:
     def oldest_over(self, user: str, size: int) -> tuple[ApplicationId, ...]:
         """Finished applications of a user, in the order of their ends: as many as free so many
         bytes, or all."""
-        found: list[ApplicationId] = []
+        applications: list[ApplicationId] = []
         for number in self._over.get(user, ()):
             if size <= 0:
                 break
-            found.append(number)
+            applications.append(number)
             size -= self._sizes[number]
-        return tuple(found)
+        return tuple(applications)
 
     @contextlib.contextmanager
     def on_its_way(self, user: str, size: int) -> Iterator[None]:

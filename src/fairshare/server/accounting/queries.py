@@ -43,17 +43,17 @@ def divided(since_ms: int, until_ms: int, unit: Literal["month", "day"]) -> list
     ['2026-09', '2026-10', '2026-11']
     """
     most = MAX_MONTHS if unit == "month" else MAX_DAYS
-    found: list[Period] = []
+    periods: list[Period] = []
     start_ms = since_ms
     while start_ms < until_ms:
-        if len(found) == most:
+        if len(periods) == most:
             raise ValueError(f"the period has more than {most} {unit}s: ask for a shorter one")
         end_ms = min(until_ms, _next(start_ms, unit))
         moment = _local(start_ms)
         label = f"{moment:%Y-%m}" if unit == "month" else f"{moment:%Y-%m-%d}"
-        found.append(Period(label, start_ms, end_ms))
+        periods.append(Period(label, start_ms, end_ms))
         start_ms = end_ms
-    return found
+    return periods
 
 
 def _next(at_ms: int, unit: Literal["month", "day"]) -> int:
@@ -168,12 +168,12 @@ def report_rows(
     """  # noqa: S608 - our own text
     flat = [value for one in periods for value in (one.label, one.start_ms, one.end_ms)]
     with _rows(directory, statement, (*flat, *values)) as rows:
-        found = [_report_row(tuple(row), len(by)) for row in rows]
-    if len(found) > MAX_GROUPS:
+        report = [_report_row(tuple(row), len(by)) for row in rows]
+    if len(report) > MAX_GROUPS:
         raise InputError(
             "bad-request", f"the report has more than {MAX_GROUPS} rows: ask for a shorter period"
         )
-    return found
+    return report
 
 
 def _report_row(row: tuple[Any, ...], names: int) -> ReportRow:

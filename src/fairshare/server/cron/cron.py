@@ -314,15 +314,15 @@ class Cron:
 
     async def _settle(self, job: Job, run: Run) -> None:
         """Find out whether an earlier server has submitted a run."""
-        found = [
-            one.id
-            for one in self._state.applications.values()
-            if one.user == job.user
-            and job.tag in one.submission.tags
-            and one.id >= run.first_application
+        numbers = [
+            application.id
+            for application in self._state.applications.values()
+            if application.user == job.user
+            and job.tag in application.submission.tags
+            and application.id >= run.first_application
         ]
-        if found:
-            await self._submitted(job, run, max(found))
+        if numbers:
+            await self._submitted(job, run, max(numbers))
         else:
             job.queued_run = run.number
 

@@ -186,15 +186,15 @@ def _held_back(queue: QueueView) -> str:
 
 def _over_their_share(queues: Sequence[QueueView], size: int) -> list[list[tuple[int, str]]]:
     """For each type the leaves above their share, the largest excess first."""
-    found: list[list[tuple[int, str]]] = []
+    amounts: list[list[tuple[int, str]]] = []
     for place in range(size):
         over = [
             (queue.used[place] - queue.fair_share[place], queue.name)
             for queue in queues
             if queue.leaf and queue.used[place] > queue.fair_share[place] > 0
         ]
-        found.append(sorted(over, key=lambda one: (-one[0], one[1])))
-    return found
+        amounts.append(sorted(over, key=lambda one: (-one[0], one[1])))
+    return amounts
 
 
 def by_name(queues: Sequence[QueueView], shares: Shares) -> Mapping[str, Share]:
@@ -320,19 +320,19 @@ def owed_parts(
         return max(0, taken)
 
     rest -= claim("preempted", promised)
-    for one in waiting:
+    for waiter in waiting:
         if rest <= 0:
             break
-        for number, reason in enumerate(one.reasons):
+        for number, reason in enumerate(waiter.reasons):
             if number and not reason.containers:
                 continue  # another limit on the application, counted with the first
             kind = kind_of(reason, free)
-            taken = claim(kind, _lacking(one, reason, place))
+            taken = claim(kind, _lacking(waiter, reason, place))
             rest -= taken
             if taken:
                 said = applications.setdefault(kind, {})
-                if one.application not in said:
-                    said[one.application] = words.explain(reason).sentence
+                if waiter.application not in said:
+                    said[waiter.application] = words.explain(reason).sentence
     rest -= claim("other", rest)
     order = list(KINDS)
     return [
@@ -348,8 +348,8 @@ def owed_parts(
     ]
 
 
-def _lacking(one: Waiting, reason: Reason, place: int) -> int:
+def _lacking(waiter: Waiting, reason: Reason, place: int) -> int:
     """The amount that an ask lacks; a reason for the whole application counts for all its asks."""
     if reason.containers and reason.wanted is not None:
         return reason.containers * reason.wanted[place]
-    return one.pending[place]
+    return waiter.pending[place]

@@ -188,14 +188,14 @@ class Notices:
             except NoticesError as error:
                 _log.error("notices are not sent for now: %s", error)
                 await asyncio.sleep(RETRY_S)
-        for one in kept:
-            if one.key not in self._known:
-                self._keep(one)
+        for notice in kept:
+            if notice.key not in self._known:
+                self._keep(notice)
         if store.moved_aside is not None:
             _log.error("%s was damaged, and is moved aside", store.path)
         fresh_ms = self._now_ms() - FRESH_MS
         # A command that is new in the configuration is not run for what ended before.
-        hooks = [one.changed_ms for one in self._known.values() if one.target == HOOK]
+        hooks = [notice.changed_ms for notice in self._known.values() if notice.target == HOOK]
         hook_ms = max(hooks) - SLACK_MS if hooks else self._now_ms()
         for application in tuple(self._state.applications.values()):
             if application.finished_ms is not None and application.finished_ms >= fresh_ms:

@@ -142,13 +142,13 @@ class FileGroups:
 
     def _read(self) -> dict[str, tuple[str, ...]]:
         problems = Problems()
-        found: dict[str, tuple[str, ...]] = {}
+        groups: dict[str, tuple[str, ...]] = {}
         try:
-            found = read_groups(self.path.read_bytes(), str(self.path), problems)
+            groups = read_groups(self.path.read_bytes(), str(self.path), problems)
         except OSError as error:
             problems.error(Place(str(self.path)), "file", f"cannot be read: {error.strerror}")
         problems.raise_errors()
-        return found
+        return groups
 
 
 class SystemGroups:

@@ -145,18 +145,18 @@ async def _asked(request: Request, question: Callable[[], Found]) -> Found:
 
 
 async def _shown(
-    request: Request, found: list[tuple[PastApplication, str | None]]
+    request: Request, applications: list[tuple[PastApplication, str | None]]
 ) -> list[PastApplication]:
     """Applications, without what the caller may not view."""
     identity = identity_of(request)
     if identity is None or identity.administrator:
-        return [row for row, _ in found]
+        return [row for row, _ in applications]
     groups = await groups_of(server_of(request), identity.user)
     return [
         row
         if row.user == identity.user or listed(view_acl, identity.user, groups)
         else msgspec.structs.replace(row, command="", directory="", diagnostics="")
-        for row, view_acl in found
+        for row, view_acl in applications
     ]
 
 

@@ -175,14 +175,14 @@ def present(request: Request, rows: Mapping[ApplicationId, ApplicationRow]) -> l
     look = family_of(server.scheduler_name).volatile_fields(server.scheduler)
     identity = identity_of(request)
     everything = identity is None or identity.administrator
-    found = []
+    complete = []
     for number, row in rows.items():
         application = state.applications[number]
         fields = look(application)
         words = fields.diagnostics
         if words and not everything and not sees_all_of(request, application):
             words = without_output(words)
-        found.append(
+        complete.append(
             msgspec.structs.replace(
                 row,
                 demand=state.types.mapping(fields.demand),
@@ -192,7 +192,7 @@ def present(request: Request, rows: Mapping[ApplicationId, ApplicationRow]) -> l
                 job=fields.job,
             )
         )
-    return found
+    return complete
 
 
 def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:

@@ -175,7 +175,7 @@ async def show_application(request: Request) -> Response:
     server = server_of(request)
     views = server.service.views
     command = command_of(application)
-    found = application_document(
+    details = application_document(
         ApplicationDetails,
         server.service,
         application,
@@ -190,7 +190,7 @@ async def show_application(request: Request) -> Response:
         ),
     )
     containers = [view async for view in sliced(views.live_containers(application))]
-    return answer(msgspec.structs.replace(found, containers=containers))
+    return answer(msgspec.structs.replace(details, containers=containers))
 
 
 def _past_row(request: Request, at_ms: int) -> ApplicationRow:

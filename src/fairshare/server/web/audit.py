@@ -144,11 +144,11 @@ def _read(start: bytes) -> _Refusal:
 
 def _application(path: str) -> str:
     """The id of the application that a path names."""
-    found = _NAME.search(path)
-    if found is None or found[1].startswith("application_"):
-        return "" if found is None else found[1]
-    container = parse_container(found[1])
+    match = _NAME.search(path)
+    if match is None or match[1].startswith("application_"):
+        return "" if match is None else match[1]
+    container = parse_container(match[1])
     if container is None:
         return ""
-    digits = found[1].split("_")[-4]
+    digits = match[1].split("_")[-4]
     return application_name(int(digits), application_of(container)) if digits.isdigit() else ""

@@ -86,14 +86,14 @@ class AuthenticationMiddleware:
                 self._note_refusal(address, f"400 from {address}: the header {twice[0]} came twice")
                 await given_twice(twice[0])(scope, receive, send)
                 return
-            given = "authorization" in headers
-            why = "an unknown, revoked or expired token" if given else "no credentials"
+            tried = "authorization" in headers
+            why = "an unknown, revoked or expired token" if tried else "no credentials"
             where = f"{scope['method']} {redacted(path)} from {address or 'an unknown address'}"
             self._note_refusal(address, f"401 {where}: {why}")
             answer = refusal(
                 401,
-                "wrong-token" if given else "no-token",
-                self._why_wrong() if given else self._how_to_authenticate(peer),
+                "wrong-token" if tried else "no-token",
+                self._why_wrong() if tried else self._how_to_authenticate(peer),
                 {"WWW-Authenticate": "Bearer"},
             )
             await answer(scope, receive, send)

@@ -192,15 +192,15 @@ async def show_text(request: Request) -> Response:
     read_parameters(request)
     texts = editor_of(request).texts
     wanted = request.path_params["version"]
-    found = (
+    text = (
         texts.get(int(wanted))
         if wanted.isascii() and wanted.isdigit() and len(wanted) <= 18
         else None
     )
-    if found is None or texts.newest is None:
+    if text is None or texts.newest is None:
         raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
-    row = _text_row(found, texts.newest.number)
-    return answer(TextVersionDetails(**msgspec.structs.asdict(row), text=found.text))
+    row = _text_row(text, texts.newest.number)
+    return answer(TextVersionDetails(**msgspec.structs.asdict(row), text=text.text))
 
 
 async def list_properties(request: Request) -> Response:
@@ -209,16 +209,16 @@ async def list_properties(request: Request) -> Response:
     return answer({"properties": editor_of(request).site_rows()})
 
 
-def judgement_row(found: Judgement, *, with_text: bool = True) -> dict[str, Any]:
+def judgement_row(judgement: Judgement, *, with_text: bool = True) -> dict[str, Any]:
     """The settings of a draft, with its problems as a flat list."""
-    row: dict[str, Any] = {"text": found.text} if with_text else {}
+    row: dict[str, Any] = {"text": judgement.text} if with_text else {}
     return {
         **row,
-        "usable": found.usable,
-        "entries": found.entries,
-        "parts": found.parts,
+        "usable": judgement.usable,
+        "entries": judgement.entries,
+        "parts": judgement.parts,
         "problems": [
-            {**msgspec.to_builtins(one.problem), "queue": one.queue} for one in found.problems
+            {**msgspec.to_builtins(one.problem), "queue": one.queue} for one in judgement.problems
         ],
     }
 
@@ -239,7 +239,7 @@ async def refresh_queues(request: Request) -> Response:
     await check_administrator(request, await read_body(request, ActorBody))
     configuration = server_of(request).configuration
     try:
-        found = await configuration.refresh()
+        refreshed = await configuration.refresh()
     except ConfigurationError as error:
         content = {
             "code": "bad-configuration",
@@ -249,7 +249,9 @@ async def refresh_queues(request: Request) -> Response:
         return answer(content, 400)
     view = configuration.view()
     return answer(
-        Refreshed(view.file, view.loaded_ms, view.version, found.needs_restart, found.problems)
+        Refreshed(
+            view.file, view.loaded_ms, view.version, refreshed.needs_restart, refreshed.problems
+        )
     )
 
 
@@ -303,14 +305,14 @@ async def show_version(request: Request) -> Response:
     server = server_of(request)
     text = request.path_params["version"]
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-    found = server.projections.versions.get(number)
+    loaded = server.projections.versions.get(number)
     return answer(
         ConfigurationVersionDetails(
-            found.version,
-            found.loaded_ms,
-            found.version == server.configuration.view().version,
+            loaded.version,
+            loaded.loaded_ms,
+            loaded.version == server.configuration.view().version,
             server.scheduler_name,
-            cast(Any, msgspec.Raw(found.settings)),  # JSON as it was stored
+            cast(Any, msgspec.Raw(loaded.settings)),  # JSON as it was stored
         )
     )
 

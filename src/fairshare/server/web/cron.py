@@ -36,12 +36,12 @@ async def list_cron_jobs(request: Request) -> Response:
     identity = identity_of(request)
     server = server_of(request)
     everything = identity is None or identity.administrator
-    found = [
+    jobs = [
         _shown(server, job)
         for job in await server.cron.jobs()
         if everything or (identity is not None and job.user == identity.user)
     ]
-    return answer(CronJobs(tuple(found)))
+    return answer(CronJobs(tuple(jobs)))
 
 
 async def add_cron_job(request: Request) -> Response:

@@ -68,12 +68,12 @@ class Listings:
 
     async def _past(self, kind: str, tracks: RowHistory[Key, Row], at_ms: int) -> dict[Key, Row]:
         place = (kind, at_ms)
-        found: dict[Key, Row] | None = self._pasts.get(place)
-        if found is None:
-            found = self._pasts[place] = await run_in_threadpool(tracks.at, at_ms)
+        rows: dict[Key, Row] | None = self._pasts.get(place)
+        if rows is None:
+            rows = self._pasts[place] = await run_in_threadpool(tracks.at, at_ms)
             while len(self._pasts) > MAX_PASTS:
                 self._pasts.popitem(last=False)
-        return found
+        return rows
 
     def order(
         self,
@@ -121,13 +121,13 @@ def instant_of(request: Request, parameters: Mapping[str, str]) -> int | None:
         return None
     at_ms = whole_number(parameters, "at", 0, 2**63 - 1)
     moments = server_of(request).past_views
-    found = moments.instant(at_ms)
-    if found is None:
+    instant_ms = moments.instant(at_ms)
+    if instant_ms is None:
         raise InputError(
             "unknown-moment",
             f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
         )
-    return found
+    return instant_ms
 
 
 def text_of(parameters: Mapping[str, str], name: str) -> str:

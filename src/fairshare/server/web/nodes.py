@@ -115,34 +115,34 @@ def _matching(
         raise InputError("bad-request", f"only={only}: reserved, draining or =LABEL is needed")
     counts = {"reserved": 0, "draining": 0}
     labels: Counter[str] = Counter()
-    found = []
-    for one in rows:
-        reserved, draining = one.reserved_for is not None, one.state != "RUNNING"
+    matching = []
+    for node in rows:
+        reserved, draining = node.reserved_for is not None, node.state != "RUNNING"
         counts["reserved"] += reserved
         counts["draining"] += draining
-        if one.label:
-            labels[one.label] += 1
+        if node.label:
+            labels[node.label] += 1
         marked = {"": True, "reserved": reserved, "draining": draining}.get(
-            only, one.label == only[1:]
+            only, node.label == only[1:]
         )
-        words = " ".join((one.name, one.rack, one.label, *one.attributes.values()))
+        words = " ".join((node.name, node.rack, node.label, *node.attributes.values()))
         if marked and (not low or low in words.casefold()):
-            found.append(one)
-    return found, counts, dict(sorted(labels.items()))
+            matching.append(node)
+    return matching, counts, dict(sorted(labels.items()))
 
 
 def _value_of(column: str, types: tuple[str, ...]) -> Callable[[NamedNode], Any]:
     if column in types:
-        return lambda one: one.used[column] / one.total[column] if one.total[column] else 0.0
+        return lambda node: node.used[column] / node.total[column] if node.total[column] else 0.0
     match column:
         case "rack":
-            return lambda one: one.rack
+            return lambda node: node.rack
         case "state":
-            return lambda one: (one.state, one.label, one.reserved_for or "")
+            return lambda node: (node.state, node.label, node.reserved_for or "")
         case "containers":
-            return lambda one: one.containers
+            return lambda node: node.containers
         case _:
-            return lambda one: one.name
+            return lambda node: node.name
 
 
 async def draw_map(request: Request) -> Response:
@@ -159,18 +159,18 @@ async def draw_map(request: Request) -> Response:
         raise InputError("bad-request", f"by={by}: the types are {', '.join(types.names)}")
     rows = await listings_of(request).nodes(at_ms)
     matching, _, _ = _matching(rows.values(), parameters)
-    matching.sort(key=lambda one: (one.rack, one.name))
+    matching.sort(key=lambda node: (node.rack, node.name))
     return answer(
         NodeMap(
             at_ms=at_ms,
             by=by,
-            names=[one.name for one in matching],
-            racks=[one.rack for one in matching],
-            totals=[one.total[by] for one in matching],
-            used=[one.used[by] for one in matching],
-            containers=[one.containers for one in matching],
+            names=[node.name for node in matching],
+            racks=[node.rack for node in matching],
+            totals=[node.total[by] for node in matching],
+            used=[node.used[by] for node in matching],
+            containers=[node.containers for node in matching],
             marks=[
-                (one.reserved_for is not None) + 2 * (one.state != "RUNNING") for one in matching
+                (node.reserved_for is not None) + 2 * (node.state != "RUNNING") for node in matching
             ],
         )
     )

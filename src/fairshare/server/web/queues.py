@@ -127,7 +127,7 @@ async def explain_owed(request: Request) -> Response:
     service = server.service
     state, views = service.state, service.views
     name = request.path_params["queue"]
-    view = next((one for one in views.queues if one.name == name), None)
+    view = next((queue for queue in views.queues if queue.name == name), None)
     if view is None:
         raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
     share = Shares(views.queues, views.cluster.total, state.types).of(view)
@@ -170,11 +170,11 @@ def _asked(
 ) -> Iterator[Waiting]:
     """The waiting applications with their reasons, one after another within the time limit."""
     began = time.perf_counter()
-    for one in waits:
+    for application in waits:
         if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
             return
-        reasons = server.service.reasons(one.id)
-        looked.append(Waiting(one.id, one.attempt.asks.pending, reasons))
+        reasons = server.service.reasons(application.id)
+        looked.append(Waiting(application.id, application.attempt.asks.pending, reasons))
         yield looked[-1]
 
 

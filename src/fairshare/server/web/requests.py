@@ -65,15 +65,15 @@ def read_parameters(request: Request) -> dict[str, str]:
     """The query parameters; a name that the route does not describe, or that is repeated, is
     refused."""
     names = operation_of(request).query
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in names:
             known = ", ".join(names) or "none"
             raise InputError("bad-request", f"there is no parameter '{name}' here, only: {known}")
-        if name in found:
+        if name in parameters:
             raise InputError("bad-request", f"the parameter '{name}' is given twice")
-        found[name] = value
-    return found
+        parameters[name] = value
+    return parameters
 
 
 def whole_number(
@@ -113,13 +113,16 @@ def read_application(request: Request) -> Application:
     text = request.path_params["application"]
     state: State = server_of(request).service.state
     number = parse_application(text)
-    found = state.applications.get(number) if number is not None else None
-    if found is None or text not in (str(found.id), application_name(state.epoch_ms, found.id)):
+    application = state.applications.get(number) if number is not None else None
+    if application is None or text not in (
+        str(application.id),
+        application_name(state.epoch_ms, application.id),
+    ):
         raise InputError(
             "unknown-application",
             no_application(text),
         )
-    return found
+    return application
 
 
 def read_container(request: Request) -> ContainerId:

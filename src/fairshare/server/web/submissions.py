@@ -141,13 +141,13 @@ class Translation:
         """The upload that a command names."""
         if body.payload is None:
             return None
-        found = self._uploaded(body.payload)
-        if found is None:
+        payload = self._uploaded(body.payload)
+        if payload is None:
             self.problems.append(
                 f"{place}.payload: you have uploaded no {body.payload} in the last ten minutes: PUT"
                 f" it to /api/v1/payloads/{body.payload}"
             )
-        return found
+        return payload
 
     def _files(self, body: work.Command, place: str) -> None:
         """Check the names of the command's files."""
@@ -217,16 +217,16 @@ class Translation:
 
     def _array(self, body: work.TaskGroup, command: Command, place: str) -> TaskArray | None:
         """The array of a group; None if it has none, or a wrong one."""
-        given = body.array
-        if given is None:
+        wanted = body.array
+        if wanted is None:
             return None
-        lines = given.lines
+        lines = wanted.lines
         if body.callable or body.payload:
             self.problems.append(f"{place}.array: a callable has no arguments to put a line into")
         if any("\0" in line for line in lines):
             self.problems.append(f"{place}.array.lines: a line holds a NUL character")
         try:
-            text = given.indexes or (f"1-{len(lines)}" if lines else "")
+            text = wanted.indexes or (f"1-{len(lines)}" if lines else "")
             count, indexes = parse_indexes(text)
         except ValueError as error:
             self.problems.append(f"{place}.array.indexes: {error}")

@@ -134,12 +134,12 @@ def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:
 def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
     """The number of the attempt at its task of each container, counting the remembered ones."""
     tries: dict[tuple[int, int], int] = {}
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for record in records:
         if record.group >= 0:
             task = (record.group, record.task)
-            tries[task] = found[record.container] = tries.get(task, 0) + 1
-    return found
+            tries[task] = numbers[record.container] = tries.get(task, 0) + 1
+    return numbers
 
 
 def _task(groups: list[Any], record: ContainerRecord) -> str | None:

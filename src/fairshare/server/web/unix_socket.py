@@ -108,12 +108,12 @@ def _answers(path: Path) -> bool:
 def peer_address(transport: asyncio.BaseTransport) -> str:
     """The address that represents the account behind a connection; empty if it is not a Unix
     socket, or the kernel does not say."""
-    found = transport.get_extra_info("socket")
-    if found is None or found.family != socket.AF_UNIX:
+    connection = transport.get_extra_info("socket")
+    if connection is None or connection.family != socket.AF_UNIX:
         return ""
     try:
         size = _CREDENTIALS.size
-        content = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        content = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     except OSError:
         return ""
     _, uid, _ = _CREDENTIALS.unpack(content)

@@ -78,15 +78,15 @@ class PageFile(msgspec.Struct, frozen=True):
 @functools.cache
 def read_files() -> dict[str, PageFile]:
     """All files of the pages by their path below `static/`."""
-    found = {}
+    files = {}
     for path in sorted(STATIC.rglob("*")):
         if path.is_file():
             content = path.read_bytes()
             guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
             kind = _TYPES.get(path.suffix, guessed)
             file = PageFile(content, kind, _tag_of(content))
-            found[path.relative_to(STATIC).as_posix()] = file
-    return found
+            files[path.relative_to(STATIC).as_posix()] = file
+    return files
 
 
 def _tag_of(content: bytes) -> str:
@@ -95,7 +95,7 @@ def _tag_of(content: bytes) -> str:
 
 def modules_of(entry: str, files: Mapping[str, PageFile]) -> list[str]:
     """A module and all that it imports, by their paths below `static/`, the entry first."""
-    found = {entry: None}
+    modules = {entry: None}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
@@ -107,10 +107,10 @@ def modules_of(entry: str, files: Mapping[str, PageFile]) -> list[str]:
                 elif part != ".":
                     parts.append(part)
             other = "/".join(parts)
-            if other not in found:
-                found[other] = None
+            if other not in modules:
+                modules[other] = None
                 waiting.append(other)
-    return list(found)
+    return list(modules)
 
 
 def shell_of(view: str, files: Mapping[str, PageFile]) -> PageFile:
@@ -147,10 +147,10 @@ def page_routes() -> tuple[BaseRoute, ...]:
             return refusal(404, "unknown-path", f"the pages have no file {path}")
         return file.answer(request)
 
-    found: list[BaseRoute] = []
+    routes: list[BaseRoute] = []
     for path, view in VIEWS.items():
         show_shell = showing(shell_of(view, files))
-        found.append(Route(path, show_shell))
+        routes.append(Route(path, show_shell))
         if path != "/":
-            found.append(Route(f"{path}/", show_shell))
-    return (*found, Route("/static/{file:path}", show_file))
+            routes.append(Route(f"{path}/", show_shell))
+    return (*routes, Route("/static/{file:path}", show_file))
