@@ -25,7 +25,6 @@ class Observers:
         self._before: dict[type[Input], list[RecordHandler]] = {}
         self._after: dict[type[Input], list[RecordHandler]] = {}
         self._events: dict[type[Event], list[EventHandler]] = {}
-        self._records: list[RecordHandler] = []
         self._commits: list[CommitHandler] = []
 
     def before(self, handler: RecordHandler, *kinds: type[Input]) -> None:
@@ -43,10 +42,6 @@ class Observers:
         for kind in kinds:
             self._events.setdefault(kind, []).append(handler)
 
-    def records(self, handler: RecordHandler) -> None:
-        """Call for each record, when its events were called for."""
-        self._records.append(handler)
-
     def commits(self, handler: CommitHandler) -> None:
         """Call with all records of each commit: what needs only the last value, or a count."""
         self._commits.append(handler)
@@ -62,8 +57,6 @@ class Observers:
                 for on_event in events(type(event), ()):
                     on_event(record, event)
             for handler in after(kind, ()):
-                handler(record)
-            for handler in self._records:
                 handler(record)
         for commit in self._commits:
             commit(records)

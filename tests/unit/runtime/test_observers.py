@@ -45,10 +45,9 @@ def test_observers_of_an_input_are_called_before_its_events_or_after_them():
     assert seen_by(subscribe) == ["before", NodeAdded, NodeRemoved, "after", NodeRemoved]
 
 
-def test_observers_of_each_record_and_of_commits_are_called_behind_the_events():
+def test_observers_of_commits_are_called_once_behind_all_events():
     def subscribe(observers, seen):
         observers.commits(lambda records: seen.append(len(records)))
-        observers.records(lambda record: seen.append(f"record {record.sequence}"))
         observers.events(lambda record, event: seen.append("lost"), NodeRemoved)
 
-    assert seen_by(subscribe) == ["lost", "record 1", "lost", "record 2", "record 3", 3]
+    assert seen_by(subscribe) == ["lost", "lost", 3]

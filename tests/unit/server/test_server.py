@@ -69,15 +69,16 @@ async def test_a_task_is_run_and_its_application_finishes(server, engine):
 
 async def test_observers_see_each_record_once_it_is_committed(settings, engine):
     server = LiveServer(settings, lambda settings, path: engine)
-    seen: list[tuple[int, bool]] = []
-    server.observers.records(
-        lambda record: seen.append((record.sequence, record.sequence <= server.service.version))
-    )
+    seen: list[int] = []
+
+    def observe(records):
+        assert records[-1].sequence == server.service.version
+        seen.extend(record.sequence for record in records)
+
+    server.observers.commits(observe)
     await server.start("http://127.0.0.1:1")
     await server.service.ask(ONE_TASK)
-    numbers = [number for number, _ in seen]
-    assert numbers == list(range(1, server.service.version + 1))
-    assert all(committed for _, committed in seen)
+    assert seen == list(range(1, server.service.version + 1))
     await server.close()
 
 

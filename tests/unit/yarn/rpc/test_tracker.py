@@ -156,7 +156,7 @@ async def test_containers_that_no_one_granted_are_stopped_and_forgotten(cluster)
     node = cluster.node()
     node.register()
     records = []
-    cluster.server.observers.records(records.append)
+    cluster.server.observers.commits(records.extend)
     unknown = container_id(9, 1, 1)
     node.statuses[unknown] = None
     node.foreign = [(7, None), (8, 0)]
