@@ -89,6 +89,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/notices/delivery.py", "server/users/groups.py", "server/web/unix_socket.py"),
         "yarn/rpc/configuration.py",
     ),
+    "the container's own LOG_DIRS, with the rights of its account; the time of its own logs": (
+        "yarn/rest/node_logs.py",
+    ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
         "engines/local/gpus/device_filter.py",

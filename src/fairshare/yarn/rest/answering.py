@@ -7,7 +7,7 @@ browsers of other origins are off by default, as in Hadoop (Hadoop: CrossOriginF
 
 import gzip
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -189,7 +189,7 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
         form = accepted_form(request, _DESCRIPTIONS)
         if form is None:
             return Answer(status=204, headers={"Allow": allow})
-        content = _description(request, handlers)
+        content = description(request, handlers)
         return Answer(encoded=content, headers={"Allow": allow}, kind=f"{form};charset=utf-8")
     handler = handlers.get("GET" if request.method == "HEAD" else request.method)
     try:
@@ -208,19 +208,19 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
         return _input_error(error)
 
 
-def _description(request: Request, handlers: Mapping[str, Handler]) -> bytes:
+def description(request: Request, methods: Iterable[str]) -> bytes:
     """The methods of a path in WADL. Hadoop's own HTTP client asks for them before its first call,
     to log in, and takes any other answer than 200 for a failure."""
     kinds = "".join(f'<representation mediaType="{kind}; charset=utf-8"/>' for kind in (JSON, XML))
-    methods = "".join(
-        f'<method name="{method}"><response>{kinds}</response></method>' for method in handlers
+    listed = "".join(
+        f'<method name="{method}"><response>{kinds}</response></method>' for method in methods
     )
     base = quoteattr(f"{request.url.scheme}://{request.headers.get('host', '')}/")
     path = quoteattr(request.url.path.lstrip("/"))
     return (
         '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
         f'<application xmlns="http://wadl.dev.java.net/2009/02"><resources base={base}>'
-        f"<resource path={path}>{methods}</resource></resources></application>"
+        f"<resource path={path}>{listed}</resource></resources></application>"
     ).encode()
 
 

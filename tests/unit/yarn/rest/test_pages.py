@@ -7,25 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.unit.yarn.rest.conftest import ALLOCATIONS
 
-from fairshare.yarn.rest import pages
-
 pytestmark = pytest.mark.anyio
-
-
-async def test_a_containers_logs_are_shown_from_their_end(yarn, monkeypatch):
-    name = await yarn.submit()
-    await yarn.beat()
-    attempt = (await yarn.get(f"/apps/{name}/appattempts")).json()["appAttempts"]["appAttempt"][0]
-    link = attempt["logsLink"].removeprefix("http://n1:8042")
-    directory = yarn.server.gateway.files(yarn.state.applications[1].attempt.master)
-    directory.stdout.parent.mkdir(parents=True, exist_ok=True)
-    directory.stdout.write_text("first words <b>and</b> the last")
-    page = await yarn.server.http.get(link)
-    assert page.status_code == 200
-    assert "first words &lt;b&gt;and&lt;/b&gt; the last" in page.text
-    monkeypatch.setattr(pages, "MOST_BYTES", 8)
-    page = await yarn.server.http.get(link)
-    assert "<pre>the last</pre>" in page.text
 
 
 async def test_the_way_to_a_master_leads_to_what_it_named(yarn):
