@@ -4,6 +4,7 @@ import gc
 
 import msgspec
 import pytest
+from tests.garbage import left_for_the_collector
 
 from fairshare.core.model.inputs import (
     FinishApplication,
@@ -63,14 +64,7 @@ async def test_applications_that_are_forgotten_leave_nothing_to_the_collector(se
     gc.collect()
     await live(server, engine)
     server._retention.save()
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
-        gc.collect()
-        left = [one for one in gc.garbage if type(one).__module__.startswith("fairshare.")]
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-    assert left == []
+    assert left_for_the_collector() == []
 
 
 MB = 1024  # kB
