@@ -12,6 +12,7 @@ import msgspec
 
 from fairshare.api import routes
 from fairshare.cli.cells import plain, plain_lines
+from fairshare.cli.nodes import node_table
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.cli.orders import Verb
 from fairshare.cli.tables import open_output, print_all
@@ -355,8 +356,6 @@ def _finish(
         print_json(rows)
         return
     # Imported lazily: the table of nodes is only needed here.
-    from fairshare.cli.nodes import node_table
-
     console = open_output()
     table = node_table(console, nodes, attributes=False)
     print_all(console, table if nodes else "No node is left.")

@@ -21,6 +21,8 @@ from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.machine import default_memory_mb, processors
 from fairshare.engines.rights import closed_program
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.web.listener import check_exposure
 from fairshare.settings.output import OutputExists, write_directory
 from fairshare.wording import cause, counted
 
@@ -332,9 +334,6 @@ def _write(directory: Path, files: dict[str, str], *, force: bool) -> list[Path]
 
 def _check(directory: Path) -> None:
     # Imported lazily: they load the schedulers, which `--help` does not need.
-    from fairshare.server.settings import Overrides, read_settings
-    from fairshare.server.web.listener import check_exposure
-
     for file in directory.iterdir():
         file.chmod(0o644)  # the accounts of users read it, too
     try:

@@ -24,10 +24,14 @@ from fairshare.cli.options import (
     default_directory,
     scheduler_option,
 )
+from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import Failure, WrongFiles
 from fairshare.client.discovery import UNIX, find_url
 from fairshare.documents.gpus import GpuSetting
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.runtime.journal.files import holder_of
+from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.web.listener import check_exposure, serve
 from fairshare.settings.engines import ENGINES
 from fairshare.settings.registry import all_families
 from fairshare.this_machine import full_disk
@@ -146,8 +150,6 @@ def command(
         _start_in_background(context, standby)
         return
     # Imported lazily, so that `--help` does not load a web server.
-    from fairshare.server.settings import Overrides, read_settings
-
     if listen is not None:
         host, port = _host_and_port(listen, host, port)
     overrides = Overrides(
@@ -167,8 +169,6 @@ def command(
     try:
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
-        from fairshare.server.web.listener import check_exposure
-
         check_exposure(settings)
         make = import_module(ENGINES[settings.engine].setup).prepared(settings)
         place = settings.state_directory.expanduser()
@@ -218,13 +218,9 @@ def _start_in_background(context: click.Context, standby: bool) -> None:
 
 
 async def _run(make: "Callable[[], tuple[LiveServer, Sequence[AttachedServer]]]") -> None:
-    from fairshare.server.web.listener import serve
-
     server, attached = make()
     await serve(server, _report_ready, attached)
     if any(server.left_running):
-        from fairshare.cli.shutdown import what_runs_on  # it loads rich, which takes its time
-
         click.echo(what_runs_on(*server.left_running))
 
 
@@ -242,8 +238,6 @@ def _wait_as_standby(state_directory: Path) -> None:
 
     The kernel releases the lock when the process that holds it ends.
     """
-    from fairshare.runtime.journal.files import holder_of
-
     printed = False
     while (holder := holder_of(state_directory)) is not None:
         if not printed:

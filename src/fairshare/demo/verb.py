@@ -6,6 +6,7 @@ import click
 
 from fairshare.cli.options import SchedulerChoice
 from fairshare.cli.tables import open_console
+from fairshare.demo.demonstration import demonstrate
 from fairshare.settings.registry import FILE_DEFAULT, family_of
 
 
@@ -44,7 +45,5 @@ def command(scheduler: str, crash: bool, keep: Path | None, quick: bool) -> None
         raise click.UsageError("--crash goes with the schedulers fair, capacity and fifo")
     if keep is not None and keep.is_dir() and any(keep.iterdir()):
         raise click.UsageError(f"--keep {keep}: the directory is not empty")
-    from fairshare.demo.demonstration import demonstrate
-
     if not demonstrate(scheduler, open_console(), quick=quick, crash=crash, keep=keep):
         raise SystemExit(1)
