@@ -128,8 +128,8 @@ class Views:
             limit = None if limit is None else limit - (last_index - first)
             for index in range(first, last_index):
                 record = history.tasks.get((number, index))
-                last = record.last if record else None
                 container = progress.results.get(index) or progress.running.get(index)
+                last = record.last if record else history.containers.get(container or 0)
                 if container is None and last is not None:
                     container = last.container
                 yield Task(

@@ -6,10 +6,12 @@ is rebuilt from the journal at a start, and decides nothing.
 
 from fairshare.core.model.events import (
     ApplicationsForgotten,
+    AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
     ContainerRunning,
+    GangRestarted,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.resources import Resource
@@ -80,19 +82,26 @@ class TaskRecord:
 
     __slots__ = ("attempts", "last")
 
-    def __init__(self) -> None:
-        self.attempts = 0
-        self.last: ContainerRecord | None = None
+    def __init__(self, first: ContainerRecord) -> None:
+        self.attempts = 1
+        self.last = first
 
 
 class ApplicationHistory:
-    """The containers of one application in the order of their allocation, and its tasks."""
+    """The containers of one application in the order of their allocation; and of its tasks those
+    that had more than one, or of which the only one did not succeed: the core knows the others."""
 
     __slots__ = ("containers", "tasks")
 
     def __init__(self) -> None:
         self.containers: dict[ContainerId, ContainerRecord] = {}
         self.tasks: dict[tuple[int, int], TaskRecord] = {}
+
+    def keep_task(self, container: ContainerRecord) -> None:
+        """Keep the task of its first container: it may have another one."""
+        place = container.group, container.task
+        if container.group >= 0 and place not in self.tasks:
+            self.tasks[place] = TaskRecord(container)
 
 
 class ContainerHistory(Projection):
@@ -109,6 +118,7 @@ class ContainerHistory(Projection):
         observers.events(self._launched, ContainerLaunched)
         observers.events(self._running, ContainerRunning)
         observers.events(self._completed, ContainerCompleted)
+        observers.events(self._repeated, AttemptStarted, GangRestarted)
         observers.events(self._applications_forgotten, ApplicationsForgotten)
 
     def _allocated(self, record: Record, event: ContainerAllocated) -> None:
@@ -129,11 +139,9 @@ class ContainerHistory(Projection):
             return
         known.launched_ms = record.now_ms
         known.group, known.task = event.group, event.task
-        if event.group >= 0:
-            tasks = self._applications[application_of(event.container)].tasks
-            task = tasks.get((event.group, event.task))
-            if task is None:
-                task = tasks[event.group, event.task] = TaskRecord()
+        tasks = self._applications[application_of(event.container)].tasks
+        task = tasks.get((event.group, event.task)) if tasks else None
+        if task is not None:
             task.attempts += 1
             task.last = known
 
@@ -146,9 +154,17 @@ class ContainerHistory(Projection):
         known.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
         known.peak_memory_mb = event.peak_memory_mb
         known.cpu_ms = event.cpu_ms
+        if event.exit_code:
+            self._applications[application_of(event.container)].keep_task(known)
         self._finished[event.container] = None
         if len(self._finished) > self.limit:
             self._forget(next(iter(self._finished)))
+
+    def _repeated(self, record: Record, event: AttemptStarted | GangRestarted) -> None:
+        """Tasks that have succeeded may run again."""
+        history = self.application(event.application)
+        for container in history.containers.values():
+            history.keep_task(container)
 
     def _applications_forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
         for number in event.applications:

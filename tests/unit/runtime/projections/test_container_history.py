@@ -1,13 +1,16 @@
 """What is remembered of containers."""
 
+import pytest
 from tests.observing import follower
 
 from fairshare.core.model.events import (
+    AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
     ContainerLaunched,
     ContainerRunning,
     Event,
+    GangRestarted,
     Locality,
 )
 from fairshare.core.model.identifiers import container_id
@@ -62,6 +65,32 @@ def test_a_task_counts_its_containers_and_knows_the_last():
     assert task.attempts == 2
     assert task.last.container == container_id(1, 1, 2)
     assert task.last.exit_code == 1
+
+
+def test_a_task_whose_only_container_did_not_fail_is_not_kept():
+    history = ContainerHistory()
+    for number, exit_code in enumerate((0, 1)):
+        container = container_id(1, 1, number + 1)
+        apply(history, 1, allocated(container))
+        apply(history, 1, ContainerLaunched(container, None, 0, number))
+        assert history.application(1).tasks == {}
+        apply(history, 2, ContainerCompleted(container, exit_code))
+    ((task, record),) = history.application(1).tasks.items()
+    assert (task, record.attempts, record.last.exit_code) == ((0, 1), 1, 1)
+
+
+@pytest.mark.parametrize("event", [GangRestarted(1, 0), AttemptStarted(1, 2, True)])
+def test_a_task_that_runs_again_after_its_success_counts_both_containers(event):
+    history = ContainerHistory()
+    for number in (1, 2):
+        container = container_id(1, 1, number)
+        apply(history, 1, allocated(container))
+        apply(history, 1, ContainerLaunched(container, None, 0, 7))
+        apply(history, 2, ContainerCompleted(container, 0))
+        if number == 1:
+            apply(history, 3, event)
+    task = history.application(1).tasks[(0, 7)]
+    assert (task.attempts, task.last.container) == (2, container_id(1, 1, 2))
 
 
 def test_the_oldest_finished_containers_are_forgotten_first():
