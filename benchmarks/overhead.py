@@ -97,11 +97,14 @@ class OverheadClock:
         else:
             self._sums_s["collector"] += took_s
 
-    def _answer(self) -> None:
+    def read(self) -> Overhead:
+        """The sums until now; the longest collection since the last time."""
         sums_s, longest_s = self._sums_s, self._longest_s
-        overhead = Overhead(sums_s["collector"], longest_s, sums_s["harness"], time.process_time())
-        print(msgspec.json.encode(overhead).decode(), flush=True)
         self._longest_s = 0.0
+        return Overhead(sums_s["collector"], longest_s, sums_s["harness"], time.process_time())
+
+    def _answer(self) -> None:
+        print(msgspec.json.encode(self.read()).decode(), flush=True)
 
 
 def overhead_of(server: subprocess.Popen[str]) -> Overhead:

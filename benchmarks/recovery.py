@@ -9,12 +9,14 @@ import asyncio
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 from tests.manual_engine import ManualEngine
 
-from fairshare.core.model.inputs import ContainerExited, SubmitApplication
+from benchmarks.overhead import OverheadClock
+from fairshare.core.model.inputs import ContainerExited, Input, SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
@@ -28,9 +30,15 @@ MANY = 1_000_000
 class InstantEngine(ManualEngine):
     """One large node; each container ends as soon as it is launched."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: OverheadClock) -> None:
         offer = NodeOffer("n1", "/default-rack", {"memory-mb": MANY, "vcores": MANY}, {})
         super().__init__(path, offer, starts=False, stops=False)
+        self._clock = clock
+        self.launch = clock.harness(self.launch)  # type: ignore[method-assign]
+
+    def start(self, report: Callable[[Input], None], **more: object) -> None:
+        """What it reports is the server's work."""
+        super().start(self._clock.product(report), **more)
 
     def launch(self, order: LaunchOrder) -> None:
         """It has ended already."""
@@ -48,11 +56,12 @@ def settings(state: Path) -> LiveSettings:
     )
 
 
-async def fill(state: Path, containers: int) -> tuple[float, int]:
-    """Run so many containers; how long it took, and the number of records."""
-    server = LiveServer(settings(state), lambda _, path: InstantEngine(path))
+async def fill(state: Path, containers: int) -> tuple[float, int, str]:
+    """Run so many containers; how long it took, the number of records, and what was overhead."""
+    clock = OverheadClock()
+    server = LiveServer(settings(state), lambda _, path: InstantEngine(path, clock))
     await server.start("http://127.0.0.1:1")
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), clock.read()
     job = SubmitApplication("ann", tasks=(TaskGroup("t", TASKS, (512, 1), Command(("true",))),))
     for number in range(1, containers // TASKS + 1):
         await server.service.ask(job)
@@ -60,16 +69,18 @@ async def fill(state: Path, containers: int) -> tuple[float, int]:
         known = server.service.state.applications
         while number in known and not known[number].over:
             version = await server.service.changed(version, 60.0)
-    took_s = time.perf_counter() - begun
+    took_s, overhead = time.perf_counter() - begun, clock.read()
     records = server.service.version
     await server.close()
-    return took_s, records
+    cost_ms = 1_000 * (overhead.processor_s - before.processor_s) / containers
+    cost = f"{cost_ms:.3f} ms of a processor; {overhead.since(before)}"
+    return took_s, records, cost
 
 
 async def restart(state: Path) -> tuple[float, int]:
     """How long until a new server has its state again, and how many applications it knows."""
     begun = time.perf_counter()
-    server = LiveServer(settings(state), lambda _, path: InstantEngine(path))
+    server = LiveServer(settings(state), lambda _, path: InstantEngine(path, OverheadClock()))
     took_s = time.perf_counter() - begun
     known = len(server.service.state.applications)
     await server.close()
@@ -83,8 +94,9 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="fairshare-recovery-"))
     try:
-        took_s, records = asyncio.run(fill(folder / "state", options.containers))
+        took_s, records, cost = asyncio.run(fill(folder / "state", options.containers))
         print(f"{options.containers:,} containers ran in {took_s:.0f} s: {records:,} records")
+        print(f"a container costs {cost}")
         size = sum(path.stat().st_size for path in (folder / "state").glob("journal.sqlite3*"))
         took_s, known = asyncio.run(restart(folder / "state"))
         print(f"restart: {took_s:.2f} s to {known:,} applications; the journal has {size:,} bytes")
