@@ -28,7 +28,7 @@ def install(place: str, count: int) -> None:
 
     def failing(self: SqliteJournal) -> None:
         nonlocal left
-        if not self._buffer:
+        if not self._records:
             return
         left -= 1
         if left or place not in ("before", "within", "after"):
@@ -48,7 +48,8 @@ def _write_half(journal: SqliteJournal) -> None:
     assert isinstance(connection, sqlite3.Connection)
     connection.execute("PRAGMA cache_size = 1")  # pages go to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", journal._buffer)
+    rows = map(journal._row, journal._records)
+    connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
 
 if __name__ == "__main__":

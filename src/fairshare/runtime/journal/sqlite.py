@@ -12,7 +12,7 @@ case the last one is unreadable.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -138,8 +138,7 @@ class SqliteJournal:
     def __init__(self, directory: Path, *, address: str = "", read_only: bool = False) -> None:
         self.path = directory / JOURNAL_FILE
         self._encoder = msgspec.msgpack.Encoder()
-        self._records: list[Record] = []  # appended since the last commit
-        self._rows_to_write: list[tuple[object, ...]] = []  # of those, what had no room yet
+        self._records: list[Record] = []  # that are not committed yet
         self.appended = 0  # bytes of all committed records
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
@@ -176,11 +175,9 @@ class SqliteJournal:
         Raises DiskFullError while there is no room; then the records are kept for the next call.
         Raises JournalError also if the file was removed or moved, since its data would be lost.
         """
-        rows = self._rows_to_write
-        rows += map(self._row, self._records)
-        self._records.clear()
-        if not rows:
+        if not self._records:
             return
+        rows = [self._row(record) for record in self._records]
         while True:
             try:
                 self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
@@ -188,12 +185,12 @@ class SqliteJournal:
             except DiskFullError:
                 if not self._reserve.give():
                     raise
-        self._rows_to_write = []
+        self._records = []
+        self.appended += sum(len(body) for _, _, body, _ in rows)
         self.check_place()
 
-    def _row(self, record: Record) -> tuple[object, ...]:
+    def _row(self, record: Record) -> tuple[int, int, bytes, int]:
         body = self._encoder.encode(record)
-        self.appended += len(body)
         # `checksum` in fewer steps: there are thousands of rows in a second.
         number, now = str(record.sequence), str(record.now_ms)
         head = f"{len(number)}:{number}{len(now)}:{now}{len(body)}:"
@@ -351,7 +348,7 @@ class SqliteJournal:
             if copy is not None:
                 copy.close()
 
-    def _write(self, statement: str, rows: list[tuple[object, ...]]) -> None:
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         connection = self._connected()
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -392,7 +389,6 @@ class SqliteJournal:
     def close(self) -> None:
         """Close the file and release the lock."""
         self._records.clear()
-        self._rows_to_write.clear()
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -84,7 +84,8 @@ class ApplicationVersions(Projection):
         observers.commits(self._committed)
 
     def _committed(self, records: Sequence[Record]) -> None:
-        last, latest = self._last, 0  # which is the last one in the table
+        last = self._last
+        latest: ApplicationId | None = None  # of the table, as far as this is known
         for record in records:
             sequence = record.sequence
             asked = getattr(record.input, "application", None)
@@ -102,7 +103,7 @@ class ApplicationVersions(Projection):
                         last.pop(number, None)
                     last[number] = sequence
                 if concerns_others:
-                    latest = 0
+                    latest = None
                     self._concern_others(event, sequence)
 
     def _concern_others(self, event: Event, sequence: int) -> None:
