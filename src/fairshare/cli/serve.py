@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,13 +170,14 @@ def command(
         settings = read_settings(conf, overrides)
         _print_problems(settings.warnings)
         check_exposure(settings)
-        make = import_module(ENGINES[settings.engine].setup).prepared(settings)
+        setup = import_module(ENGINES[settings.engine].setup)
+        make = setup.prepared(settings)
         place = settings.state_directory.expanduser()
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
         if standby:
-            _wait_as_standby(place)
+            asyncio.run(_wait_as_standby(place, partial(setup.serve_as_standby, settings)))
         with _naming_a_full_disk(place):
             asyncio.run(_run(make))
     except ConfigurationError as error:
@@ -233,17 +234,23 @@ def _host_and_port(listen: str, host: str | None, port: int | None) -> tuple[str
     return name, int(number)
 
 
-def _wait_as_standby(state_directory: Path) -> None:
+async def _wait_as_standby(
+    state_directory: Path,
+    serve_as_standby: Callable[[Callable[[], str]], contextlib.AbstractAsyncContextManager[None]],
+) -> None:
     """Return when the server that uses the directory has ended, or if none does.
 
     The kernel releases the lock when the process that holds it ends.
     """
-    printed = False
-    while (holder := holder_of(state_directory)) is not None:
-        if not printed:
-            click.echo(f"standing by for {holder}")
-            printed = True
-        time.sleep(STANDBY_INTERVAL_S)
+    holder = holder_of(state_directory)
+    if holder is None:
+        return
+    active = holder.address
+    async with serve_as_standby(lambda: active):
+        click.echo(f"standing by for {holder}")
+        while (holder := holder_of(state_directory)) is not None:
+            active = holder.address
+            await asyncio.sleep(STANDBY_INTERVAL_S)
 
 
 def _report_ready(url: str) -> None:

@@ -9,6 +9,7 @@ from fairshare.ray.engine import RayEngine
 from fairshare.ray.messages import ContainerLimits, DriverOptions
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+from fairshare.server.web.standby import serve_as_standby as serve_as_standby
 
 
 def prepared(settings: LiveSettings) -> Callable[[], tuple[LiveServer, tuple[()]]]:

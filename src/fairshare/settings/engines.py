@@ -13,9 +13,11 @@ class EngineKind(msgspec.Struct, frozen=True):
 
     `setup` is the module whose `prepared(settings)` raises ConfigurationError for settings that the
     engine cannot honour, and else returns a function that makes the server and what is attached to
-    it (`web.listener.AttachedServer`). `nodes` is the word for the machines whose sizes and GPUs
-    the engine learns from them; it is empty where containers run on the server's own machine.
-    `signals` is whether a container can be warned by a signal before it ends.
+    it (`web.listener.AttachedServer`). Its `serve_as_standby(settings, active)` is an asynchronous
+    context manager: what a standby answers while the server at the address `active()` works.
+    `nodes` is the word for the machines whose sizes and GPUs the engine learns from them; it is
+    empty where containers run on the server's own machine. `signals` is whether a container can be
+    warned by a signal before it ends.
     """
 
     name: str

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.server.access.proxies import Proxies
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
@@ -324,26 +325,7 @@ async def _serve_until_stopped(
     ready: Callable[[str], None],
     close_attached: Callable[[], Awaitable[None]],
 ) -> None:
-    limits = server.settings.limits
-    crowd = Crowd(limits, server.authentication.proxies, most_connections(limits.connections))
-    web = _Web(
-        uvicorn.Config(
-            build_app(server),
-            http=connection_class(crowd, KEY),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            # This server decides itself which proxies it trusts (`addresses.py`).
-            proxy_headers=False,
-            timeout_graceful_shutdown=GRACE_S,
-            h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
-            ssl_certfile=server.settings.certificate,
-            ssl_keyfile=server.settings.key,
-        ),
-        local,
-    )
+    web = web_server(server.settings, build_app(server), server.authentication.proxies, local)
     sparing = _Sparing()
     logging.getLogger("uvicorn.error").addFilter(sparing)
     serving = asyncio.create_task(web.serve(sockets=[listener] if listener else []))
@@ -369,6 +351,33 @@ async def _serve_until_stopped(
         web.should_exit = True
         await serving
         logging.getLogger("uvicorn.error").removeFilter(sparing)
+
+
+def web_server(
+    settings: LiveSettings,
+    app: Callable[..., Any],
+    proxies: Proxies,
+    local: socket.socket | None = None,
+) -> _Web:
+    """A web server with the limits of the settings; it also serves a Unix socket."""
+    limits = settings.limits
+    crowd = Crowd(limits, proxies, most_connections(limits.connections))
+    config = uvicorn.Config(
+        app,
+        http=connection_class(crowd, KEY),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # This server decides itself which proxies it trusts (`addresses.py`).
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S,
+        h11_max_incomplete_event_size=limits.header_kb * 1024 + HEADER_ROOM_BYTES,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+    )
+    return _Web(config, local)
 
 
 def most_connections(wanted: int) -> int:

@@ -106,31 +106,34 @@ class ClusterMetrics(Document, kw_only=True):
     schedulerEventQueueSize: int = 0
 
 
+def info_of(epoch_ms: int, started_ms: int, ha_state: str, *, keeps_state: bool) -> ClusterInfo:
+    """What a server says of itself, be it active or a standby."""
+    build = f"{HADOOP_VERSION} as served by fairshare {__version__}"
+    on = f"Python {platform.python_version()}"
+    return ClusterInfo(
+        id=epoch_ms,
+        startedOn=started_ms,
+        state="STARTED",
+        haState=ha_state,
+        rmStateStoreName=_STORE if keeps_state else _NO_STORE,
+        resourceManagerVersion=HADOOP_VERSION,
+        resourceManagerBuildVersion=build,
+        resourceManagerVersionBuiltOn=on,
+        hadoopVersion=HADOOP_VERSION,
+        hadoopBuildVersion=build,
+        hadoopVersionBuiltOn=on,
+        haZooKeeperConnectionState=(
+            "Could not find leader elector. Verify both HA and automatic failover are enabled."
+        ),
+    )
+
+
 async def show_info(request: Request, caller: Caller) -> Answer:
     """GET / and /info."""
     gateway = gateway_of(request)
-    epoch_ms = gateway.scheduler.state.epoch_ms
-    build = f"{HADOOP_VERSION} as served by fairshare {__version__}"
-    on = f"Python {platform.python_version()}"
-    return Answer(
-        ClusterInfo(
-            id=epoch_ms,
-            startedOn=gateway.started_ms,
-            state="STARTED",
-            haState="ACTIVE",
-            rmStateStoreName=_STORE if gateway.keeps_state else _NO_STORE,
-            resourceManagerVersion=HADOOP_VERSION,
-            resourceManagerBuildVersion=build,
-            resourceManagerVersionBuiltOn=on,
-            hadoopVersion=HADOOP_VERSION,
-            hadoopBuildVersion=build,
-            hadoopVersionBuiltOn=on,
-            haZooKeeperConnectionState=(
-                "Could not find leader elector. Verify both HA and automatic failover are enabled."
-            ),
-        ),
-        "clusterInfo",
-    )
+    epoch_ms, started_ms = gateway.scheduler.state.epoch_ms, gateway.started_ms
+    info = info_of(epoch_ms, started_ms, "ACTIVE", keeps_state=gateway.keeps_state)
+    return Answer(info, "clusterInfo")
 
 
 async def show_user(request: Request, caller: Caller) -> Answer:

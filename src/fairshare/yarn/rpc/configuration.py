@@ -11,7 +11,9 @@ properties say, by a table or a script; without one all hosts are in the default
 ScriptBasedMapping, TableMapping).
 """
 
+import contextlib
 import logging
+import socket
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -350,12 +352,17 @@ def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, t
     ResourceManager."""
     suffix = ""
     if site.boolean(f"{_HA}enabled", False, problems):
-        number = site.string(f"{_HA}id", "", problems)
         known = site.strings(f"{_HA}rm-ids", problems)
+        number, hint = site.string(f"{_HA}id", "", problems), ""
+        if not number:
+            hosts = {known_id: _host_of(site, known_id, problems) for known_id in known}
+            here = [known_id for known_id, host in hosts.items() if _is_of_this_machine(host)]
+            number = here[0] if len(here) == 1 else ""
+            hint = f"; the addresses of {', '.join(here) or 'none of them'} are of this machine"
         if number not in known:
             message = (
                 f"{_HA}enabled is true: set {_HA}id to the one of {_HA}rm-ids"
-                f" ({', '.join(known) or 'none'}) that this server is"
+                f" ({', '.join(known) or 'none'}) that this server is{hint}"
             )
             problems.error(site.place(f"{_HA}id", f"{_HA}enabled"), "address", message)
         suffix = f".{number}"
@@ -367,6 +374,26 @@ def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, t
         own, port = _address(site, problems, name + suffix, written or f"{host}:{default}")
         found[port_name] = (bound or own or host, 0 if any_port else port)
     return found
+
+
+def _host_of(site: Site, number: str, problems: Problems) -> str:
+    """The host of one of several ResourceManagers, by which Hadoop finds its own (HAUtil)."""
+    written = site.string(f"{_RM}address.{number}", "", problems)
+    return written.rpartition(":")[0] or site.string(f"{_HOST}.{number}", "", problems)
+
+
+def _is_of_this_machine(host: str) -> bool:
+    if not host:
+        return False
+    try:
+        addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, protocol, _, address in addresses:
+        with socket.socket(family, kind, protocol) as probe, contextlib.suppress(OSError):
+            probe.bind(address)  # possible at an address of this machine only
+            return True
+    return False
 
 
 def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[str, int]:

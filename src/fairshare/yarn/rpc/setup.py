@@ -4,13 +4,15 @@ ports where they are wanted.
 Imports what needs the extra `fairshare[hadoop]` only then.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from fairshare.errors import ConfigurationError
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+from fairshare.server.web import standby
 
 if TYPE_CHECKING:
     from fairshare.yarn.rpc.ports import Ports, PortSetup
@@ -55,3 +57,19 @@ def wanted_ports(settings: LiveSettings) -> "PortSetup | None":
     from fairshare.yarn.rpc.ports import PortSetup
 
     return PortSetup(settings, optional=wanted == "auto")
+
+
+@asynccontextmanager
+async def serve_as_standby(
+    settings: LiveSettings, active: Callable[[], str]
+) -> AsyncIterator[None]:
+    """As `config.engines.EngineKind.setup` says."""
+    ports = wanted_ports(settings)
+    if ports is None:
+        async with standby.serve_as_standby(settings, active):
+            yield
+        return
+    from fairshare.yarn.rpc.standby import serve_hadoop_as_standby
+
+    async with serve_hadoop_as_standby(settings, ports.hadoop, active):
+        yield

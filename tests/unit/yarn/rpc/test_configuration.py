@@ -104,6 +104,23 @@ def test_one_of_two_resource_managers_takes_the_addresses_of_its_id(read):
         read(**{**properties, f"{RM}ha.id": "rm3"})
 
 
+def test_one_of_two_resource_managers_knows_itself_by_the_address_of_its_machine(read):
+    properties = {
+        f"{RM}ha.enabled": "true",
+        f"{RM}ha.rm-ids": "rm1,rm2",
+        f"{RM}hostname.rm1": "203.0.113.7",  # an address for documentation, of no machine
+        f"{RM}address.rm2": "127.0.0.1:18032",
+        f"{RM}hostname.rm2": "127.0.0.1",
+    }
+    assert read(**properties).addresses["client"] == ("127.0.0.1", 18032)
+    both = {**properties, f"{RM}hostname.rm1": "localhost"}
+    with pytest.raises(ConfigurationError, match="the addresses of rm1, rm2 are of this machine"):
+        read(**both)
+    neither = {**properties, f"{RM}address.rm2": "203.0.113.8:8032"}
+    with pytest.raises(ConfigurationError, match="the addresses of none of them are of this"):
+        read(**neither)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
