@@ -25,8 +25,8 @@ def encoded(content: object) -> bytes:
 
 
 async def listed(name: str, rows: Iterable[msgspec.Struct], **more: object) -> bytes:
-    """JSON of an object with a list of rows, which are written in slices, as they must not change
-    meanwhile; then `more` fields that are not UNSET."""
+    """JSON of an object with a list of rows, which are made and written in slices, and must not
+    depend on the state any more; then `more` fields that are not UNSET."""
     written = b",".join([encoded(row) async for row in sliced(rows)])
     rest = encoded({field: value for field, value in more.items() if value is not UNSET})[1:-1]
     return b'{"%b":[%b]%b%b}' % (name.encode(), written, b"," if rest else b"", rest)

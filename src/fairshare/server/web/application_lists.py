@@ -1,7 +1,7 @@
 """Lists of applications, now and at a past moment: sorted, filtered, whole or in parts."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -167,32 +167,34 @@ def _filter(parameters: Mapping[str, str]) -> Callable[[ApplicationRow], bool]:
     return fits
 
 
-def present(request: Request, rows: Mapping[ApplicationId, ApplicationRow]) -> list[ApplicationRow]:
-    """Rows of the present instant with their `VolatileFields`. Diagnostics have no output of
-    commands that only others may see."""
+def present(
+    request: Request, rows: Mapping[ApplicationId, ApplicationRow]
+) -> Iterator[ApplicationRow]:
+    """Rows with their `VolatileFields`, all of the instant of the call: what is made of these later
+    does not depend on the state. Diagnostics have no output of commands that only others may see.
+    """
     server = server_of(request)
     state = server.service.state
     look = family_of(server.scheduler_name).volatile_fields(server.scheduler)
     identity = identity_of(request)
     everything = identity is None or identity.administrator
-    complete = []
+    captured = []
     for number, row in rows.items():
         application = state.applications[number]
         fields = look(application)
-        words = fields.diagnostics
-        if words and not everything and not sees_all_of(request, application):
-            words = without_output(words)
-        complete.append(
-            msgspec.structs.replace(
-                row,
-                demand=state.types.mapping(fields.demand),
-                fair_share=state.types.mapping(fields.fair_share),
-                headroom=state.types.mapping(fields.headroom),
-                diagnostics=words,
-                job=fields.job,
-            )
+        full = everything or not fields.diagnostics or sees_all_of(request, application)
+        captured.append((row, fields, full))
+    return (
+        msgspec.structs.replace(
+            row,
+            demand=state.types.mapping(fields.demand),
+            fair_share=state.types.mapping(fields.fair_share),
+            headroom=state.types.mapping(fields.headroom),
+            diagnostics=fields.diagnostics if full else without_output(fields.diagnostics),
+            job=fields.job,
         )
-    return complete
+        for row, fields, full in captured
+    )
 
 
 def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:

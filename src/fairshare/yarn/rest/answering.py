@@ -7,7 +7,7 @@ browsers of other origins are off by default, as in Hadoop (Hadoop: CrossOriginF
 
 import gzip
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -105,13 +105,15 @@ class Answer(msgspec.Struct):
 
 
 async def listed(
-    request: Request, name: str, form: type[Document], items: Sequence[Document]
+    request: Request, name: str, form: type[Document], items: Iterable[Document]
 ) -> Answer:
-    """The answer with a list of documents, which must not change any more: the only field of
-    `form`. Its JSON is written in slices."""
-    if accepted_form(request) != JSON or not items:
-        return Answer(form(items or UNSET), name)
+    """The answer with a list of documents: the only field of `form`. They are made and written in
+    slices, and must not depend on the state any more."""
+    if accepted_form(request) != JSON:
+        return Answer(form([item async for item in sliced(items)] or UNSET), name)
     written = b",".join([encoder.encode(item) async for item in sliced(items)])
+    if not written:
+        return Answer(form(UNSET), name)
     (field,) = form.__struct_fields__
     content = b'{"%b":{"%b":[%b]}}' % (name.encode(), field.encode(), written)
     return Answer(name=name, encoded=content)

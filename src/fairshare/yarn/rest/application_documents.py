@@ -270,20 +270,21 @@ class Lasting(NamedTuple):
     """
 
     info: AppInfo
+    types: ResourceTypes
     rate: Resource
     before: Resource
     shown: int
     waits: bool
     expires: bool
 
-    def add_use(self, info: AppInfo, types: ResourceTypes, now_ms: int) -> None:
+    def add_use(self, info: AppInfo, now_ms: int) -> None:
         """Set the use over time until an instant."""
         use_s = tuple(
             (rate * now_ms + before) // 1_000
             for rate, before in zip(self.rate, self.before, strict=True)
         )
         info.memorySeconds, info.vcoreSeconds = use_s[:2]
-        info.resourceSecondsMap = Entries(entries(types, use_s).pairs[: self.shown])
+        info.resourceSecondsMap = Entries(entries(self.types, use_s).pairs[: self.shown])
 
 
 def application_info(
@@ -293,8 +294,9 @@ def application_info(
 
     `without` names fields that are left out, in lower case.
     """
-    lasting = lasting_document(gateway, application)
-    return Instant(gateway).document(application, lasting, full=full, without=without)
+    instant = Instant(gateway)
+    moment = instant.moment(application, lasting_document(gateway, application))
+    return moment.document(instant.now_ms, full=full, without=without)
 
 
 class ApplicationInfos(ApplicationDocuments[Lasting]):
@@ -386,42 +388,40 @@ def lasting_document(gateway: Gateway, application: Application) -> Lasting:
     begun = total((scale(one.resource, one.allocated_ms) for one in containers), size)
     lasting = Lasting(
         info,
+        types,
         rate=total((one.resource for one in containers), size),
         before=subtract(history.use_ms, begun),
         shown=_shown_seconds(application, history, size),
         waits=waits,
         expires=application.expires_ms is not None and not application.over,
     )
-    lasting.add_use(info, types, 0)
+    lasting.add_use(info, 0)
     return lasting
 
 
-class Instant:
-    """The documents at one instant: values that several applications share are computed once."""
+class Moment(NamedTuple):
+    """All that the document of one application at one instant consists of, none of which changes
+    any more; None: as in the lasting part."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._now_ms = gateway.now_ms()
-        self._words: dict[Hashable, str] = {}
-        self._percentages: dict[tuple[str, Resource], tuple[float, float]] = {}
+    lasting: Lasting
+    words: str | None
+    usage: tuple[float, float] | None
+    timeouts: Timeouts | None
 
-    def document(
-        self, application: Application, lasting: Lasting, *, full: bool, without: Collection[str]
-    ) -> AppInfo:
-        """The document of one application, as in `application_info`."""
-        now_ms, types = self._now_ms, self._gateway.scheduler.state.types
-        info = copy(lasting.info)
-        if lasting.waits:
-            info.diagnostics = self._waits_for(application)
+    def document(self, now_ms: int, *, full: bool, without: Collection[str]) -> AppInfo:
+        """The document, as in `application_info`."""
+        info = copy(self.lasting.info)
+        if self.words is not None:
+            info.diagnostics = self.words
         elif not full:
             info.diagnostics = without_output(info.diagnostics)
         if not info.finishedTime:
-            info.elapsedTime = max(0, now_ms - application.submitted_ms)
-        if application.containers:
-            lasting.add_use(info, types, now_ms)
-            info.queueUsagePercentage, info.clusterUsagePercentage = self._usage(application)
-        if lasting.expires:
-            info.timeouts = timeouts_of(application, now_ms)
+            info.elapsedTime = max(0, now_ms - info.startedTime)
+        if self.usage is not None:
+            self.lasting.add_use(info, now_ms)
+            info.queueUsagePercentage, info.clusterUsagePercentage = self.usage
+        if self.timeouts is not None:
+            info.timeouts = self.timeouts
         if not full:
             for name, empty in _EMPTY.items():
                 setattr(info, name, empty)
@@ -430,23 +430,43 @@ class Instant:
                 setattr(info, name, UNSET)
         return info
 
+
+class Instant:
+    """What is read of the state for documents of one instant: values that several applications
+    share are computed once."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self.now_ms = gateway.now_ms()
+        self._words: dict[Hashable, str] = {}
+        self._usage: dict[tuple[str, Resource], tuple[float, float]] = {}
+
+    def moment(self, application: Application, lasting: Lasting) -> Moment:
+        """One application now."""
+        return Moment(
+            lasting,
+            self._waits_for(application) if lasting.waits else None,
+            self._usage_of(application) if application.containers else None,
+            timeouts_of(application, self.now_ms) if lasting.expires else None,
+        )
+
     def _waits_for(self, application: Application) -> str:
         key = self._gateway.yarn.waiting_key(self._gateway.scheduler.state, application)
         words = self._words.get(key)
         if words is None:
             history = self._gateway.attempt_history.of(application.id)
-            words = application_diagnostics(self._gateway, application, history, self._now_ms)
+            words = application_diagnostics(self._gateway, application, history, self.now_ms)
             self._words[key] = words
         return words
 
-    def _usage(self, application: Application) -> tuple[float, float]:
+    def _usage_of(self, application: Application) -> tuple[float, float]:
         key = (application.queue, application.used)
-        found = self._percentages.get(key)
-        if found is None:
+        usage = self._usage.get(key)
+        if usage is None:
             state = self._gateway.scheduler.state
-            found = self._gateway.yarn.usage_percentages(state, application)
-            self._percentages[key] = found
-        return found
+            usage = self._gateway.yarn.usage_percentages(state, application)
+            self._usage[key] = usage
+        return usage
 
 
 def _shown_seconds(application: Application, history: ApplicationAttempts, types: int) -> int:

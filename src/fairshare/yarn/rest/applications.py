@@ -89,10 +89,11 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     documents: ApplicationInfos = request.app.state.application_infos
     rows = await documents.of_one_instant(chosen)
     instant, known = Instant(gateway), gateway.scheduler.state.applications
-    infos = [
-        instant.document(known[number], row, full=shown[number], without=conditions.without)
-        for number, row in rows.items()
-    ]
+    moments = [(instant.moment(known[number], row), shown[number]) for number, row in rows.items()]
+    infos = (
+        moment.document(instant.now_ms, full=full, without=conditions.without)
+        for moment, full in moments
+    )
     return await listed(request, "apps", AppInfos, infos)
 
 
