@@ -107,6 +107,7 @@ class Pair:
         assert decisions(found) == decisions(expected)
         assert picture(self.straight) == picture(self.whole)
         check(self.straight.state)
+        check_waiting(self.straight.state)
         self.granted += sum(type(event) is ContainerAllocated for event in found)
 
     def go_on(self) -> None:
@@ -155,6 +156,15 @@ class Pair:
         return ContainerRequest(
             count, random.choice(SIZES), priority=random.randrange(1, 3), hosts=hosts, relax=relax
         )
+
+
+def check_waiting(state: Any) -> None:
+    """The applications that wait for room for their masters are found by what they wait for."""
+    for leaf in state.queues.values():
+        kinds: dict[Any, list[Any]] = {}
+        for entry in leaf.waiting:
+            kinds.setdefault(state.attempts[entry[-1]].kind, []).append(entry)
+        assert leaf.waiting_kinds == kinds
 
 
 def decisions(events: tuple[Event, ...]) -> list[Event]:

@@ -17,7 +17,7 @@ STORED_CLASSES: Final = (
     StoredClass("capacity-stage", Stage),
     StoredClass("capacity-dominant-calculator", DominantCalculator),
     StoredClass("capacity-memory-calculator", MemoryCalculator, ("_rest",)),
-    StoredClass("capacity-queue", CapacityQueue),
+    StoredClass("capacity-queue", CapacityQueue, derived=("waiting_kinds",)),
     StoredClass("capacity-share", Share),
     StoredClass("capacity-scheduler", CapacityScheduler, ("_state",)),
     StoredClass("capacity-amount", capacity_settings.Amount),

@@ -289,7 +289,7 @@ def move_master(attempt: CapacityAttempt, label: str) -> None:
     active = attempt.stage == Stage.ACTIVE
     if active:
         _charge_master(attempt, subtract(nothing, attempt.master_resource))
-    attempt.label = label
+    orders.relabel(attempt, label)
     if active:
         _charge_master(attempt, attempt.master_resource)
 

@@ -4,8 +4,9 @@ applications that max-parallel-apps held back.
 Decides by `step.emit` alone (Hadoop: LeafQueue.activateApplications, CSMaxRunningAppsEnforcer).
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from heapq import merge
+from heapq import heapify, heappop, heapreplace, merge
 from typing import TYPE_CHECKING
 
 from fairshare.core.model.events import ApplicationAdmitted, NodeAdded, NodeRemoved
@@ -29,25 +30,25 @@ def activate(state: CapacityCluster, step: "Step", leaf: CapacityQueue) -> None:
     in Hadoop the user limit computed for the first application that is tested against it holds for
     all others of the pass, whatever their users (quirk 2).
     """
-    if not leaf.waiting:
-        return
     queue_limits: dict[str, Resource] = {}
     user_limits: dict[str, Resource] = {}
-    # What did not fit does not fit later in the pass either: masters are only added in it. Where
-    # thousands wait, nearly all are alike.
-    refused: set[tuple[str, str | None, Resource]] = set()
-    for entry in list(leaf.waiting):
-        attempt = state.attempts[int(entry[-1])]
-        label = attempt.label
-        master, user = attempt.master_resource, attempt.user
-        if (label, None, master) in refused or (label, user, master) in refused:
+    # What did not fit does not fit later in the pass either, since masters are only added in it. So
+    # of thousands that wait, and are nearly all alike, the first one is looked at.
+    refused: set[tuple[str, Resource]] = set()
+    heads = [(alike[0], kind) for kind, alike in leaf.waiting_kinds.items()]
+    heapify(heads)
+    while heads:
+        entry, kind = heads[0]
+        label, master, user = kind
+        if (label, master) in refused:
+            heappop(heads)
             continue
         share = leaf.shares[label]
         if label not in queue_limits:
             queue_limits[label] = limits.master_limit(state, leaf, label)
         fits = state.calculator.fits(add(share.master_used, master), queue_limits[label])
         if not fits and not _first_anyway(state, leaf, label):
-            refused.add((label, None, master))
+            refused.add((label, master))
             continue
         if label not in user_limits:
             user_limits[label] = limits.user_master_limit(state, leaf, label, user)
@@ -57,9 +58,15 @@ def activate(state: CapacityCluster, step: "Step", leaf: CapacityQueue) -> None:
         used = state.none if record is None else record.master_used.get(label, state.none)
         fits = state.calculator.fits(add(used, master), user_limits[label])
         if not fits and not _first_anyway(state, leaf, label):
-            refused.add((label, user, master))
+            heappop(heads)
             continue
-        step.emit(ApplicationAdmitted(attempt.id))
+        step.emit(ApplicationAdmitted(int(entry[-1])))
+        alike = leaf.waiting_kinds.get(kind, [])
+        place = bisect_right(alike, entry)
+        if place < len(alike):
+            heapreplace(heads, (alike[place], kind))
+        else:
+            heappop(heads)
 
 
 def _first_anyway(state: CapacityCluster, leaf: CapacityQueue, label: str) -> bool:

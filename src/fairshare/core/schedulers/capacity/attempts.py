@@ -23,6 +23,11 @@ class Stage(enum.IntEnum):
     ACTIVE = 3  # competes for containers
 
 
+Kind = tuple[str, Resource, str]
+"""What decides on an attempt that waits for room for its master: the master's partition and size,
+and the user."""
+
+
 class CapacityAttempt(Attempt):
     """An attempt in a leaf queue.
 
@@ -110,6 +115,11 @@ class CapacityAttempt(Attempt):
     def outside(self) -> Attempt:
         """Outside of its leaf it competes for nothing."""
         return self.plain()
+
+    @property
+    def kind(self) -> Kind:
+        """Attempts of the same kind wait for the same."""
+        return self.label, self.master_resource, self.user
 
     @property
     def priority(self) -> int:

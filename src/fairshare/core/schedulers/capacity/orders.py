@@ -275,14 +275,33 @@ def wait(attempt: CapacityAttempt) -> None:
     entry = (recovering, -attempt.priority, attempt.id)
     attempt.waiting_entry = entry
     insort(leaf.waiting, entry)
+    insort(leaf.waiting_kinds.setdefault(attempt.kind, []), entry)
 
 
 def stop_waiting(attempt: CapacityAttempt) -> None:
     """Remove it from that list."""
-    leaf = attempt.leaf
-    if attempt.waiting_entry is not None:
-        remove(leaf.waiting, attempt.waiting_entry)
+    leaf, entry = attempt.leaf, attempt.waiting_entry
+    if entry is not None:
+        remove(leaf.waiting, entry)
+        _leave_kind(attempt, entry)
         attempt.waiting_entry = None
+
+
+def _leave_kind(attempt: CapacityAttempt, entry: Entry) -> None:
+    kinds, kind = attempt.leaf.waiting_kinds, attempt.kind
+    remove(kinds[kind], entry)
+    if not kinds[kind]:
+        del kinds[kind]
+
+
+def relabel(attempt: CapacityAttempt, label: str) -> None:
+    """Set the partition of its master. As in Hadoop it may wait for a second one."""
+    entry = attempt.waiting_entry
+    if entry is not None:
+        _leave_kind(attempt, entry)
+    attempt.label = label
+    if entry is not None:
+        insort(attempt.leaf.waiting_kinds.setdefault(attempt.kind, []), entry)
 
 
 def active_in_order(leaf: CapacityQueue) -> list[CapacityAttempt]:

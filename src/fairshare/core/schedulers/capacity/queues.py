@@ -8,7 +8,7 @@ from bisect import insort
 
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource
-from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry
+from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry, Kind
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator
 from fairshare.core.schedulers.capacity.settings import PriorityRule, QueueSettings
 from fairshare.core.schedulers.capacity.users import Users
@@ -119,11 +119,11 @@ class CapacityQueue(Queue[CapacityAttempt]):
     """A queue among its siblings.
 
     `path` is the queue, its parent and all further ancestors, root last; `share` is its part of the
-    default partition. Of leaves: `order` has the
-    keys of active applications with asks, `resting` those of the others, `fresh` of those among the
-    latter that have no headroom yet, `unsorted` the previous values of applications that have
-    changed since the fair order was last applied, `waiting` the keys of applications that wait for
-    room for their master, `held` the applications that max-parallel-apps holds back, `limit` what
+    default partition. Of leaves: `order` has the keys of active applications with asks, `resting`
+    those of the others, `fresh` of those among the latter that have no headroom yet, `unsorted` the
+    previous values of applications that have changed since the fair order was last applied,
+    `waiting` the keys of applications that wait for room for their master, `waiting_kinds` the same
+    by what they wait for, `held` the applications that max-parallel-apps holds back, `limit` what
     the leaf can reach according to the last heartbeat, `user_bounds` those of the limits of users
     of weight 1 (None: to be recomputed), `sure_use` the use below which in each type these bounds
     are enough to know that such a user is below its limit (`NO_USE`: not known), `accepted` the
@@ -187,6 +187,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         "user_limit_percent",
         "users",
         "waiting",
+        "waiting_kinds",
     )
 
     def __init__(
@@ -250,7 +251,15 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.unsorted: dict[int, tuple[int, int]] = {}
         self.active: dict[int, CapacityAttempt] = {}
         self.waiting: list[Entry] = []
+        self.waiting_kinds: dict[Kind, list[Entry]] = {}
         self.held: dict[int, CapacityAttempt] = {}
+
+    def derive(self) -> None:
+        """Restore derived values, which are not part of a snapshot."""
+        self.waiting_kinds = {}
+        for entry in self.waiting:
+            kind = self.attempts[int(entry[-1])].kind
+            self.waiting_kinds.setdefault(kind, []).append(entry)
 
     def reconsider(self) -> None:
         """Drop cached values after a change of capacities or settings."""
