@@ -24,7 +24,7 @@ from fairshare.core.model.resources import (
 )
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import CAUSES, Words
 
 
 class Share(ShareFields[Resource], frozen=True):
@@ -202,80 +202,22 @@ def by_name(queues: Sequence[QueueView], shares: Shares) -> Mapping[str, Share]:
     return {queue.name: shares.of(queue) for queue in queues}
 
 
-KINDS: Final[dict[str, tuple[str, frozenset[Cause]]]] = {
-    "preempted": ("being preempted for it", frozenset()),
-    "limit": (
-        "a limit",
-        frozenset(
-            {
-                Cause.QUEUE_APPLICATIONS,
-                Cause.USER_APPLICATIONS,
-                Cause.QUEUE_MASTERS,
-                Cause.USER_MASTERS,
-                Cause.QUEUE_MAXIMUM,
-                Cause.USER_LIMIT,
-                Cause.JOB_TASKS,
-                Cause.POOL_TASKS,
-            }
-        ),
-    ),
-    "held": ("held by others", frozenset()),
-    "scattered": ("free, but on no node together", frozenset()),
-    "reserved": (
-        "kept free on a node", frozenset({Cause.RESERVED_HERE, Cause.RESERVED_FOR_OTHERS})
-    ),
-    "nearer": ("waits for a nearer node", frozenset({Cause.NEARER_NODE})),
-    "turn": ("its turn comes", frozenset({Cause.OTHERS_FIRST, Cause.NEXT_OFFER})),
-    "impossible": (
-        "no node can serve it",
-        frozenset(
-            {
-                Cause.TOO_LARGE,
-                Cause.GANG_TOO_LARGE,
-                Cause.PLACE_UNKNOWN,
-                Cause.BLACKLISTED,
-                Cause.NO_NODES,
-                Cause.NO_CAPACITY,
-                Cause.NOT_STARTED,
-            }
-        ),
-    ),
-    "stopped": (
-        "nothing is granted now",
-        frozenset(
-            {
-                Cause.SAFE_MODE,
-                Cause.DISK_FULL,
-                Cause.NODES_FAILING,
-                Cause.NODES_DRAINED,
-                Cause.QUEUE_GONE,
-            }
-        ),
-    ),
-    "itself": (
-        "waits for itself",
-        frozenset(
-            {
-                Cause.HELD,
-                Cause.APPLICATIONS_AHEAD,
-                Cause.BEGINS_LATER,
-                Cause.MASTER_SILENT,
-                Cause.TASKS_AT_ONCE,
-                Cause.TASKS_PAUSED,
-                Cause.GROUPS_AHEAD,
-                Cause.SLOW_START,
-            }
-        ),
-    ),
-    "gang": (
-        "containers that start together", frozenset({Cause.GANG_HOLDS, Cause.GANG_PAUSED})
-    ),
-    "other": ("not looked at", frozenset()),
-}  # fmt: skip
+KINDS: Final = {
+    "preempted": "being preempted for it",
+    "limit": "a limit",
+    "held": "held by others",
+    "scattered": "free, but on no node together",
+    "reserved": "kept free on a node",
+    "nearer": "waits for a nearer node",
+    "turn": "its turn comes",
+    "impossible": "no node can serve it",
+    "stopped": "nothing is granted now",
+    "itself": "waits for itself",
+    "gang": "containers that start together",
+    "other": "not looked at",
+}
 """Kinds of causes, with the words for each. `NO_ROOM` belongs to `scattered` if the container fits
 into the free resources of the whole cluster, otherwise to `held`."""
-
-_KIND_OF: Final = {cause: kind for kind, (_, causes) in KINDS.items() for cause in causes}
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -296,10 +238,9 @@ def kind_of(reason: Reason, free: Resource) -> str:
     >>> kind_of(Reason(cause=Cause.NO_ROOM, wanted=(4, 1)), (9, 9))
     'scattered'
     """
-    if reason.cause == Cause.NO_ROOM:
-        scattered = reason.wanted is not None and fits(reason.wanted, free)
-        return "scattered" if scattered else "held"
-    return _KIND_OF[reason.cause]
+    if reason.cause == Cause.NO_ROOM and reason.wanted is not None and fits(reason.wanted, free):
+        return "scattered"
+    return CAUSES[reason.cause].kind
 
 
 def owed_parts(
@@ -338,7 +279,7 @@ def owed_parts(
     return [
         OwedPart(
             kind=kind,
-            words=KINDS[kind][0],
+            words=KINDS[kind],
             amount=amounts[kind],
             applications=len(applications.get(kind, {})),
             first=next(iter(applications.get(kind, {})), None),

@@ -3,14 +3,14 @@
 The core returns causes and vectors (`core/schedulers/reasons.py`); this module turns them into
 English.
 
-Each cause has a sentence and a condition. With a single cause the remedy is "It starts when
-CONDITION."; if several causes hold back the same containers, the remedy names them all, since
+Each cause has a sentence and a condition (`CAUSES`). With a single cause the remedy is "It starts
+when CONDITION."; if several causes hold back the same containers, the remedy names them all, since
 removing one alone is not enough. A cause that waiting cannot remove has a remedy of its own.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,239 @@ class Explanation(msgspec.Struct, frozen=True):
     remedy: str
 
 
+class Said(NamedTuple):
+    """What is said of a cause; the texts are filled with the values of `Words.values`.
+
+    `kind` sums up causes (`shares.KINDS`). Without a `condition` waiting does not help, and
+    `remedy` says what does.
+    """
+
+    kind: str
+    sentence: str
+    condition: str = ""
+    remedy: str = "It never starts as it is: ask for less, or add a larger node."
+
+
+CAUSES: Final[Mapping[Cause, Said]] = {
+    # The application.
+    Cause.NOT_STARTED: Said(
+        "impossible",
+        "No queue can be called {queue!r}.",
+        remedy="It can only be killed: submit it again to another queue.",
+    ),
+    Cause.QUEUE_GONE: Said(
+        "stopped",
+        "{queue} is not a leaf queue of the configuration any longer: what runs there goes on, and"
+        " nothing more is granted.",
+        "it is moved to another queue (`fairshare move`), or the queue is added again",
+    ),
+    Cause.QUEUE_APPLICATIONS: Said(
+        "limit",
+        "{queue} runs {count:application}, as many as it may.",
+        "one of {queue} ends and those that came earlier have started",
+    ),
+    Cause.USER_APPLICATIONS: Said(
+        "limit",
+        "{user} has {count:application} running, as many as {user} may.",
+        "one of {user}'s ends",
+    ),
+    Cause.QUEUE_MASTERS: Said(
+        "limit",
+        "The masters in {queue} use {used} of {limit}: {no_more}.",
+        "another application of {queue} ends, or the part that masters may have is raised"
+        " (maxAMShare, maximum-am-resource-percent)",
+    ),
+    Cause.USER_MASTERS: Said(
+        "limit",
+        "{user}'s masters in {queue} use {used} of {limit}: {no_more}.",
+        "another application of {user}'s in {queue} ends",
+    ),
+    Cause.MASTER_SILENT: Said(
+        "itself",
+        "Its master runs, and has not registered yet.",
+        "the master registers, since its requests count from then on: see its log",
+    ),
+    Cause.GROUPS_AHEAD: Said(
+        "itself",
+        "The group waits for other groups of the same application.",
+        "enough of their tasks have succeeded",
+    ),
+    Cause.HELD: Said("itself", "It is held.", "it is released: `fairshare release`"),
+    Cause.APPLICATIONS_AHEAD: Said(
+        "itself",
+        "It starts after {first}{more}.",
+        "{first}{more} {count:has ended|have ended} as it demands",
+    ),
+    Cause.BEGINS_LATER: Said("itself", "It begins at {due}.", "it is {due}"),
+    Cause.TASKS_PAUSED: Said(
+        "itself",
+        "{containers:task} of the group failed at once, and {containers:waits|wait} before"
+        " {containers:it is|they are} tried again.",
+        "{containers:that pause is|the first of these pauses is} over{until:, *}",
+    ),
+    Cause.TASKS_AT_ONCE: Said(
+        "itself",
+        "At most {count:task} of the group may run at once, and {containers} more"
+        " {containers:waits|wait}.",
+        "one of those that run ends",
+    ),
+    # Places.
+    Cause.SAFE_MODE: Said(
+        "stopped",
+        "The cluster is in safe mode: nothing is granted.",
+        "an administrator ends the safe mode: `fairshare admin safe-mode off`",
+    ),
+    Cause.DISK_FULL: Said(
+        "stopped",
+        "The disk of the server is nearly full, or has nearly no inodes left, and nothing is"
+        " launched (`fairshare status` shows which).",
+        "there is room on it",
+    ),
+    Cause.NODES_FAILING: Said(
+        "stopped",
+        "{nodes} could not start containers lately (`fairshare nodes` shows why).",
+        "{node} is tried again{until:, *}, and starts one",
+    ),
+    Cause.NODES_DRAINED: Said(
+        "stopped",
+        "{all_nodes} {count:is|are} being drained: no new containers start there.",
+        "a node joins, or when an administrator says `fairshare admin undrain {node}`",
+    ),
+    Cause.NO_CAPACITY: Said(
+        "impossible",
+        "{queue} may use nothing of the partition {label!r}.",
+        remedy="It never starts as it is: give {queue} a capacity there"
+        " (accessible-node-labels.{label}.capacity), or ask for another partition.",
+    ),
+    Cause.NO_NODES: Said(
+        "impossible",
+        "There is no node{where}.",
+        "a node joins, or gets the label that it asks for",
+    ),
+    Cause.TOO_LARGE: Said(
+        "impossible",
+        "One container of {wanted} is larger than every node:"
+        " {count:the only node that it accepts has|the largest nodes have} {available}.",
+    ),
+    Cause.GANG_TOO_LARGE: Said(
+        "impossible",
+        "The {containers:container} of its gang start together, and all nodes that it accepts have"
+        " room for {count}, even when they are empty.",
+        remedy="It never starts as it is: ask for fewer or smaller containers, or add nodes.",
+    ),
+    Cause.PLACE_UNKNOWN: Said(
+        "impossible",
+        "It accepts only places that are not in the cluster.",
+        "such a node joins, or when it names other hosts or none",
+    ),
+    Cause.BLACKLISTED: Said(
+        "impossible",
+        "It refuses all {count:node} that could serve it.",
+        "another node joins, or its master takes one from its blacklist",
+    ),
+    # Limits.
+    Cause.QUEUE_MAXIMUM: Said(
+        "limit",
+        "{queue} uses {used} of its maximum of {limit}: one more of {wanted} does not fit.",
+        "enough containers of {queue} end, or its maximum is raised",
+    ),
+    Cause.USER_LIMIT: Said(
+        "limit",
+        "{user} has {used} in {queue}, above the limit of {limit} for one user{weight}.",
+        "enough containers of {user}'s in {queue} end{others_want}, or {raised} is raised",
+    ),
+    Cause.SLOW_START: Said(
+        "itself",
+        "Its reduces wait for its maps, of which {count} have finished.",
+        "the part of the maps has finished that slow start asks for",
+    ),
+    Cause.JOB_TASKS: Said(
+        "limit", "It runs {count:task} of this kind, as many as it may.", "one of them ends"
+    ),
+    Cause.POOL_TASKS: Said(
+        "limit",
+        "{queue} runs {count:task} of this kind, its maximum.",
+        "a task of {queue} of this kind ends",
+    ),
+    # Room and order of service.
+    Cause.RESERVED_HERE: Said(
+        "reserved",
+        "{node} is kept free for it, and has {available} of the {wanted} so far.",
+        "enough containers on {node} have ended",
+    ),
+    Cause.RESERVED_FOR_OTHERS: Said(
+        "reserved",
+        "{count:node} {count:has|have} room, and {count:is|are} kept free for others.",
+        "another node has room, or the reservation has been served",
+    ),
+    Cause.NO_ROOM: Said(
+        "held",
+        "No node has {wanted} free: {node} comes nearest with {available}.{behind}{preempting}",
+        "enough containers on one node have ended and its turn comes",
+    ),
+    Cause.NEARER_NODE: Said(
+        "nearer",
+        "It waits for a node near its data, and has passed over {count:offer}.",
+        "such a node has room, or it has waited for long enough",
+    ),
+    Cause.OTHERS_FIRST: Said(
+        "turn",
+        "Others are served first.{behind}",
+        "these have what they want, or their limits stop them",
+    ),
+    Cause.NEXT_OFFER: Said(
+        "turn", "Nothing is in its way.", "a node with room has its next heartbeat"
+    ),
+    # Gangs.
+    Cause.GANG_HOLDS: Said(
+        "gang",
+        "It holds {count} of the {gang:container} of its gang, which start together"
+        "{until:, and gives them back *}.",
+        "the {containers:missing container} {containers:is|are} allocated before that",
+    ),
+    Cause.GANG_PAUSED: Said(
+        "gang",
+        "Its gang did not get all of its {containers:container} in time, and gave them back.",
+        "there is room for all of them; it requests them again as soon as that is so"
+        "{until:, and * in any case}",
+    ),
+}
+
+_ABOVE_MAXIMUM: Final = Said(
+    "limit",
+    "One container of {wanted} is larger than the maximum of {queue}: {most}.",
+    remedy="It never starts as it is: ask for less, or raise the maximum of {queue}.",
+)
+"""For `QUEUE_MAXIMUM` where the queue may never use so much."""
+
+_RESERVED_FOR_NOTHING: Final = CAUSES[Cause.RESERVED_FOR_OTHERS]._replace(
+    condition="the reservation has been served, or when an administrator switches reservations off:"
+    ' reservations = "off" in [engine] of fairshare.toml, or'
+    " yarn.scheduler.fair.reservable-nodes = 0"
+)
+"""For `RESERVED_FOR_OTHERS` where no other node has room."""
+
+_LIMITS: Final = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
+"""Causes that apply even if a node has room."""
+
+
+class _Number(int):
+    """`{count:task}` is "1 task" or "2 tasks", `{count:is|are}` the word that goes with it."""
+
+    def __format__(self, form: str) -> str:
+        one, divider, many = form.partition("|")
+        if divider:
+            return one if self == 1 else many
+        return counted(int(self), form) if form else f"{int(self):,}"
+
+
+class _Span(str):
+    """`{until:, *}` is ", in 5 s", or empty if the present instant is not known."""
+
+    def __format__(self, form: str) -> str:
+        return form.replace("*", self) if self else ""
+
+
 class Words:
     """The wording for one cluster: its resource types, and its identity in application names."""
 
@@ -35,44 +268,6 @@ class Words:
         self._types = types
         self._epoch_ms = epoch_ms
         self._now_ms = now_ms  # for remaining times; None: they are left out
-        self._sentences: dict[Cause, Callable[[Reason], tuple[str, str]]] = {
-            Cause.NOT_STARTED: self._not_started,
-            Cause.QUEUE_GONE: self._queue_gone,
-            Cause.QUEUE_APPLICATIONS: self._queue_applications,
-            Cause.USER_APPLICATIONS: self._user_applications,
-            Cause.QUEUE_MASTERS: self._queue_masters,
-            Cause.USER_MASTERS: self._user_masters,
-            Cause.MASTER_SILENT: self._master_silent,
-            Cause.GROUPS_AHEAD: self._groups_ahead,
-            Cause.HELD: self._held,
-            Cause.APPLICATIONS_AHEAD: self._applications_ahead,
-            Cause.BEGINS_LATER: self._begins_later,
-            Cause.SAFE_MODE: self._safe_mode,
-            Cause.DISK_FULL: self._disk_full,
-            Cause.NODES_FAILING: self._nodes_failing,
-            Cause.NODES_DRAINED: self._nodes_drained,
-            Cause.NO_CAPACITY: self._no_capacity,
-            Cause.NO_NODES: self._no_nodes,
-            Cause.TOO_LARGE: self._too_large,
-            Cause.GANG_TOO_LARGE: self._gang_too_large,
-            Cause.PLACE_UNKNOWN: self._place_unknown,
-            Cause.BLACKLISTED: self._blacklisted,
-            Cause.QUEUE_MAXIMUM: self._queue_maximum,
-            Cause.USER_LIMIT: self._user_limit,
-            Cause.SLOW_START: self._slow_start,
-            Cause.JOB_TASKS: self._job_tasks,
-            Cause.POOL_TASKS: self._pool_tasks,
-            Cause.RESERVED_HERE: self._reserved_here,
-            Cause.RESERVED_FOR_OTHERS: self._reserved_for_others,
-            Cause.NO_ROOM: self._no_room,
-            Cause.NEARER_NODE: self._nearer_node,
-            Cause.OTHERS_FIRST: self._others_first,
-            Cause.NEXT_OFFER: self._next_offer,
-            Cause.GANG_HOLDS: self._gang_holds,
-            Cause.GANG_PAUSED: self._gang_paused,
-            Cause.TASKS_PAUSED: self._tasks_paused,
-            Cause.TASKS_AT_ONCE: self._tasks_at_once,
-        }
 
     def explain(self, reason: Reason) -> Explanation:
         """One reason in words.
@@ -84,13 +279,13 @@ class Words:
         >>> words.explain(reason).remedy
         "It starts when one of ann's ends."
         """
-        sentence, condition = self._sentences[reason.cause](reason)
+        sentence, condition, remedy = self._said(reason)
         if reason.preemption is not None:
             sentence += owed(reason.preemption, self.amount, self._left)
         if reason.drained:
             sentence += f" {reason.drained} has room, and is being drained."
         if not condition:
-            return Explanation(sentence, self._never(reason))
+            return Explanation(sentence, remedy)
         if reason.drained and reason.cause not in _LIMITS:
             condition += (
                 ", or when an administrator undrains that node (`fairshare admin undrain"
@@ -98,16 +293,91 @@ class Words:
             )
         if not reason.also:
             return Explanation(sentence, f"It starts when {condition}.")
-        others = [self._sentences[one.cause](one) for one in reason.also]
-        more = " ".join(dict.fromkeys(text for text, _ in others))
-        for one, (_, other) in zip(reason.also, others, strict=True):
+        others = [self._said(other) for other in reason.also]
+        more = " ".join(dict.fromkeys(text for text, _, _ in others))
+        for _, other, remedy in others:
             if not other:
-                return Explanation(sentence, f"That is not all. {more} {self._never(one)}")
-        conditions = dict.fromkeys([condition, *(other for _, other in others)])
+                return Explanation(sentence, f"That is not all. {more} {remedy}")
+        conditions = dict.fromkeys([condition, *(other for _, other, _ in others)])
         numbered = "; ".join(f"({place}) {text}" for place, text in enumerate(conditions, 1))
         return Explanation(
             sentence, f"That is not all. {more} It starts when all of this is so: {numbered}."
         )
+
+    def _said(self, reason: Reason) -> tuple[str, str, str]:
+        """Sentence, condition and remedy of the cause itself."""
+        said = CAUSES[reason.cause]
+        if reason.cause is Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit is not None:
+            if not fits(reason.wanted, reason.limit):
+                said = _ABOVE_MAXIMUM
+        elif reason.cause is Cause.RESERVED_FOR_OTHERS and reason.node:
+            said = _RESERVED_FOR_NOTHING
+        values = self.values(reason)
+        return (
+            said.sentence.format_map(values),
+            said.condition.format_map(values),
+            said.remedy.format_map(values),
+        )
+
+    def values(self, reason: Reason) -> dict[str, object]:
+        """What the texts of causes may name of a reason."""
+        count, wanted = reason.count, self.amount(reason.wanted)
+        names = [application_name(self._epoch_ms, number) for number in reason.ahead]
+        first, more = ", ".join(names), count - len(names)
+        weight = "" if reason.weight == 1 else f", whose weight is {reason.weight:g}"
+        due = datetime.fromtimestamp(reason.due_ms / 1_000, UTC)
+        return {
+            **{name: getattr(reason, name) for name in ("queue", "user", "node", "label")},
+            "count": _Number(count),
+            "containers": _Number(reason.containers),
+            "gang": _Number(count + reason.containers),
+            "wanted": wanted,
+            "used": self.amount(reason.used),
+            "limit": self.amount(reason.limit),
+            "most": self.amount(reason.limit, beside=reason.wanted),
+            "available": self.amount(reason.available, beside=reason.wanted),
+            "no_more": (
+                "there is room now, and it starts next"
+                if reason.wanted is None
+                else f"one more of {wanted} does not fit"
+            ),
+            "nodes": reason.node if count == 1 else f"All {count:,} nodes",
+            "all_nodes": (
+                reason.node if count == 1 else f"All {count:,} nodes, {reason.node} first,"
+            ),
+            "where": f" in the partition {reason.label!r}" if reason.label else " that it may use",
+            "first": first,
+            "more": f" and {more:,} more" if more else "",
+            "behind": _behind(count, first),
+            "preempting": self._preempting(reason),
+            "weight": weight,
+            "others_want": (
+                f", or the {counted(count, 'other user')} there"
+                f" {'has' if count == 1 else 'have'} all they want"
+                if count
+                else ""
+            ),
+            "raised": "its user-limit-factor"
+            + (", its minimum-user-limit-percent" if count else "")
+            + (" or the user's weight" if weight else ""),
+            "due": due.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            "until": _Span(
+                ""
+                if self._now_ms is None
+                else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
+            ),
+        }
+
+    def _preempting(self, reason: Reason) -> str:
+        if not reason.preempting:
+            return ""
+        when = ""
+        if self._now_ms is not None:
+            left_s = max(reason.kill_at_ms - self._now_ms, 0) / 1_000
+            when = f", the first within {left_s:,.0f} s" if left_s >= 0.5 else ", the first now"
+        are = "is" if reason.preempting == 1 else "are"
+        containers = counted(reason.preempting, "container")
+        return f" {containers} of others {are} being preempted{when}."
 
     def amount(self, resource: Resource | None, beside: Resource | None = None) -> str:
         """A vector in words: `2,048 MB, 1 vcore`; types with amount 0 are left out unless the
@@ -135,325 +405,18 @@ class Words:
                 parts.append(f"{value:,}{unit} {name}")
         return ", ".join(parts) or "nothing"
 
-    # The application.
-
-    def _not_started(self, r: Reason) -> tuple[str, str]:
-        return (f"No queue can be called {r.queue!r}.", "")
-
-    def _queue_gone(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.queue} is not a leaf queue of the configuration any longer: what runs there goes"
-            " on, and nothing more is granted.",
-            "it is moved to another queue (`fairshare move`), or the queue is added again",
-        )
-
-    def _queue_applications(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.queue} runs {r.count:,} {_plural(r.count, 'application')}, as many as it may.",
-            f"one of {r.queue} ends and those that came earlier have started",
-        )
-
-    def _user_applications(self, r: Reason) -> tuple[str, str]:
-        applications = _plural(r.count, "application")
-        return (
-            f"{r.user} has {r.count:,} {applications} running, as many as {r.user} may.",
-            f"one of {r.user}'s ends",
-        )
-
-    def _queue_masters(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"The masters in {r.queue} use {self.amount(r.used)} of {self.amount(r.limit)}: "
-            f"{self._no_more(r)}.",
-            f"another application of {r.queue} ends, or the part that masters may have is raised "
-            "(maxAMShare, maximum-am-resource-percent)",
-        )
-
-    def _user_masters(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.user}'s masters in {r.queue} use {self.amount(r.used)} of {self.amount(r.limit)}: "
-            f"{self._no_more(r)}.",
-            f"another application of {r.user}'s in {r.queue} ends",
-        )
-
-    def _no_more(self, r: Reason) -> str:
-        if r.wanted is None:
-            return "there is room now, and it starts next"
-        return f"one more of {self.amount(r.wanted)} does not fit"
-
-    def _master_silent(self, r: Reason) -> tuple[str, str]:
-        return (
-            "Its master runs, and has not registered yet.",
-            "the master registers, since its requests count from then on: see its log",
-        )
-
-    def _held(self, r: Reason) -> tuple[str, str]:
-        return ("It is held.", "it is released: `fairshare release`")
-
-    def _applications_ahead(self, r: Reason) -> tuple[str, str]:
-        names = [application_name(self._epoch_ms, number) for number in r.ahead]
-        more = r.count - len(names)
-        named = ", ".join(names) + (f" and {more:,} more" if more else "")
-        end = "has ended" if r.count == 1 else "have ended"
-        return (f"It starts after {named}.", f"{named} {end} as it demands")
-
-    def _begins_later(self, r: Reason) -> tuple[str, str]:
-        at = datetime.fromtimestamp(r.due_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return (f"It begins at {at}.", f"it is {at}")
-
-    def _tasks_paused(self, r: Reason) -> tuple[str, str]:
-        one = r.containers == 1
-        return (
-            f"{counted(r.containers, 'task')} of the group failed at once, and"
-            f" {'waits' if one else 'wait'} before {'it is' if one else 'they are'} tried again.",
-            f"{'that pause is' if one else 'the first of these pauses is'} over"
-            f"{self._until(r, ', {}')}",
-        )
-
-    def _disk_full(self, r: Reason) -> tuple[str, str]:
-        return (
-            "The disk of the server is nearly full, or has nearly no inodes left, and nothing is"
-            " launched (`fairshare status` shows which).",
-            "there is room on it",
-        )
-
-    def _nodes_failing(self, r: Reason) -> tuple[str, str]:
-        nodes = r.node if r.count == 1 else f"All {r.count:,} nodes"
-        return (
-            f"{nodes} could not start containers lately (`fairshare nodes` shows why).",
-            f"{r.node} is tried again{self._until(r, ', {}')}, and starts one",
-        )
-
-    def _tasks_at_once(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"At most {counted(r.count, 'task')} of the group may run at once, and"
-            f" {r.containers:,} more {'waits' if r.containers == 1 else 'wait'}.",
-            "one of those that run ends",
-        )
-
-    def _groups_ahead(self, r: Reason) -> tuple[str, str]:
-        return (
-            "The group waits for other groups of the same application.",
-            "enough of their tasks have succeeded",
-        )
-
-    # Places.
-
-    def _safe_mode(self, r: Reason) -> tuple[str, str]:
-        return (
-            "The cluster is in safe mode: nothing is granted.",
-            "an administrator ends the safe mode: `fairshare admin safe-mode off`",
-        )
-
-    def _nodes_drained(self, r: Reason) -> tuple[str, str]:
-        nodes = f"{r.node} is" if r.count == 1 else f"All {r.count:,} nodes, {r.node} first, are"
-        return (
-            f"{nodes} being drained: no new containers start there.",
-            f"a node joins, or when an administrator says `fairshare admin undrain {r.node}`",
-        )
-
-    def _no_capacity(self, r: Reason) -> tuple[str, str]:
-        return (f"{r.queue} may use nothing of the partition {r.label!r}.", "")
-
-    def _no_nodes(self, r: Reason) -> tuple[str, str]:
-        where = f" in the partition {r.label!r}" if r.label else " that it may use"
-        return (f"There is no node{where}.", "a node joins, or gets the label that it asks for")
-
-    def _too_large(self, r: Reason) -> tuple[str, str]:
-        nodes = "the only node that it accepts has" if r.count == 1 else "the largest nodes have"
-        return (
-            f"One container of {self.amount(r.wanted)} is larger than every node: {nodes} "
-            f"{self.amount(r.available, beside=r.wanted)}.",
-            "",
-        )
-
-    def _gang_too_large(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"The {counted(r.containers, 'container')} of its gang start together, and all nodes"
-            f" that it accepts have room for {r.count:,}, even when they are empty.",
-            "",
-        )
-
-    def _place_unknown(self, r: Reason) -> tuple[str, str]:
-        return (
-            "It accepts only places that are not in the cluster.",
-            "such a node joins, or when it names other hosts or none",
-        )
-
-    def _blacklisted(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"It refuses all {r.count:,} {_plural(r.count, 'node')} that could serve it.",
-            "another node joins, or its master takes one from its blacklist",
-        )
-
-    def _never(self, r: Reason) -> str:
-        """The remedy for a cause that waiting cannot remove."""
-        if r.cause is Cause.NOT_STARTED:
-            return "It can only be killed: submit it again to another queue."
-        if r.cause is Cause.NO_CAPACITY:
-            return (
-                f"It never starts as it is: give {r.queue} a capacity there "
-                f"(accessible-node-labels.{r.label}.capacity), or ask for another partition."
-            )
-        if r.cause is Cause.GANG_TOO_LARGE:
-            return "It never starts as it is: ask for fewer or smaller containers, or add nodes."
-        if r.cause is Cause.QUEUE_MAXIMUM:
-            return f"It never starts as it is: ask for less, or raise the maximum of {r.queue}."
-        return "It never starts as it is: ask for less, or add a larger node."
-
-    # Limits.
-
-    def _queue_maximum(self, r: Reason) -> tuple[str, str]:
-        if r.wanted is not None and r.limit is not None and not fits(r.wanted, r.limit):
-            return (
-                f"One container of {self.amount(r.wanted)} is larger than the maximum of "
-                f"{r.queue}: {self.amount(r.limit, beside=r.wanted)}.",
-                "",
-            )
-        return (
-            f"{r.queue} uses {self.amount(r.used)} of its maximum of {self.amount(r.limit)}: "
-            f"one more of {self.amount(r.wanted)} does not fit.",
-            f"enough containers of {r.queue} end, or its maximum is raised",
-        )
-
-    def _user_limit(self, r: Reason) -> tuple[str, str]:
-        weight = "" if r.weight == 1 else f", whose weight is {r.weight:g}"
-        condition = f"enough containers of {r.user}'s in {r.queue} end"
-        if r.count:
-            active = counted(r.count, "other user")
-            condition += (
-                f", or the {active} there {'has' if r.count == 1 else 'have'} all they want"
-            )
-        raised = "its user-limit-factor"
-        raised += ", its minimum-user-limit-percent" if r.count else ""
-        raised += " or the user's weight" if r.weight != 1 else ""
-        return (
-            f"{r.user} has {self.amount(r.used)} in {r.queue}, above the limit of "
-            f"{self.amount(r.limit)} for one user{weight}.",
-            f"{condition}, or {raised} is raised",
-        )
-
-    def _slow_start(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"Its reduces wait for its maps, of which {r.count:,} have finished.",
-            "the part of the maps has finished that slow start asks for",
-        )
-
-    def _job_tasks(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"It runs {r.count:,} {_plural(r.count, 'task')} of this kind, as many as it may.",
-            "one of them ends",
-        )
-
-    def _pool_tasks(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.queue} runs {r.count:,} {_plural(r.count, 'task')} of this kind, its maximum.",
-            f"a task of {r.queue} of this kind ends",
-        )
-
-    # Room and order of service.
-
-    def _reserved_here(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"{r.node} is kept free for it, and has "
-            f"{self.amount(r.available, beside=r.wanted)} of the "
-            f"{self.amount(r.wanted)} so far.",
-            f"enough containers on {r.node} have ended",
-        )
-
-    def _reserved_for_others(self, r: Reason) -> tuple[str, str]:
-        nodes = f"{r.count:,} {_plural(r.count, 'node')}"
-        verb = "has" if r.count == 1 else "have"
-        sentence = (
-            f"{nodes} {verb} room, and {'is' if r.count == 1 else 'are'} kept free for others."
-        )
-        if r.node:
-            return (
-                sentence,
-                "the reservation has been served, or when an administrator switches reservations"
-                ' off: reservations = "off" in [engine] of fairshare.toml, or'
-                " yarn.scheduler.fair.reservable-nodes = 0",
-            )
-        return (sentence, "another node has room, or the reservation has been served")
-
-    def _no_room(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"No node has {self.amount(r.wanted)} free: {r.node} comes nearest with "
-            f"{self.amount(r.available, beside=r.wanted)}.{self._behind(r)}{self._preempting(r)}",
-            "enough containers on one node have ended and its turn comes",
-        )
-
-    def _preempting(self, r: Reason) -> str:
-        if not r.preempting:
-            return ""
-        are = "is" if r.preempting == 1 else "are"
-        when = ""
-        if self._now_ms is not None:
-            left_s = max(r.kill_at_ms - self._now_ms, 0) / 1_000
-            when = f", the first within {left_s:,.0f} s" if left_s >= 0.5 else ", the first now"
-        return f" {counted(r.preempting, 'container')} of others {are} being preempted{when}."
-
-    def _nearer_node(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"It waits for a node near its data, and has passed over {r.count:,} "
-            f"{_plural(r.count, 'offer')}.",
-            "such a node has room, or it has waited for long enough",
-        )
-
-    def _others_first(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"Others are served first.{self._behind(r)}",
-            "these have what they want, or their limits stop them",
-        )
-
-    def _next_offer(self, r: Reason) -> tuple[str, str]:
-        return ("Nothing is in its way.", "a node with room has its next heartbeat")
-
-    # Gangs.
-
-    def _gang_holds(self, r: Reason) -> tuple[str, str]:
-        total = r.count + r.containers
-        return (
-            f"It holds {r.count:,} of the {counted(total, 'container')} of its gang, which start"
-            f" together{self._until(r, ', and gives them back {}')}.",
-            f"the {counted(r.containers, 'missing container')} "
-            f"{'is' if r.containers == 1 else 'are'} allocated before that",
-        )
-
-    def _gang_paused(self, r: Reason) -> tuple[str, str]:
-        return (
-            f"Its gang did not get all of its {counted(r.containers, 'container')} in time, and"
-            " gave them back.",
-            f"there is room for all of them; it requests them again as soon as that is so"
-            f"{self._until(r, ', and {} in any case')}",
-        )
-
-    def _until(self, r: Reason, form: str) -> str:
-        """When a gang is due, put into a form; empty if the present instant is not known."""
-        if self._now_ms is None:
-            return ""
-        return form.format(f"in {max(r.due_ms - self._now_ms, 0) / 1_000:,.0f} s")
-
     def _left(self, due_ms: int) -> str:
         """The time until an instant that is still to come; empty if the present is not known."""
         if self._now_ms is None or due_ms <= self._now_ms:
             return ""
         return f"in {max(due_ms - self._now_ms, 1_000) / 1_000:,.0f} s"
 
-    def _behind(self, r: Reason) -> str:
-        if not r.count:
-            return ""
-        named = ", ".join(application_name(self._epoch_ms, number) for number in r.ahead)
-        first = f", first {named}" if named else ""
-        others = "1 other comes" if r.count == 1 else f"{r.count:,} others come"
-        return f" {others} before it{first}."
 
-
-_LIMITS = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
-"""Causes that apply even if a node has room."""
-
-
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"
+def _behind(count: int, first: str) -> str:
+    if not count:
+        return ""
+    others = "1 other comes" if count == 1 else f"{count:,} others come"
+    return f" {others} before it{f', first {first}' if first else ''}."
 
 
 _SETTINGS: Final[Mapping[Entitlement, Mapping[str, str]]] = {
