@@ -295,7 +295,7 @@ def application_info(
     `without` names fields that are left out, in lower case.
     """
     instant = Instant(gateway)
-    moment = instant.moment(application, lasting_document(gateway, application))
+    moment = instant.moment(application, lasting_document(gateway, application, without))
     return moment.document(instant.now_ms, full=full, without=without)
 
 
@@ -324,8 +324,11 @@ class ApplicationInfos(ApplicationDocuments[Lasting]):
         return outdated
 
 
-def lasting_document(gateway: Gateway, application: Application) -> Lasting:
-    """The document of one application without what depends on the instant."""
+def lasting_document(
+    gateway: Gateway, application: Application, without: Collection[str] = ()
+) -> Lasting:
+    """The document of one application without what depends on the instant, and without the requests
+    if these are named in `without`: they cost most."""
     state, yarn = gateway.scheduler.state, gateway.yarn
     types = state.types
     history = gateway.attempt_history.of(application.id)
@@ -369,7 +372,9 @@ def lasting_document(gateway: Gateway, application: Application) -> Lasting:
         preemptedResourceSecondsMap=(
             entries(types, lost_s) if any(history.preempted) else NO_ENTRIES
         ),
-        resourceRequests=_requests(application, types) or UNSET,
+        resourceRequests=(
+            UNSET if "resourcerequests" in without else _requests(application, types) or UNSET
+        ),
         logAggregationStatus=gateway.log_aggregation.status(application.id),
         unmanagedApplication=application.unmanaged,
         appNodeLabelExpression=_or_unset(details.application_label),
