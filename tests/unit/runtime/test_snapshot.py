@@ -10,6 +10,7 @@ import pytest
 
 import fairshare.runtime.projections.projections  # noqa: F401 - adds the server's books
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application
 from fairshare.core.model.inputs import (
     DrainNode,
     KillApplication,
@@ -230,14 +231,18 @@ def test_a_structure_that_has_got_a_default_needs_no_table(rewritten):
 
 
 def test_a_field_that_a_class_got_later_is_filled_in(rewritten, busy):
+    later = Application.LATER_FIELDS
+
     def before(fields):
-        return {name: value for name, value in fields.items() if name != "recent_failures_ms"}
+        return {name: value for name, value in fields.items() if name not in later}
 
     state = thaw(rewritten(freeze(1, 1, {"manager": busy.manager}), "application", before))[
         "manager"
     ].state
     assert state.applications
-    assert {one.recent_failures_ms for one in state.applications.values()} == {()}
+    for application in state.applications.values():
+        assert {name: getattr(application, name) for name in later} == later
+        assert application.started_ms == application.began_ms
 
 
 def test_an_unknown_tag_makes_a_snapshot_unreadable(rewritten):

@@ -147,7 +147,10 @@ class Application:
     `recent_failures_ms` are the instants of failed attempts where failures expire.
     """
 
-    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"recent_failures_ms": ()}
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {
+        "recent_failures_ms": (),
+        "first_launch_ms": None,
+    }
     """Of snapshots that were made before these fields were added."""
 
     __slots__ = (
@@ -158,6 +161,7 @@ class Application:
         "expires_ms",
         "failed_attempts",
         "finished_ms",
+        "first_launch_ms",
         "first_priority",
         "groups",
         "id",
@@ -190,7 +194,8 @@ class Application:
         self.state = ApplicationState.PENDING
         self.diagnostics = ""
         self.submitted_ms = now_ms
-        self.began_ms = 0  # when its first container was launched; 0: none was
+        self.began_ms = 0  # when its first container was launched, or its requests counted
+        self.first_launch_ms: int | None = 0  # None: it is not known
         self.finished_ms: int | None = None
         self.expires_ms: int | None = None  # the end of its lifetime
         self.failed_attempts = 0
@@ -199,6 +204,14 @@ class Application:
         self.containers_allocated = 0
         self.tasks = TaskBoard()
         self.attempt = Attempt(self, 0, types)
+
+    @property
+    def started_ms(self) -> int:
+        """When its first container was launched, or its master registered that has none; 0: it
+        waits."""
+        if self.tasks.groups and self.first_launch_ms is not None:
+            return self.first_launch_ms
+        return self.began_ms
 
     def failures(self, now_ms: int) -> int:
         """The number of failed attempts that count against the maximum: with a validity interval

@@ -296,6 +296,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         application = self.applications[application_of(event.container)]
         application.attempt.launched[event.container] = now_ms
         application.began_ms = application.began_ms or now_ms
+        if application.first_launch_ms == 0:
+            application.first_launch_ms = now_ms
         if event.group >= 0:
             application.tasks.launched(event.container, event.group, event.task)
             if self.gangs:

@@ -79,7 +79,7 @@ def application_view(
         runnable=attempt.runnable,
         submitted_ms=application.submitted_ms,
         started_ms=attempt.started_ms,
-        began_ms=application.began_ms,
+        began_ms=application.started_ms,
         finished_ms=application.finished_ms,
         containers=len(attempt.containers),
         used=used,

@@ -15,7 +15,6 @@ from fairshare.core.model.events import ApplicationEnded, ApplicationRejected, C
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.observers import Observers
-from fairshare.runtime.projections.attempt_history import ApplicationAttempts
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.runtime.projections.projections import Projections
 from fairshare.server.accounting.ledger import Ledger, LedgerError
@@ -45,7 +44,6 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _Container = tuple[ContainerRecord, Application]
-_Application = tuple[Application, ApplicationAttempts]
 
 
 class Accounting:
@@ -66,7 +64,7 @@ class Accounting:
         self._projections = projections
         self._now_ms = now_ms
         self._containers: dict[ContainerId, _Container] = {}
-        self._applications: dict[ApplicationId, _Application] = {}
+        self._applications: dict[ApplicationId, Application] = {}
         self._ledger: Ledger | None = None
         self._left_out = 0
 
@@ -91,7 +89,7 @@ class Accounting:
     def _application_changed(self, number: ApplicationId) -> None:
         application = self._state.applications.get(number)
         if application is not None:
-            self._applications[number] = (application, self._projections.attempts.of(number))
+            self._applications[number] = application
 
     async def watch(self) -> None:
         """Write what has ended, periodically until cancelled."""
@@ -159,7 +157,7 @@ class Accounting:
                 _log.info("the accounts are written again; %d ends are missing", self._left_out)
 
     def _write(
-        self, ledger: Ledger, containers: Iterable[_Container], applications: Iterable[_Application]
+        self, ledger: Ledger, containers: Iterable[_Container], applications: Iterable[Application]
     ) -> None:
         """Make the rows and write them; in a thread. What is read of an application that goes on
         may change meanwhile: its row is written again at its end."""
@@ -169,8 +167,8 @@ class Accounting:
             for record, application in containers
         ]
         over: list[tuple[ApplicationRow, tuple[str, ...]]] = [
-            (application_row(epoch_ms, application, history), application.submission.tags)
-            for application, history in applications
+            (application_row(epoch_ms, application), application.submission.tags)
+            for application in applications
         ]
         ledger.write(rows, over)
 

@@ -11,7 +11,6 @@ from fairshare.core.model.identifiers import application_of
 from fairshare.core.model.resources import MEMORY, VCORES, ResourceTypes
 from fairshare.core.model.work import Command
 from fairshare.documents.gpus import GPU
-from fairshare.runtime.projections.attempt_history import ApplicationAttempts
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.views import kind_of
 
@@ -89,9 +88,7 @@ def container_row(
     )
 
 
-def application_row(
-    epoch_ms: int, application: Application, history: ApplicationAttempts
-) -> ApplicationRow:
+def application_row(epoch_ms: int, application: Application) -> ApplicationRow:
     """The row of an application, alive or over."""
     submission = application.submission
     command = command_of(application)
@@ -104,7 +101,7 @@ def application_row(
         kind=kind_of(application),
         state=str(application.state),
         submitted_ms=application.submitted_ms,
-        started_ms=history.launched_ms or application.began_ms or None,
+        started_ms=application.started_ms or None,
         ended_ms=application.finished_ms,
         command=command_text(command)[:MAX_TEXT],
         directory=(command.directory or "") if command is not None else "",

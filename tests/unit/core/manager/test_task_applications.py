@@ -79,6 +79,19 @@ def test_an_application_is_finished_when_all_its_tasks_have_succeeded(cluster: C
     assert cluster.state_of() == ApplicationState.FINISHED
 
 
+def test_an_application_starts_with_its_first_container_and_not_with_its_submission(cluster):
+    cluster.feed(SubmitApplication("ann", tasks=(group(count=8),)))
+    cluster.settle()
+    cluster.feed(SubmitApplication("bob", tasks=(group(count=1),)))
+    waiting = cluster.state.applications[2]
+    cluster.settle()
+    assert waiting.started_ms == 0
+    for container in tuple(cluster.state.applications[1].containers):
+        cluster.exit(container)
+    cluster.settle()
+    assert waiting.started_ms > waiting.submitted_ms + cluster.step_ms
+
+
 def test_a_failed_task_runs_again_in_another_container(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=1),)))
     (first,) = cluster.settle()
