@@ -31,15 +31,8 @@ _ABOUT_PATHS: Final = {
 }
 
 
-_LEFT_OUT: Final = {
-    ("Refusal", "id"),
-    ("Applications", "page"),
-    ("Application", "at_ms"),
-    ("Nodes", "page"),
-    ("NodeDetails", "at_ms"),
-    ("NodeDetails", "forgotten"),
-}
-"""The fields of answers that are not always sent."""
+_LEFT_OUT: Final = {("Refusal", "id")}
+"""The fields of answers that are not always sent, beside those that may be UNSET."""
 
 _WORDS: Final[dict[tuple[type[msgspec.Struct], str], type[StrEnum]]] = {
     (ApplicationRow, "state"): ApplicationState,
@@ -100,9 +93,15 @@ def _schemas(types: Sequence[Any]) -> tuple[tuple[dict[str, Any], ...], dict[str
 
 
 def _complete(name: str, schema: dict[str, Any]) -> None:
-    """Describe an answer as servers send it: every field is there, whatever clients do without."""
+    """Describe an answer as servers send it: every field is there, whatever clients do without,
+    but for those that may be UNSET, which have neither a value nor a default."""
     fields: dict[str, Any] = schema.get("properties", {})
-    schema["required"] = [field for field in fields if (name, field) not in _LEFT_OUT]
+    needed = schema.get("required", ())
+    schema["required"] = [
+        field
+        for field, form in fields.items()
+        if (field in needed or "default" in form) and (name, field) not in _LEFT_OUT
+    ]
     for field in fields.values():
         field.pop("default", None)
     for (kind, field), words in _WORDS.items():
