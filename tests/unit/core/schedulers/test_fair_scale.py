@@ -126,3 +126,17 @@ def test_shares_and_limits_hold_on_a_thousand_nodes() -> None:
     assert used_mb["root"] == 4096000
     assert used_mb["root.bounded"] == 102400
     assert abs(used_mb["root.heavy"] - 3 * used_mb["root.light"]) <= 4 * 1024
+
+
+def test_the_limit_of_masters_is_computed_once_in_a_heartbeat_for_those_that_are_alike() -> None:
+    def calls_of_a_heartbeat(waiting: int) -> int:
+        manager = manager_of(QueueSettings("root.q", max_master_share=0.1))
+        manager.handle(0, NodeJoined("n", (16384, 16)))
+        for _ in range(waiting):
+            manager.handle(0, SubmitApplication("ann", "q", master=(1024, 1)))
+        manager.handle(0, UpdateShares())
+        while manager.handle(0, NodeBeat("n")):
+            pass
+        return calls_of(lambda: manager.handle(0, NodeBeat("n")))
+
+    assert calls_of_a_heartbeat(40) - calls_of_a_heartbeat(20) <= 20 * 8

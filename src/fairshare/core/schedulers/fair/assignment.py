@@ -140,6 +140,7 @@ class Heartbeat:
         "_ended_early",
         "_left",
         "_only_size",
+        "_refused",
         "_root",
         "_used",
         "_waiting",
@@ -158,6 +159,7 @@ class Heartbeat:
         self._ended_early: list[tuple[FairAttempt, AskKey]] = []  # with further asks behind
         self._waits = LocalityWaits(state, step.now_ms)
         self._counting = self._waits.in_force
+        self._refused: dict[tuple[FairQueue, Resource | None], None] = {}  # masters
         self._root = state.root
         self._used = self._root.used  # of the cluster, before this heartbeat
         self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
@@ -223,7 +225,17 @@ class Heartbeat:
         return True
 
     def _master_fits(self, attempt: FairAttempt) -> bool:
-        return master_fits(attempt, subtract(self.state.total, self._used))
+        """What was refused stays refused: in a heartbeat a leaf only gets more masters. Thousands
+        may wait for theirs, nearly all with the same size."""
+        wanting = attempt.asks.wanting
+        ask = wanting[0].anywhere if wanting else None
+        kind = attempt.leaf, None if ask is None else ask.resource
+        if kind in self._refused:
+            return False
+        fit = master_fits(attempt, subtract(self.state.total, self._used))
+        if not fit:
+            self._refused[kind] = None
+        return fit
 
     def _serve_applications(self) -> None:
         """Assign one container, or as many as `assignmultiple` and its limits allow
