@@ -76,7 +76,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("runtime/journal/files.py", "runtime/journal/memory.py"),
         *("runtime/journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
         *("server/accounting/queries.py", "server/configuration_editor.py", "server/cron/cron.py"),
-        *("server/disk.py", "server/journal_epochs.py", "server/json_files.py"),
+        *("server/disk.py", "server/journal_epochs.py"),
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("ray/web/jobs.py", "ray/web/packages.py"),

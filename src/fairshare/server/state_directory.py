@@ -16,17 +16,18 @@ instructions by anything else.
 """
 
 import contextlib
+import logging
 import os
 import secrets
 import stat
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.server.json_files import read_json_file, read_private
 
 PASSABLE = 0o711
 """The mode of a folder in which containers run under the accounts of users: they may pass through
@@ -37,6 +38,10 @@ DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 _OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
 
 SECRET_BYTES = 32
+
+Content = TypeVar("Content")
+
+_log = logging.getLogger("fairshare.server")
 
 
 class ClusterIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,3 +251,46 @@ def results_of(state_directory: Path, application_name: str) -> Path:
 def fetched_result(state_directory: Path, application_name: str, container_name: str) -> Path:
     """The file of a container's result, which may not exist."""
     return results_of(state_directory, application_name) / container_name
+
+
+def read_private(path: Path) -> bytes:
+    """The content of a file that only the server may know and change.
+
+    One that is open to others is closed, with a warning: they may have read it. Raises OSError, and
+    FairshareError for what is not a file of the server's account.
+    """
+    own = os.geteuid()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or (own and status.st_uid not in (own, 0)):
+            raise FairshareError(
+                f"{path} must be a file of the server's account ({own}), and belongs to"
+                f" {status.st_uid}: delete it, so that it is made again"
+            )
+        if stat.S_IMODE(status.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+            os.fchmod(descriptor, stat.S_IRUSR | stat.S_IWUSR)
+            _log.warning(
+                "%s was open to others (mode %o), and is closed now: if others could have read or"
+                " changed it, stop the server and delete it, so that it is made again",
+                *(path, stat.S_IMODE(status.st_mode)),
+            )
+        return file.read()
+
+
+def read_json_file(
+    path: Path, kind: type[Content], remedy: str, *, private: bool = False
+) -> Content | None:
+    """What a file contains; None if there is no such file. `private`: it holds secrets.
+
+    Raises FairshareError for a file that cannot be read or understood, with the remedy.
+    """
+    try:
+        content = read_private(path) if private else path.read_bytes()
+        return msgspec.json.decode(content, type=kind)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FairshareError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise FairshareError(f"{path} is damaged ({error}). {remedy}") from error

@@ -11,8 +11,7 @@ from typing import Final
 
 import msgspec
 
-from fairshare.server.json_files import read_json_file
-from fairshare.server.state_directory import write_file
+from fairshare.server.state_directory import read_json_file, write_file
 from fairshare.settings.configuration import Entry
 
 FILE: Final = "scheduler-conf.json"

@@ -26,8 +26,7 @@ import msgspec
 
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import FairshareError
-from fairshare.server.json_files import read_private
-from fairshare.server.state_directory import SECRET_BYTES, write_file
+from fairshare.server.state_directory import SECRET_BYTES, read_private, write_file
 
 FILE = "tokens.json"
 PREFIX = "fst_"

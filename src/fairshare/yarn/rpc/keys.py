@@ -20,8 +20,7 @@ from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import NUMBER_MASK, ApplicationId, number_of
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.errors import FairshareError
-from fairshare.server.json_files import read_json_file
-from fairshare.server.state_directory import write_file
+from fairshare.server.state_directory import read_json_file, write_file
 from fairshare.yarn.rpc.configuration import KeySettings
 from fairshare.yarn.rpc.records import (
     attempt_id_message,
