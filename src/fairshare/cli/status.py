@@ -238,7 +238,7 @@ def past_facts(application: Application) -> list[tuple[str, Cell]]:
 
 
 def notice_text(notice: Notice) -> Cell:
-    """A notice, and what came of it."""
+    """A notice and its outcome."""
     text = f"{shown_target(notice.target)} ({notice.event}): {notice.state}"
     if not notice.error:
         return text

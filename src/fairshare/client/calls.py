@@ -1,4 +1,4 @@
-"""Every call of the REST interface as a method: its route, and what becomes of its answer.
+"""Every call of the REST interface as a method: its route, and how its answer is read.
 
 `Client` and `AsyncClient` have their methods from here (`methods` says how), and from `operations`
 those of several calls.
@@ -55,7 +55,7 @@ ORDERS: Final = {
 class CallTable:
     """Every call of the REST interface, once: the methods that both clients have.
 
-    A method describes its call. The other base of a class decides what becomes of the call: it is
+    A method describes its call. The other base of a class decides what is done with the call: it is
     returned, sent, or sent in a loop (`methods`).
     """
 

@@ -1,7 +1,7 @@
 """What a call is, and how one description of it becomes a method of each client.
 
 A function under `method` returns a `Call`, or a `Conversation` of several. In a subclass of `Sent`
-the method sends the calls and returns what comes of them, in one of `SentInLoop` it is a coroutine
+the method sends the calls and returns their result, in one of `SentInLoop` it is a coroutine
 function that does so, and in one of `Returned` it returns what the function does. A function under
 `following` returns a conversation that shows values on its way: its methods iterate over these.
 Type checkers see the same.
@@ -27,8 +27,8 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True):
 
     `understand` makes the answer of the decoded JSON, or, with `whole`, of the response as it came.
     `wait_s` is how long the server may take on purpose. In a conversation a `shielded` call is
-    asked to its end although the task that waits for it is cancelled meanwhile. What comes of an
-    `unpickled` call is run, so that the server must be one of an expected account.
+    completed even if the task that waits for it is cancelled meanwhile. The answer of an
+    `unpickled` call is run as code, so the server must be one of an expected account.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Yielded(msgspec.Struct, Generic[Answer], frozen=True):
 
 Conversation = Generator[Call[Any] | Pause | Yielded[Any], Any, Result]
 """Several calls, each of which depends on the answers before: it yields a call, is sent the answer,
-or is thrown what the call has raised, and returns what came of it all. It may pause between calls,
+or is thrown what the call has raised, and returns the result. It may pause between calls,
 and show values to its followers."""
 
 

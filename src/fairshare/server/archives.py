@@ -29,7 +29,7 @@ class ArchiveProblem(FairshareError):
 
 
 def check_archive(path: Path, most_bytes: int) -> None:
-    """Raise ArchiveProblem unless a zip file can be unpacked safely, to at most so many bytes."""
+    """Raise ArchiveProblem unless a zip file can be unpacked safely, to `most_bytes` at most."""
     with path.open("rb") as file:
         _files_of(file, most_bytes)
 

@@ -32,7 +32,7 @@ from fairshare.server.side_file import (
 FILE: Final = "history.sqlite3"
 FORMAT: Final = 1
 STATES: Final = 14
-"""About so many states are kept, evenly over the days: what is too old goes from one to the
+"""About how many states are kept, evenly over the days: what is too old goes from one to the
 next."""
 
 _DAY_MS: Final = 86_400_000

@@ -208,7 +208,7 @@ def _apart_ms(age_ms: int) -> int | None:
 
 
 def _spread(kept: Sequence[_Kept], most: int) -> Sequence[_Kept]:
-    """At most so many, evenly over time, the last always among them."""
+    """At most `most` moments, evenly over time, the last always among them."""
     if len(kept) <= most:
         return kept
     begin_ms, end_ms = kept[0].at_ms, kept[-1].at_ms

@@ -37,8 +37,9 @@ FORGOTTEN_AT_ONCE = 500
 INTERVAL_S = 1.0
 
 LARGE = 1_000
-"""From so many applications and containers on a copy of the process takes snapshots: each of them
-takes 0.1 to 0.3 ms, in which a server that takes the snapshot itself does nothing else."""
+"""The number of applications and containers from which on a copy of the process takes snapshots:
+each of them takes 0.1 to 0.3 ms, in which a server that takes the snapshot itself does nothing
+else."""
 
 _HOUR_MS = 3_600_000
 
@@ -227,7 +228,7 @@ class Retention:
         return len(self._service.state.applications) + cluster.containers >= LARGE
 
     def _store(self, snapshot: Snapshot, appended: int) -> None:
-        """Add a snapshot to the journal, of which so many bytes had been appended then."""
+        """Add a snapshot to the journal, to which `appended` bytes had been written by then."""
         self._journal.save(snapshot)
         self._saved = snapshot.sequence
         self._saved_bytes = appended

@@ -103,7 +103,7 @@ def progress_bar(name: str) -> Callable[[ExecutorProgress], None] | None:
 Result = TypeVar("Result")
 
 LINGER_S = 0.02
-"""So long a call waits for others to come along."""
+"""How long a call waits for others, to be submitted together with them."""
 
 MOST_CONTAINERS = 500
 """Of one `map` that does not say how many calls shall share one: more hardly run at once, and each
@@ -383,7 +383,7 @@ class Executor(futures.Executor):
         self._reported = now
         try:
             self._report(now)
-        except Exception:  # the calls are none the worse for it
+        except Exception:  # it must not fail the calls
             _log.exception("the progress callback has failed")
 
 

@@ -79,7 +79,7 @@ class RemoteFuture(Future[Any]):
         return True
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
-        """Say what came of it; False if no caller waits for it, or it was reported before."""
+        """Set its outcome; False if no caller waits for it, or it was reported before."""
         with self._turn:
             if self.done() or not self.set_running_or_notify_cancel():
                 return False
@@ -146,7 +146,7 @@ class Batch:
 def verdicts(
     batch: Batch, application: Application, tasks: Sequence[Task], log: str
 ) -> Iterator[tuple[Call, Exception | None]]:
-    """What becomes of the calls without an answer when their application has ended badly.
+    """The outcomes of the calls without an answer when their application has ended badly.
 
     If a process has failed too often, its own call has failed; the others only shared the
     application, and are to be submitted again (None). If no process failed, a user has

@@ -62,8 +62,8 @@ class Link:
         self._function = b""
 
     def ask(self, call: Call) -> Outcome:
-        """Let the worker make a call; what came of it. Raises OSError, EOFError and ValueError when
-        the connection is lost: the worker has died."""
+        """Let the worker make a call, and return its outcome. Raises OSError, EOFError and
+        ValueError when the connection is lost: the worker has died."""
         new = None if call.function == self._function else call.function
         self._function = call.function
         self._connection.sendall(frame(pickle.dumps((new, call.data))))

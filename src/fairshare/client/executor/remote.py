@@ -5,7 +5,7 @@ its traceback. A call that was cancelled meanwhile is passed over: a file with i
 directory that both sides see, if they run on one machine.
 
 A worker gets its calls over a socket, one after the other. A frame is its length, eight bytes, the
-highest first, and so many bytes. A worker connects, if the socket and its directory are of the
+highest first, and then these bytes. A worker connects, if the socket and its directory are of the
 account of its executor's program, and both prove that they know the executor's token, without
 sending it: the worker sends NONCE_BYTES, the program as many and its proof of both, the worker its
 own proof (`proof_of`). Only then the worker sends one frame that says which container it is, in
@@ -42,8 +42,8 @@ SKIPPED. At last how long the call took, in seconds."""
 
 
 def answering() -> Callable[[bytes, bytes], Outcome]:
-    """A function that makes a call of the pickled function and its pickled arguments, and says what
-    came of it.
+    """A function that makes a call of the pickled function and its pickled arguments, and returns
+    its outcome.
 
     The inner function travels by value and names nothing of this package, not even in its
     annotations, so fairshare need not be importable over there.
@@ -157,7 +157,7 @@ PROGRAM, WORKER = b"program", b"worker"
 SERVED, UNREACHABLE = "served", "unreachable"
 
 Service = tuple[str, str]
-"""What came of a worker: SERVED, or UNREACHABLE with the reason."""
+"""The outcome of a worker: SERVED, or UNREACHABLE with the reason."""
 
 
 def proof_of(token: bytes, side: bytes, nonces: bytes) -> bytes:

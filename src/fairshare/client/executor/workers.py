@@ -23,7 +23,7 @@ from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 from fairshare.errors import FairshareError
 
 SAMPLES = 10
-"""So many calls weigh as much as the one that ended last, times so many."""
+"""The number of calls over which the time of a call is averaged."""
 
 MOST_FUNCTIONS = 100
 """The functions that are remembered: the last ones whose calls have ended."""
@@ -35,7 +35,7 @@ SHARE_S = 0.5
 """So much work is worth a worker."""
 
 LIFE_S = 5.0
-"""So long a worker takes calls, before the scheduler decides again who gets its container."""
+"""How long a worker takes calls before the scheduler decides again who gets its container."""
 
 PROBES = 8
 """The workers for calls of a function that is not known yet."""
@@ -108,10 +108,10 @@ def by_function(
 
 
 IDLE_S = 0.5
-"""So long a worker without calls keeps its container."""
+"""How long a worker without calls keeps its container."""
 
 GRACE_S = 1.0
-"""So long workers that have not started are waited for, when no call is left."""
+"""How long workers that have not started are waited for when no call is left."""
 
 MOST_WORKERS = 500
 PACE_S = 0.1

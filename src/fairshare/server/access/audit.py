@@ -37,7 +37,7 @@ class AuditEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     application: str = ""
     queue: str = ""
     code: str = ""
-    repeated: int = 0  # so many more like this one have no line; this is the last of them
+    repeated: int = 0  # how many more like this one have no line; this is the last of them
 
 
 class _PrivateFile(LogFile):

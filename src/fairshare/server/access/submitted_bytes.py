@@ -93,7 +93,7 @@ class SubmittedBytes:
         return self._all[user]
 
     def oldest_over(self, user: str, size: int) -> tuple[ApplicationId, ...]:
-        """Finished applications of a user, in the order of their ends: as many as free so many
+        """Finished applications of a user, in the order of their ends: as many as free `size`
         bytes, or all."""
         applications: list[ApplicationId] = []
         for number in self._over.get(user, ()):

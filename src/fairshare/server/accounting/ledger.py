@@ -24,7 +24,7 @@ from fairshare.server.side_file import SideFile, SideFileError, open_side_file_f
 FILE: Final = "accounting.sqlite3"
 FORMAT: Final = 1
 SPARE: Final = 10
-"""Where the file is too large, one in so many of its rows goes, the oldest."""
+"""If the file is too large, a tenth of its rows is deleted, the oldest."""
 
 _TABLES: Final = """
 CREATE TABLE applications (

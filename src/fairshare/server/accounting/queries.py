@@ -24,7 +24,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 MAX_DAYS: Final = 100
 MAX_MONTHS: Final = 1_200
-"""A report by days or months has at most so many of them."""
+"""The maximum number of days or months of a report."""
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ MAX_GROUPS: Final = 10_000
 MAX_NODES: Final = 16
 TIME_LIMIT_S: Final = 20.0
 _STEPS: Final = 100_000
-"""So many steps of SQLite lie between two looks at the clock."""
+"""The number of SQLite's steps between two readings of the clock."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The file of cron jobs, STATE/cron.sqlite3: the jobs, and what came of their last runs, with the
+"""The file of cron jobs, STATE/cron.sqlite3: the jobs and the outcomes of their last runs, with the
 record of each. It is made with the first job.
 """
 
@@ -55,7 +55,7 @@ class Job(msgspec.Struct, kw_only=True):
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One time that a cron job was due, and what came of it. `application` is empty if none was
+    """One time that a cron job was due, and its outcome. `application` is empty if none was
     submitted. Applications from the number `first_application` on may be it."""
 
     due_ms: int

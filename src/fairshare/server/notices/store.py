@@ -1,4 +1,4 @@
-"""The file of notices, STATE/notices.sqlite3: which are still to be sent, and what came of the
+"""The file of notices, STATE/notices.sqlite3: which are still to be sent, and the outcomes of the
 others; and the record of a notice, with its text.
 """
 

@@ -227,7 +227,7 @@ ROUTES = [
         "applications",
         Parameter("state", "Several with commas between."),
         Parameter("only", "waiting, running, alive, finished, failed or killed."),
-        Parameter("user", "Only his."),
+        Parameter("user", "Only those of this user."),
         Parameter("queue", "Only those of this queue."),
         Parameter("below", "Only those of this queue and of all below it."),
         Parameter("tag", "Only those with this tag."),

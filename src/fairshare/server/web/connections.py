@@ -28,7 +28,7 @@ PIECE_BYTES = 64 * 1024
 """The bytes of an answer that are written to the socket at once."""
 
 BODY_BYTES_PER_S = 10_000
-"""A body has one more second for each so many bytes."""
+"""The least speed of a body: its time limit grows by a second for each of these."""
 
 GRACE_S = 1.0
 """How long a new connection is not closed in favour of another, so that its request can arrive."""

@@ -31,7 +31,7 @@ from fairshare.settings.limits import DEFAULT_REQUESTS_PER_SECOND, LimitSettings
 from fairshare.wording import counted
 
 BURST_S = 2.0
-"""A burst may have the requests of so many seconds."""
+"""For how many seconds the requests of a burst would be allowed."""
 
 STREAMS = frozenset({"/api/v1/changes", "/api/v1/events"})
 """Paths whose answers stay open: they wait for a change, or stream changes."""
@@ -302,7 +302,7 @@ async def submission_slot(server: LiveServer, submission: SubmitApplication) -> 
 
 def _check_new_queue(server: LiveServer, user: str, name: str) -> None:
     """Raise InputError (`too-many-queues`) if a queue does not exist, and the user's unfinished
-    applications are in so many created queues that no further one may be created."""
+    applications are in as many created queues as a user may have."""
     state, most = server.service.state, server.settings.limits.created_queues_per_user
     if not name or name in state.queues or full_name(name) in state.queues:
         return
@@ -322,7 +322,7 @@ def _check_new_queue(server: LiveServer, user: str, name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def room_for(server: LiveServer, user: str, size: int) -> AsyncIterator[None]:
-    """Around a call that submits so many bytes: raises InputError (`too-much-handed-in`) if the
+    """Around a call that submits `size` bytes: raises InputError (`too-much-handed-in`) if the
     user's submissions already hold too many. The user's finished applications are forgotten first,
     if that helps."""
     held = server.active_counts.submitted_bytes
