@@ -261,7 +261,7 @@ class Pools(RuleBasedStateMachine):
             assert lines.line(self.scheduler.state.queues[absent], kind).first() is None
         else:
             assert kind == REDUCE
-            assert not self.scheduler.state.applications[absent].pending(place)
+            assert not self.scheduler.state.attempts[absent].pending(place)
 
     def teardown(self) -> None:
         """The record alone rebuilds what is shown."""
