@@ -7,13 +7,14 @@ demand. A reader takes those of the present version and does not keep them acros
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
 import msgspec
 
 from fairshare.api.applications import Container, GroupProgress, Progress, Task
 from fairshare.api.nodes import Node as NodeRow
+from fairshare.api.values import Amounts
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
@@ -185,9 +186,9 @@ def node_row(state: State, node: Node) -> NodeRow:
     return NodeRow(
         name=node.name,
         rack=node.rack,
-        total=state.types.mapping(node.total),
-        used=state.types.mapping(node.used),
-        available=state.types.mapping(node.available),
+        total=amounts_of(state.types, node.total),
+        used=amounts_of(state.types, node.used),
+        available=amounts_of(state.types, node.available),
         containers=len(node.containers),
         reserved_for=application_name(state.epoch_ms, reserved.application) if reserved else None,
         attributes=node.attributes,
@@ -263,9 +264,16 @@ def filled(form: type[Form], view: msgspec.Struct, types: ResourceTypes, **more:
     fields = msgspec.structs.asdict(view)
     for name in vectors_of(type(view)):
         if fields[name] is not None and name not in more:
-            fields[name] = types.mapping(fields[name])
+            fields[name] = amounts_of(types, fields[name])
     fields.update(more)
     return form(**fields)
+
+
+@lru_cache(4096)
+def amounts_of(types: ResourceTypes, resource: Resource) -> Amounts:
+    """The named amounts of a vector, shared by all rows that have the same: they must not be
+    changed."""
+    return types.mapping(resource)
 
 
 @cache

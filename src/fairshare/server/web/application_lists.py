@@ -15,6 +15,7 @@ from fairshare.api.pages import Choices
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import InputError
+from fairshare.server.views import amounts_of
 from fairshare.server.web.actors import identity_of, sees_all_of
 from fairshare.server.web.answers import answer, listed
 from fairshare.server.web.listings import PART, instant_of, listings_of, part_of, sort_of, text_of
@@ -187,9 +188,9 @@ def present(
     return (
         msgspec.structs.replace(
             row,
-            demand=state.types.mapping(fields.demand),
-            fair_share=state.types.mapping(fields.fair_share),
-            headroom=state.types.mapping(fields.headroom),
+            demand=amounts_of(state.types, fields.demand),
+            fair_share=amounts_of(state.types, fields.fair_share),
+            headroom=amounts_of(state.types, fields.headroom),
             diagnostics=fields.diagnostics if full else without_output(fields.diagnostics),
             job=fields.job,
         )
