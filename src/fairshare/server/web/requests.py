@@ -10,11 +10,13 @@ import msgspec
 from starlette.requests import Request
 
 from fairshare.api.values import in_words
-from fairshare.core.model.applications import Application
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.identifiers import (
+    NUMBER_MASK,
     ContainerId,
     application_name,
     application_of,
+    attempt_of,
     container_name,
     parse_application,
     parse_container,
@@ -126,7 +128,7 @@ def read_application(request: Request) -> Application:
 
 
 def read_container(request: Request) -> ContainerId:
-    """The container that the path names; only its application must still be known.
+    """The container that the path names. Its application must be known; it may be forgotten itself.
 
     Raises InputError (`unknown-container`).
     """
@@ -136,13 +138,15 @@ def read_container(request: Request) -> ContainerId:
 def container_of(text: str, state: State) -> ContainerId:
     """The identifier of a container of this cluster; raises InputError (`unknown-container`)."""
     container = parse_container(text)
-    if (
-        container is None
-        or container_name(state.epoch_ms, container) != text
-        or application_of(container) not in state.applications
-    ):
-        raise InputError(
-            "unknown-container",
-            no_container(text),
-        )
+    if container is None or container_name(state.epoch_ms, container) != text:
+        raise InputError("unknown-container", no_container(text))
+    application = state.applications.get(application_of(container))
+    if application is None or not _was_given(container, application.attempt):
+        raise InputError("unknown-container", no_container(text))
     return container
+
+
+def _was_given(container: ContainerId, attempt: Attempt) -> bool:
+    """Whether the number of a container is one that this attempt, or one before it, has had."""
+    number = container & NUMBER_MASK
+    return number > 0 and (attempt_of(container), number) < (attempt.number, attempt.next_container)

@@ -75,6 +75,19 @@ async def test_an_unknown_stream_or_container_is_not_found(page):
         assert answer.status_code == 404, unknown
 
 
+async def test_a_container_that_never_was_is_not_found_and_a_forgotten_one_is(page):
+    container, name = await a_container(page)
+    absent = [
+        container_name(page.server.service.state.epoch_ms, container + more) for more in (1, 98)
+    ]
+    absent += [name.replace("_01_", "_02_"), name.replace("_01_000001", "_01_000000")]
+    for other in absent:
+        answer = await page.get(f"/containers/{other}/logs/stdout")
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown-container")
+    page.server.projections.history.application(1).containers.clear()
+    assert (await page.get(f"/containers/{name}/logs/stdout")).status_code == 200
+
+
 async def test_a_result_is_sent_as_it_is_and_a_missing_one_is_not_found(page):
     container, name = await a_container(page)
     answer = await page.get(f"/containers/{name}/result")
