@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -201,6 +201,8 @@ def _ray_program(command_line: tuple[str, ...], options: Mapping[str, Any]) -> S
         ("at_once", "keep_going", "fail_fast", "array"),
         "the workers of a Ray program start together",
     )
+    others = set(names_of("tasks", "work")) - _OF_RAY_PROGRAMS
+    refuse(options, tuple(sorted(others)), "a Ray program does not take it along")
     program = Program(
         workers=options.get("count", 1),
         more=options.get("more", 0),
@@ -221,6 +223,16 @@ def _ray_program(command_line: tuple[str, ...], options: Mapping[str, Any]) -> S
         ),
         master=Master(resources=dict(DEFAULT_RESOURCES)),
     )
+
+
+_OF_RAY_PROGRAMS: Final = frozenset(
+    (
+        *("count", "gang", "gang_timeout_ms", "memory", "vcores", "gpus", "resources"),
+        *("grace_ms", "end_signal", "directory", "output", "error", "input"),
+    )
+)
+"""The options of tasks and commands that reach a Ray program; a new one is refused until it
+does."""
 
 
 def unwarned(submission: Submission) -> Submission:
