@@ -15,7 +15,6 @@ from fairshare.core.model.events import ApplicationEnded, ApplicationRejected, C
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.observers import Observers
-from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.runtime.projections.projections import Projections
 from fairshare.server.accounting.ledger import Ledger, LedgerError
 from fairshare.server.accounting.rows import (
@@ -43,7 +42,8 @@ _log = logging.getLogger("fairshare.accounting")
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_Container = tuple[ContainerRecord, Application]
+_Row = tuple[ApplicationRow, tuple[str, ...]]
+"""Of an application, with its tags."""
 
 
 class Accounting:
@@ -63,8 +63,8 @@ class Accounting:
         self._state = state
         self._projections = projections
         self._now_ms = now_ms
-        self._containers: dict[ContainerId, _Container] = {}
-        self._applications: dict[ApplicationId, Application] = {}
+        self._containers: dict[ContainerId, ContainerRow] = {}
+        self._applications: dict[ApplicationId, Application | _Row] = {}
         self._ledger: Ledger | None = None
         self._left_out = 0
 
@@ -83,13 +83,19 @@ class Accounting:
         record = self._projections.history.container(container)
         application = self._state.applications.get(application_of(container))
         if record is not None and application is not None:
-            self._containers[container] = (record, application)
+            epoch_ms, types = self._state.epoch_ms, self._state.types
+            self._containers[container] = container_row(epoch_ms, types, application, record)
             self._application_changed(application.id)
 
     def _application_changed(self, number: ApplicationId) -> None:
         application = self._state.applications.get(number)
         if application is not None:
-            self._applications[number] = application
+            # One that is over may be forgotten before it is written. Only its row is kept then,
+            # which is small: its submission may have megabytes.
+            self._applications[number] = self._row(application) if application.over else application
+
+    def _row(self, application: Application) -> _Row:
+        return application_row(self._state.epoch_ms, application), application.submission.tags
 
     async def watch(self) -> None:
         """Write what has ended, periodically until cancelled."""
@@ -157,20 +163,15 @@ class Accounting:
                 _log.info("the accounts are written again; %d ends are missing", self._left_out)
 
     def _write(
-        self, ledger: Ledger, containers: Iterable[_Container], applications: Iterable[Application]
+        self,
+        ledger: Ledger,
+        containers: Iterable[ContainerRow],
+        applications: Iterable[Application | _Row],
     ) -> None:
-        """Make the rows and write them; in a thread. What is read of an application that goes on
-        may change meanwhile: its row is written again at its end."""
-        epoch_ms, types = self._state.epoch_ms, self._state.types
-        rows: list[ContainerRow] = [
-            container_row(epoch_ms, types, application, record)
-            for record, application in containers
-        ]
-        over: list[tuple[ApplicationRow, tuple[str, ...]]] = [
-            (application_row(epoch_ms, application), application.submission.tags)
-            for application in applications
-        ]
-        ledger.write(rows, over)
+        """Write rows, in a thread. What is read of an application that goes on may change
+        meanwhile: its row is written again at its end."""
+        rows = [self._row(one) if isinstance(one, Application) else one for one in applications]
+        ledger.write(list(containers), rows)
 
     def _leave_out(self) -> None:
         for pending in (self._containers, self._applications):
