@@ -143,7 +143,7 @@ def next_version(folder: Path) -> Path:
     source = Path(fairshare.__file__).parent
     copy = folder / "next" / "fairshare"
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    inputs = copy / "model" / "inputs.py"
+    inputs = copy / "core" / "model" / "inputs.py"
     text = inputs.read_text()
     before = "    queue: str = "
     if text.count(before) != 1:
