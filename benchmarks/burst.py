@@ -4,7 +4,7 @@
 One application asks for more containers than one turn of the writer can grant. Its containers are
 pretended: an engine says at once that they run, and that they end after some seconds. The server,
 its journal on disk and its sockets are real. Of the first burst the processor time is measured,
-while nobody else calls; beside the second one, of another server, applications are submitted
+without other calls; beside the second one, of another server, applications are submitted
 without a pause, as far as `--quiet` does not leave that out.
 """
 
@@ -25,6 +25,7 @@ import msgspec
 from tests.manual_engine import ManualEngine
 
 from benchmarks.overhead import OverheadClock, overhead_of
+from benchmarks.own_server import url_of
 from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile, submit_all
 from fairshare.core.model.inputs import Input
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
@@ -102,12 +103,8 @@ def new_server(nodes: int, task_s: float) -> Iterator[Server]:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert process.stdout is not None
         try:
-            line = process.stdout.readline()
-            if not line.startswith("listening on "):
-                raise SystemExit("the server did not start")
-            url = urlsplit(line.split()[-1])
+            url = urlsplit(url_of(process))
             yield Server(process, url.hostname or "", url.port or 0)
         finally:
             process.terminate()
@@ -129,7 +126,7 @@ async def granted(caller: Caller) -> int:
 
 
 async def alone(server: Server, tasks: int) -> float:
-    """How long a burst takes beside which nobody calls (s)."""
+    """How long a burst takes without calls beside it (s)."""
     began_s = time.perf_counter()
     caller, _ = await begin(server, tasks)
     while await granted(caller) < tasks:
@@ -160,7 +157,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--task-s", type=float, default=30.0)
     parser.add_argument("--submissions", type=int, default=500, help="when nothing else happens")
-    parser.add_argument("--quiet", action="store_true", help="only the burst that nobody disturbs")
+    parser.add_argument("--quiet", action="store_true", help="only the burst without calls")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:

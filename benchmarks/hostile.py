@@ -26,9 +26,11 @@ from typing import Any
 
 import httpx
 
+from benchmarks.own_server import url_of
 from benchmarks.service import SITE, quantile
 
 ALLOCATIONS = '<allocations><queue name="a"/><queue name="b"/></allocations>'
+
 SHELL = """
 [authentication]
 tokens = true
@@ -349,12 +351,8 @@ def main() -> int:
             stderr=subprocess.DEVNULL,  # the server's log has the refusals
             text=True,
         )
-        assert server.stdout is not None
         try:
-            line = server.stdout.readline()
-            if not line.startswith("listening on "):
-                raise SystemExit("the server did not start")
-            return watch(server, state, line.split()[-1], options.minutes)
+            return watch(server, state, url_of(server), options.minutes)
         finally:
             server.terminate()
             server.wait(60)

@@ -1,8 +1,8 @@
 """How much of a measured server's time is not the product's: what the benchmark itself does in that
 process, and what Python's garbage collector takes.
 
-A profile shows neither: it counts a collection as the time of whoever allocated last, and the
-benchmark's functions as the product's, which calls them.
+A profile shows neither: it counts a collection as the time of the function that allocated last,
+and the benchmark's functions as the product's, which calls them.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ class Overhead(msgspec.Struct):
 
 class OverheadClock:
     """Counts processor time in the measured process, from its creation on, in the thread that made
-    it; each moment counts once, for whoever began last. Of other threads only what they collect
-    counts."""
+    it; each moment counts once, for the one that began last. Of other threads only what they
+    collect counts."""
 
     def __init__(self) -> None:
         self._sums_s = {"product": 0.0, "harness": 0.0, "collector": 0.0}

@@ -22,6 +22,15 @@ class OwnServer(msgspec.Struct, frozen=True):
     pid: int
 
 
+def url_of(process: subprocess.Popen[str]) -> str:
+    """The URL that a server prints when it listens. Raises SystemExit if it does not start."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.startswith("listening on "):
+        raise SystemExit(f"the server does not start: {line.strip() or 'no output'}")
+    return line.removeprefix("listening on ").strip()
+
+
 @contextlib.contextmanager
 def own_server(configuration: Path = EXAMPLES / "three-teams") -> Iterator[OwnServer]:
     """A server that ends, with all its containers, at the end of the block."""
@@ -38,11 +47,7 @@ def own_server(configuration: Path = EXAMPLES / "three-teams") -> Iterator[OwnSe
             text=True,
         )
         try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            if not line.startswith("listening on "):
-                raise RuntimeError(f"the server does not start: {line.strip() or 'no output'}")
-            yield OwnServer(line.removeprefix("listening on ").strip(), process.pid)
+            yield OwnServer(url_of(process), process.pid)
         finally:
             process.terminate()
             process.wait(PATIENCE_S)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from benchmarks.own_server import url_of
 from benchmarks.processes import processor_s, users_environment
 from benchmarks.service import SITE, Caller, quantile
 from fairshare.core.model.identifiers import ContainerId
@@ -154,10 +155,7 @@ def started(folder: Path, text: str) -> Iterator[tuple[subprocess.Popen[str], st
     )
     assert process.stdout is not None
     try:
-        line = process.stdout.readline()
-        if not line.startswith("listening on "):
-            raise SystemExit("the server did not start")
-        url = urlsplit(line.split()[-1])
+        url = urlsplit(url_of(process))
         yield process, url.hostname or "", url.port or 0, time.perf_counter() - began_s
     finally:
         process.kill()

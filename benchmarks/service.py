@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks.own_server import url_of
+
 SITE = """<configuration>
   <property>
     <name>yarn.resourcemanager.scheduler.class</name>
@@ -158,12 +160,8 @@ def main() -> int:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert server.stdout is not None
         try:
-            line = server.stdout.readline()
-            if not line.startswith("listening on "):
-                raise SystemExit("the server did not start")
-            url = urlsplit(line.split()[-1])
+            url = urlsplit(url_of(server))
             host, port = url.hostname or "", url.port or 0
             began_s, before_s = time.perf_counter(), processor_s(server.pid)
             waits = asyncio.run(submit_all(host, port, options.applications, options.clients))

@@ -25,6 +25,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.protocol import Made, Steps
 from fairshare.core.schedulers.views import QueueView
+from fairshare.errors import InputError
 from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
@@ -103,6 +104,11 @@ class PastViews:
         self._kept: list[_Kept] = []
         self._size = 0
         self._thinned_ms = began_ms
+
+    def unknown(self, at_ms: int) -> InputError:
+        """The refusal of an instant of which nothing is remembered."""
+        words = f"nothing is remembered of {at_ms}: this server began at {self.began_ms}"
+        return InputError("unknown-moment", words)
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -123,10 +123,7 @@ def instant_of(request: Request, parameters: Mapping[str, str]) -> int | None:
     moments = server_of(request).past_views
     instant_ms = moments.instant(at_ms)
     if instant_ms is None:
-        raise InputError(
-            "unknown-moment",
-            f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
-        )
+        raise moments.unknown(at_ms)
     return instant_ms
 
 

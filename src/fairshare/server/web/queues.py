@@ -68,10 +68,7 @@ def moment_at(request: Request, at_ms: int) -> PastView:
     moments = server_of(request).past_views
     moment = moments.at(at_ms)
     if moment is None:
-        raise InputError(
-            "unknown-moment",
-            f"nothing is remembered of {at_ms}: this server began at {moments.began_ms}",
-        )
+        raise moments.unknown(at_ms)
     return moment
 
 

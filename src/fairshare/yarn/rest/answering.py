@@ -191,7 +191,7 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
         form = accepted_form(request, _DESCRIPTIONS)
         if form is None:
             return Answer(status=204, headers={"Allow": allow})
-        content = description(request, handlers)
+        content = _description(request, handlers)
         return Answer(encoded=content, headers={"Allow": allow}, kind=f"{form};charset=utf-8")
     handler = handlers.get("GET" if request.method == "HEAD" else request.method)
     try:
@@ -210,7 +210,7 @@ async def _answer(request: Request, handlers: Mapping[str, Handler], caller: Cal
         return _input_error(error)
 
 
-def description(request: Request, methods: Iterable[str]) -> bytes:
+def _description(request: Request, methods: Iterable[str]) -> bytes:
     """The methods of a path in WADL. Hadoop's own HTTP client asks for them before its first call,
     to log in, and takes any other answer than 200 for a failure."""
     kinds = "".join(f'<representation mediaType="{kind}; charset=utf-8"/>' for kind in (JSON, XML))
@@ -318,3 +318,16 @@ class YarnRoute(Route):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves all methods."""
         await self.app(scope, receive, send)
+
+
+class ServletRoute(Route):
+    """One path beside the REST interface, for GET. Its OPTIONS is answered, too: Hadoop's own HTTP
+    client logs in with that, as of `yarn logs` and `hadoop daemonlog`."""
+
+    def __init__(self, path: str, page: Callable[[Request], Awaitable[Response]]) -> None:
+        async def endpoint(request: Request) -> Response:
+            if request.method == "OPTIONS":
+                return Response(headers={**HEADERS, "Allow": "OPTIONS,HEAD,GET"})
+            return await page(request)
+
+        super().__init__(path, endpoint, methods=("GET", "OPTIONS"))

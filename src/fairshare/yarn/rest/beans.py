@@ -23,7 +23,6 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import parents_of
@@ -31,7 +30,7 @@ from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.protocol import Steps
 from fairshare.core.schedulers.views import QueueView
 from fairshare.server.slices import made_in_slices
-from fairshare.yarn.rest.answering import HEADERS
+from fairshare.yarn.rest.answering import HEADERS, ServletRoute
 from fairshare.yarn.rest.application_documents import public_state
 from fairshare.yarn.rest.cluster import ClusterMetrics, metrics_of
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
@@ -424,4 +423,4 @@ def _open_files() -> int:
         return -1
 
 
-ROUTES = [Route("/jmx", show_beans)]
+ROUTES = [ServletRoute("/jmx", show_beans)]

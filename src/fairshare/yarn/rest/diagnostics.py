@@ -4,13 +4,12 @@ SchedulerApplicationAttempt.updateAMContainerDiagnostics).
 Scripts parse these texts for names and numbers, so they are written as Hadoop writes them.
 """
 
-from datetime import UTC, datetime
-
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import application_name, attempt_name
 from fairshare.runtime.projections.attempt_history import ApplicationAttempts, Attempt
 from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.rendering import java_date
 
 NO_EXIT = -1000
 """The exit code of a master that was ended before its own exit was known (Hadoop:
@@ -60,7 +59,7 @@ def attempt_diagnostics(
     if attempt.master is not None:
         return LAUNCHED
     why = gateway.yarn.why_waits(gateway.scheduler.state, application)
-    return f"[{_moment(now_ms)}] {why}" if why else ""
+    return f"[{java_date(now_ms)}] {why}" if why else ""
 
 
 def _failed(gateway: Gateway, application: Application, last: Attempt | None) -> str:
@@ -93,8 +92,3 @@ def _exit(gateway: Gateway, application: Application, attempt: Attempt) -> str:
         f" http://{gateway.address}/cluster/app/{name} Then click on links to logs of each"
         " attempt.\n"
     )
-
-
-def _moment(now_ms: int) -> str:
-    """`Fri Jul 05 11:20:30 +0000 2019`, as Java writes a date."""
-    return f"{datetime.fromtimestamp(now_ms // 1_000, UTC):%a %b %d %H:%M:%S +0000 %Y}"

@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -19,20 +18,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.identifiers import ContainerId, application_of, container_name
+from fairshare.core.model.identifiers import application_of, container_name
 from fairshare.engines import log_files
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.engines.rights import acting_as
-from fairshare.yarn.rest.answering import HEADERS, WADL, Answer, YarnRoute, description
+from fairshare.yarn.rest.answering import HEADERS, Answer, ServletRoute, YarnRoute
 from fairshare.yarn.rest.application_documents import logs_url
 from fairshare.yarn.rest.callers import Caller, checked_caller, may_view
 from fairshare.yarn.rest.errors import Refused, bad_request, unauthorized
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
+from fairshare.yarn.rest.pages import DOCUMENT
 from fairshare.yarn.rest.parameters import LONG, lenient_integer, read_container_id
+from fairshare.yarn.rest.rendering import java_date
 from fairshare.yarn.rpc.own.launcher import LOGS
 from fairshare.yarn.views.documents import Document
 
@@ -46,10 +46,6 @@ _UNKNOWN = (
     " belong to this node at all."
 )
 _NO_LOG = "java.lang.Exception: Cannot find this log on the local disk."
-_PAGE = (
-    "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
-    "<body><h1>{title}</h1>{body}</body></html>"
-)
 
 
 class LogInfo(Document):
@@ -85,8 +81,8 @@ class Log(NamedTuple):
 
     @property
     def modified(self) -> str:
-        """`Fri Jul 05 11:20:30 +0000 2019`, as Java writes it."""
-        return f"{datetime.fromtimestamp(self.modified_s, UTC):%a %b %d %H:%M:%S +0000 %Y}"
+        """As Java writes it."""
+        return java_date(int(self.modified_s * 1_000))
 
 
 class Logs:
@@ -154,17 +150,16 @@ def _modified_s(path: Path) -> float:
     return 0.0
 
 
-class _Found(NamedTuple):
+class _Container(NamedTuple):
     """A container of a node of this machine."""
 
-    container: ContainerId
     name: str
     application: Application
     node: str
     logs: Logs | None
 
 
-def _find(gateway: Gateway, text: str) -> _Found | None:
+def _find(gateway: Gateway, text: str) -> _Container | None:
     """The container of a name; None for one that no application here has had. Raises Refused."""
     epoch_ms, container = read_container_id(text)
     state, node = gateway.scheduler.state, gateway.node_of(container)
@@ -173,54 +168,51 @@ def _find(gateway: Gateway, text: str) -> _Found | None:
         return None
     files = gateway.files(container)
     name = container_name(epoch_ms, container)
-    return _Found(container, name, application, node, None if files is None else Logs(files))
+    return _Container(name, application, node, None if files is None else Logs(files))
 
 
 async def list_logs(request: Request, caller: Caller) -> Answer:
     """GET /ws/v1/node/containers/CONTAINER/logs."""
     gateway, text = gateway_of(request), request.path_params["container"]
     try:
-        found = _find(gateway, text)
+        container = _find(gateway, text)
     except Refused:
         raise bad_request(f"invalid container id, {text}") from None
-    if found is None or found.logs is None:
+    if container is None or container.logs is None:
         kind = "org.apache.hadoop.yarn.webapp.NotFoundException"
         words = f"{kind}: java.lang.Exception: {_UNKNOWN}"
         raise Refused(503, "javax.ws.rs.WebApplicationException", words)
-    if not may_view(gateway, caller, found.application):
+    if not may_view(gateway, caller, container.application):
         raise unauthorized(f"{caller.user} may not look into this application")
-    logs, node = await run_in_threadpool(found.logs.all), gateway.node_address(found.node)
+    logs, node = await run_in_threadpool(container.logs.all), gateway.node_address(container.node)
     listed = [LogInfo(log.name, str(log.size), log.modified) for log in logs]
-    infos = LogsInfos([LogsInfo(listed, "LOCAL", found.name, node)])
+    infos = LogsInfos([LogsInfo(listed, "LOCAL", container.name, node)])
     return Answer(infos, "containerLogsInfoes", dialect="mapped")
 
 
 async def show_log(request: Request) -> Response:
     """GET /ws/v1/node/containers/CONTAINER/logs/FILE: the first `size` bytes of a log; with a
     negative `size` the last ones. It is a text, whatever the caller accepts."""
-    if request.method == "OPTIONS":  # Hadoop's own client logs in so
-        headers = {**HEADERS, "Content-Type": WADL, "Allow": "OPTIONS,HEAD,GET"}
-        return Response(description(request, ("GET",)), headers=headers)
     try:
-        found = _find(gateway_of(request), request.path_params["container"])
+        container = _find(gateway_of(request), request.path_params["container"])
         size = lenient_integer(request.query_params.get("size"), "size", MOST_BYTES, bits=LONG)
     except Refused as refused:
         return PlainTextResponse(str(refused), refused.status)
-    if found is None or found.logs is None:
+    if container is None or container.logs is None:
         return PlainTextResponse(f"java.lang.Exception: {_UNKNOWN}", 404)
-    await checked_caller(request, found.application)
+    await checked_caller(request, container.application)
     name, start, count = request.path_params["file"], min(size, 0), min(abs(size), MOST_BYTES)
-    log = await run_in_threadpool(found.logs.read, name, start, count)
+    log = await run_in_threadpool(container.logs.read, name, start, count)
     if log is None:
         return PlainTextResponse(_NO_LOG, 404)
-    node = gateway_of(request).node_address(found.node)
-    title, end = f"Container: {found.name} on {node}", f"End of LogType:{log.name}"
+    node = gateway_of(request).node_address(container.node)
+    title, end = f"Container: {container.name} on {node}", f"End of LogType:{log.name}"
     head = (
         f"{title}\nLogAggregationType: LOCAL\n{'=' * len(title)}\nLogType:{log.name}\n"
         f"LogLastModifiedTime:{log.modified}\nLogLength:{log.size}\nLogContents:\n"
     )
     tail = (
-        f"{end}.This log file belongs to a running container ({found.name}) and so may not be"
+        f"{end}.This log file belongs to a running container ({container.name}) and so may not be"
         f" complete.\n{'*' * (len(end) + 50)}\n\n\n"
     )
     whole = request.query_params.get("format") == "octet-stream"
@@ -234,45 +226,44 @@ async def show_page(request: Request) -> Response:
     bytes of one from `start` to `end`; or its node's page with them."""
     gateway = gateway_of(request)
     try:
-        found = _find(gateway, request.path_params["container"])
+        container = _find(gateway, request.path_params["container"])
         start, end = (
             lenient_integer(request.query_params.get(name), name, default, bits=LONG)
             for name, default in (("start", -MOST_BYTES), ("end", 0))
         )
     except Refused:
         raise HTTPException(404) from None
-    if found is None:
+    if container is None:
         raise HTTPException(404)
-    await checked_caller(request, found.application)
-    if found.logs is None:
-        user = found.application.user
-        return RedirectResponse(logs_url(gateway, found.node, found.name, user), 302)
+    await checked_caller(request, container.application)
+    if container.logs is None:
+        user = container.application.user
+        return RedirectResponse(logs_url(gateway, container.node, container.name, user), 302)
     wanted = request.path_params.get("file")
     parts = []
     for name in ("stdout", "stderr") if wanted is None else (wanted,):
         count = MOST_BYTES if end <= 0 else max(0, min(MOST_BYTES, end - max(0, start)))
-        log = await run_in_threadpool(found.logs.read, name, start, count)
+        log = await run_in_threadpool(container.logs.read, name, start, count)
         if log is None:
             raise HTTPException(404, "there is no such log of this container")
         text = escape(log.content.decode(errors="replace"))
         parts.append(f"<h2>{escape(name)}</h2><pre>{text}</pre>")
     if wanted is None:
-        for log in await run_in_threadpool(found.logs.all):
+        for log in await run_in_threadpool(container.logs.all):
             link = f"{request.url.path.rstrip('/')}/{log.name}/?start=-4096"
             parts.append(
                 f'<p><a href="{escape(link)}">{escape(log.name)}</a>: {log.size:,} bytes</p>'
             )
-    return HTMLResponse(_PAGE.format(title=escape(found.name), body="".join(parts)))
+    return HTMLResponse(DOCUMENT.format(title=escape(container.name), body="".join(parts)))
 
 
-_METHODS = ("GET", "OPTIONS")
 _PATH = "/node/containerlogs/{container}/{user}"
 
 ROUTES = [
     YarnRoute("/ws/v1/node/containers/{container}/logs", get=list_logs),
-    Route("/ws/v1/node/containers/{container}/logs/{file}", show_log, methods=_METHODS),
-    Route("/ws/v1/node/containerlogs/{container}/{file}", show_log, methods=_METHODS),
-    Route(_PATH, show_page),
-    Route(f"{_PATH}/{{file}}", show_page),
-    Route(f"{_PATH}/{{file}}/", show_page),
+    ServletRoute("/ws/v1/node/containers/{container}/logs/{file}", show_log),
+    ServletRoute("/ws/v1/node/containerlogs/{container}/{file}", show_log),
+    ServletRoute(_PATH, show_page),
+    ServletRoute(f"{_PATH}/{{file}}", show_page),
+    ServletRoute(f"{_PATH}/{{file}}/", show_page),
 ]

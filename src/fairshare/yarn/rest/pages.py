@@ -20,7 +20,7 @@ LIST = "/ws/v1/cluster/apps"
 PAGE = "/cluster/apps"
 BROWSERS = "application/xhtml+xml"
 """What all browsers accept; Java's clients say text/html as well."""
-_PAGE = (
+DOCUMENT = (
     "<!DOCTYPE html><html><head><meta charset='utf-8'><title>{title}</title></head>"
     "<body><h1>{title}</h1>{body}</body></html>"
 )
@@ -39,7 +39,7 @@ async def show_page(request: Request) -> Response:
     headers = {**HEADERS, "Content-Type": HTML}
     if caller.cookie:
         headers["Set-Cookie"] = caller.cookie
-    return HTMLResponse(_PAGE.format(title=TITLE, body=body), headers=headers)
+    return HTMLResponse(DOCUMENT.format(title=TITLE, body=body), headers=headers)
 
 
 async def show_life(request: Request) -> Response:

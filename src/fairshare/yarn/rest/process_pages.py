@@ -21,13 +21,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from fairshare.documents.problems import Place
 from fairshare.server.configuration_editor import is_secret
 from fairshare.server.web.containers import read_part
 from fairshare.settings.site import Property
-from fairshare.yarn.rest.answering import HEADERS, JSON
+from fairshare.yarn.rest.answering import HEADERS, JSON, ServletRoute
 from fairshare.yarn.rest.callers import Rejected, identify, is_administrator
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 
@@ -188,10 +187,10 @@ async def _to_logs(request: Request) -> Response:
 
 
 ROUTES: Final[list[Any]] = [
-    Route("/conf", _for_administrators(show_configuration)),
-    Route("/stacks", _for_administrators(show_threads)),
-    Route("/logs", _to_logs),
-    Route("/logs/", _for_administrators(list_logs)),
-    Route("/logs/{name}", _for_administrators(show_log)),
-    Route("/logLevel", _for_administrators(show_level)),
+    ServletRoute("/conf", _for_administrators(show_configuration)),
+    ServletRoute("/stacks", _for_administrators(show_threads)),
+    ServletRoute("/logs", _to_logs),
+    ServletRoute("/logs/", _for_administrators(list_logs)),
+    ServletRoute("/logs/{name}", _for_administrators(show_log)),
+    ServletRoute("/logLevel", _for_administrators(show_level)),
 ]

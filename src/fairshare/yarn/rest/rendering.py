@@ -7,6 +7,7 @@ historical reasons in YARN, and clients depend on both. All three leave out a fi
 and an empty list (Hadoop: JAXBContextResolver).
 """
 
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from xml.sax.saxutils import escape
@@ -148,3 +149,12 @@ def _object(name: str, attribute: str, fields: list[tuple[str, Any]], parts: lis
 def names_of(document: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
     """The fields of a kind of document: the attribute, and the name in the answer."""
     return tuple((f.name, f.encode_name) for f in msgspec.structs.fields(document))
+
+
+def java_date(instant_ms: int) -> str:
+    """An instant as Java writes a date.
+
+    >>> java_date(1_562_325_630_000)
+    'Fri Jul 05 11:20:30 +0000 2019'
+    """
+    return f"{datetime.fromtimestamp(instant_ms // 1_000, UTC):%a %b %d %H:%M:%S +0000 %Y}"

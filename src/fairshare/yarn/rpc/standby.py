@@ -10,12 +10,11 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from fairshare.errors import FairshareError
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.standby import Active, serve_as_standby
-from fairshare.yarn.rest.answering import HEADERS, JSON, Answer, accepted_form, write
+from fairshare.yarn.rest.answering import HEADERS, JSON, Answer, ServletRoute, accepted_form, write
 from fairshare.yarn.rest.cluster import info_of
 from fairshare.yarn.rpc.configuration import HadoopSettings
 from fairshare.yarn.rpc.ports import listen
@@ -76,7 +75,7 @@ def _handlers(active: Active) -> dict[tuple[str, str], Handler]:
     return handlers
 
 
-def _routes(started_ms: int) -> list[Route]:
+def _routes(started_ms: int) -> list[ServletRoute]:
     async def show_info(request: Request) -> Response:
         form = accepted_form(request) or JSON
         document = info_of(started_ms, started_ms, "STANDBY", keeps_state=True)
@@ -87,7 +86,7 @@ def _routes(started_ms: int) -> list[Route]:
         return PlainTextResponse("I am not Active!", 405, HEADERS)
 
     return [
-        Route("/ws/v1/cluster/info", show_info),
-        Route("/ws/v1/cluster/info/", show_info),
-        Route("/isActive", show_life),
+        ServletRoute("/ws/v1/cluster/info", show_info),
+        ServletRoute("/ws/v1/cluster/info/", show_info),
+        ServletRoute("/isActive", show_life),
     ]

@@ -115,6 +115,13 @@ async def test_the_configuration_is_shown_with_its_files_and_defaults(start):
     assert len((await yarn.server.http.get("/conf", headers=as_json)).json()["properties"]) > 20
 
 
+@pytest.mark.parametrize("path", ["/jmx", "/conf", "/stacks", "/logs/", "/logLevel"])
+async def test_hadoops_own_client_can_log_in_at_every_page(yarn, path):
+    answer = await yarn.server.http.request("OPTIONS", path)
+    assert (answer.status_code, answer.headers["allow"]) == (200, "OPTIONS,HEAD,GET")
+    assert (await yarn.server.http.request("DELETE", path)).status_code == 405
+
+
 async def test_threads_logs_and_levels_are_shown(yarn):
     stacks = await yarn.server.http.get("/stacks")
     assert stacks.text.startswith("Process Thread Dump: ")
