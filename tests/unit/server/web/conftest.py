@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 
+from fairshare.core.model.inputs import UpdateShares
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.engines.protocol import NodeOffer
 from fairshare.server.server import LiveServer
@@ -76,6 +77,8 @@ async def served(settings: LiveSettings, engine: ManualEngine) -> AsyncIterator[
     """A server with its pages, for as long as the context lasts."""
     server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:1")
+    # The first shares of the nodes: else they are recorded at any moment of a test.
+    await server.service.ask(UpdateShares())
     transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
     url = "http://127.0.0.1:1/api/v1"
     try:
