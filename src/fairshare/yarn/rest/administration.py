@@ -238,9 +238,8 @@ async def change_log(request: Request, caller: Caller) -> Answer:
     level."""
     gateway = gateway_of(request)
     check_administrator(gateway, caller)
-    form = dict(
-        part.partition("=")[::2] for part in (await read_bytes(request)).decode().split("&")
-    )
+    content = (await read_bytes(request)).decode(errors="replace")
+    form = dict(part.partition("=")[::2] for part in content.split("&"))
     text = form.get("time", "")
     try:
         period_s = java_number(text)
