@@ -122,6 +122,6 @@ async def test_a_configuration_that_can_be_changed_is_shown(start):
 
 
 @pytest.mark.parametrize("content", [b"\x80=&time=%ff", b"time=\xff", b"", b"time=0"])
-async def test_a_form_that_is_no_text_or_names_no_period_is_refused(yarn, content):
+async def test_a_form_of_other_bytes_or_without_a_period_is_refused(yarn, content):
     answer = await yarn.call("POST", "/scheduler/logs", content=content)
     assert answer.status_code == 400
