@@ -77,10 +77,14 @@ class SafeMode(msgspec.Struct, frozen=True):
     safe_mode: bool
 
 
-class Session(msgspec.Struct, frozen=True):
-    """The caller: `administrator` of the whole cluster, or of the queues of `administers`."""
+class Caller(msgspec.Struct, frozen=True):
+    """The caller: `administrator` of the whole cluster, or of the queues of `administers`.
 
-    user: str
+    `user` is null where authentication is off: the server does not know who calls, and believes the
+    name that a call gives.
+    """
+
+    user: str | None
     proven: bool
     administrator: bool
     administers: tuple[str, ...]

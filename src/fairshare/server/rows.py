@@ -56,7 +56,7 @@ class Rows(ABC, Generic[Key, Item, Row]):
     def outdated(self) -> Iterable[Key] | None:
         """The keys of the rows that may have changed since the last call; None: all of them."""
 
-    def _current(self, keys: Iterable[Key]) -> list[tuple[Key, Row | None]]:
+    def _without_outdated(self) -> dict[Key, Row]:
         rows, outdated = self._rows, self.outdated()
         if outdated is None:
             rows.clear()
@@ -65,7 +65,7 @@ class Rows(ABC, Generic[Key, Item, Row]):
                 rows.pop(key, None)
         if len(rows) > 2 * len(self.things()):
             self._rows = rows = {key: rows[key] for key in self.things() if key in rows}
-        return [(key, rows.get(key)) for key in keys]
+        return rows
 
     def _renewed(self, key: Key) -> Row:
         row = self._rows[key] = self.make(self.things()[key])
@@ -73,8 +73,8 @@ class Rows(ABC, Generic[Key, Item, Row]):
 
     def all(self) -> dict[Key, Row]:
         """The rows of all things as they are now."""
-        found = self._current(self.things())
-        return {key: self._renewed(key) if row is None else row for key, row in found}
+        rows = self._without_outdated()
+        return {key: rows[key] if key in rows else self._renewed(key) for key in self.things()}
 
     async def of_one_instant(self, chosen: Callable[[], Iterable[Key]]) -> dict[Key, Row]:
         """The rows of the chosen things, all of the instant in which this returns.
@@ -83,14 +83,42 @@ class Rows(ABC, Generic[Key, Item, Row]):
         renewed is renewed at once in the end.
         """
         for rounds in range(ROUNDS, -1, -1):
-            current = self._current(chosen())
-            missing = [key for key, row in current if row is None]
+            rows, keys = self._without_outdated(), list(chosen())
+            missing = [key for key in keys if key not in rows]
             if not rounds or len(missing) <= FEW:
                 break
             async for key in sliced(missing):
                 if key in self.things():
                     self._renewed(key)
-        return {key: self._renewed(key) if row is None else row for key, row in current}
+        return {key: rows[key] if key in rows else self._renewed(key) for key in keys}
+
+    async def newest(self, fits: Callable[[Row], bool], most: int) -> dict[Key, Row]:
+        """The last rows that fit, the newest first, at most so many, all of one instant.
+
+        It looks no further than the last of them.
+        """
+        chosen = self._newest(fits, most)
+        if chosen is None:
+            await self.of_one_instant(self.things)  # and nothing changes before the next look
+            chosen = self._newest(fits, most)
+        assert chosen is not None, "all rows have just been renewed"
+        return chosen
+
+    def _newest(self, fits: Callable[[Row], bool], most: int) -> dict[Key, Row] | None:
+        """None where more rows would have to be renewed than at once."""
+        rows, chosen, renewed = self._without_outdated(), dict[Key, Row](), 0
+        for key in reversed(list(self.things())):
+            row = rows.get(key)
+            if row is None:
+                renewed += 1
+                if renewed > FEW:
+                    return None
+                row = self._renewed(key)
+            if fits(row):
+                chosen[key] = row
+                if len(chosen) == most:
+                    break
+        return chosen
 
 
 class ApplicationDocuments(Rows[ApplicationId, Application, Row]):

@@ -74,3 +74,14 @@ async def test_the_rows_of_one_instant_include_what_changed_between_slices(monke
     assert list(found) == list("abcdef")
     assert rows.words["a"] != "old"
     disturbing.cancel()
+
+
+@pytest.mark.anyio
+async def test_the_newest_rows_are_found_without_a_look_at_the_older_ones(monkeypatch):
+    rows = Words(**{letter: letter * 2 for letter in "abcdef"})
+    found = await rows.newest(lambda row: row != ["ee"], 2)
+    assert found == {"f": ["ff"], "d": ["dd"]}
+    assert rows.made == ["ff", "ee", "dd"]
+    monkeypatch.setattr(rows_module, "FEW", 1)  # more than that is made in slices
+    rows.changed = None
+    assert await rows.newest(lambda row: row < ["c"], 9) == {"b": ["bb"], "a": ["aa"]}

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairshare.api.cluster import Session
+from fairshare.api.cluster import Caller
 from fairshare.api.values import ActorBody
 from fairshare.core.model.applications import Application
 from fairshare.core.model.inputs import SubmitApplication
@@ -234,30 +234,29 @@ async def check_administrator(request: Request, body: ActorBody, queue: str = ""
         )
 
 
-async def show_session(request: Request) -> Response:
-    """GET /session: the user's name, whether it is authenticated, and what the user administers.
+async def show_caller(request: Request) -> Response:
+    """GET /session: the name of the caller, if it is authenticated, and what it administers.
 
     `administrator`: the whole cluster. `administers`: queues, without those below one of them.
-    Without access lists and authentication every user may do everything.
+    Without authentication the caller has no name, and may do everything: a call is made in the name
+    that it gives, or in that of the server's own user.
     """
     read_parameters(request)
     server = server_of(request)
     identity = identity_of(request)
-    user = own_user() if identity is None else identity.user
-    if identity is not None and identity.administrator:
-        everything = True
-    elif not server.controls_access:
-        everything = identity is None
-    else:
-        everything = server.may_administer("", user, await groups_of(server, user))
+    if identity is None:
+        return answer(Caller(None, False, True, ()))
+    user, everything = identity.user, identity.administrator
     administered: list[str] = []
     if not everything and server.controls_access:
         groups = await groups_of(server, user)
+        everything = server.may_administer("", user, groups)
+    if not everything and server.controls_access:
         for view in server.service.views.queues:
             below = any(view.name.startswith(f"{one}.") for one in administered)
             if not below and server.may_administer(view.name, user, groups):
                 administered.append(view.name)
-    return answer(Session(user, identity is not None, everything, tuple(administered)))
+    return answer(Caller(user, True, everything, tuple(administered)))
 
 
-ROUTES = [get("/session", show_session, "administration", Session)]
+ROUTES = [get("/session", show_caller, "administration", Caller)]

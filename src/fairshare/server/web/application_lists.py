@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -78,16 +78,24 @@ async def list_applications(request: Request) -> Response:
     content = views.kept(key)
     if content is None:
         at_ms, part = instant_of(request, parameters), part_of(parameters)
-        rows = await _ordered(request, parameters, at_ms)
-        matching, page = _matching(rows, parameters, at_ms, part.start)
-        shown = {number: rows[number] for number in matching[part]}
+        newest = parameters.keys().isdisjoint(("at", "sort", "offset"))
+        page: ApplicationsPage | UnsetType = UNSET
+        if newest:  # nothing is said of the rows that are not shown, so they are not looked at
+            fits, groups = _filter(parameters), _groups(parameters)
+            shown = await server.application_rows.newest(
+                lambda row: fits(row) and group_of(row) in groups, part.stop
+            )
+        else:
+            rows = await _ordered(request, parameters, at_ms)
+            matching, sums = _matching(rows, parameters, at_ms, part.start)
+            shown = {number: rows[number] for number in matching[part]}
+            page = sums if "offset" in parameters else UNSET
         content = await listed(
             "applications",
             present(request, shown) if at_ms is None else shown.values(),
-            page=page if "offset" in parameters else UNSET,
+            page=page,
         )
-        lasts = parameters.keys().isdisjoint(("at", "sort", "offset"))
-        if lasts and server.service.views is views:
+        if newest and server.service.views is views:
             views.keep(key, content)
     return Response(content, media_type="application/json")
 
@@ -116,12 +124,7 @@ def _matching(
     offset: int,
 ) -> tuple[list[ApplicationId], ApplicationsPage]:
     """The requested applications, and what is said of all of them."""
-    only = text_of(parameters, "only")
-    if only and only not in CHOICES:
-        known = ", ".join(CHOICES)
-        raise InputError("bad-request", f"only={only}: the words are {known}, or none for all")
-    groups = CHOICES.get(only, GROUPS)
-    fits = _filter(parameters)
+    fits, groups = _filter(parameters), _groups(parameters)
     counts: Counter[str] = Counter()
     matching: list[ApplicationId] = []
     held = containers = 0
@@ -144,6 +147,15 @@ def _matching(
         offset=offset,
     )
     return matching, page
+
+
+def _groups(parameters: Mapping[str, str]) -> tuple[str, ...]:
+    """The groups that `only` asks for."""
+    only = text_of(parameters, "only")
+    if only and only not in CHOICES:
+        known = ", ".join(CHOICES)
+        raise InputError("bad-request", f"only={only}: the words are {known}, or none for all")
+    return CHOICES.get(only, GROUPS)
 
 
 def _filter(parameters: Mapping[str, str]) -> Callable[[ApplicationRow], bool]:

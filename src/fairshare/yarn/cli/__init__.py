@@ -1,6 +1,6 @@
 """`fairshare yarn`: YARN's command line over its REST interface, for any cluster.
 
-Each command of Hadoop's `yarn` has a module with the function `run(session, words)`, which returns
+Each command of Hadoop's `yarn` has a module with the function `run(call, words)`, which returns
 the exit code. This module finds the command and the ResourceManager. Operations that Hadoop only
 supports over its binary protocol are refused with a reason.
 """
@@ -14,8 +14,8 @@ import click
 import httpx
 
 from fairshare.client.discovery import own_user
+from fairshare.yarn.cli.calls import Call
 from fairshare.yarn.cli.manager import ResourceManager, find_addresses
-from fairshare.yarn.cli.session import Session
 
 COMMANDS = {
     "application": ("application", "Lists, reports, kills, moves and changes applications."),
@@ -119,11 +119,11 @@ def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | Non
         user = None if addresses.token else os.environ.get("HADOOP_USER_NAME") or own_user()
         return ResourceManager(addresses, user, transport)
 
-    session = Session(open_manager)
+    call = Call(open_manager)
     try:
         code: int = import_module(f"fairshare.yarn.cli.{COMMANDS[name][0]}").run(
-            session, given.words[1:]
+            call, given.words[1:]
         )
     finally:
-        session.close()
+        call.close()
     return code

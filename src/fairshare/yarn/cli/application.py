@@ -10,6 +10,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fairshare.api.yarn import APPLICATION_STATES
+from fairshare.yarn.cli.calls import (
+    FAILED,
+    MANY,
+    Arguments,
+    Call,
+    Command,
+    Option,
+    print_error,
+    say,
+    say_columns,
+    say_report,
+)
 from fairshare.yarn.cli.documents import (
     NOT_THERE,
     Fields,
@@ -27,18 +39,6 @@ from fairshare.yarn.cli.manager import (
     RemoteRefusal,
     ResourceManager,
     segment,
-)
-from fairshare.yarn.cli.session import (
-    FAILED,
-    MANY,
-    Arguments,
-    Command,
-    Option,
-    Session,
-    print_error,
-    say,
-    say_columns,
-    say_report,
 )
 
 WIDTHS = (30, 20, 20, 10, 10, 18, 18, 15, 35)
@@ -80,7 +80,7 @@ COMMAND = Command(
 )
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     service = [word for word in words if word.lstrip("-") in _SERVICE and word.startswith("-")]
     if service:
@@ -92,17 +92,17 @@ def run(session: Session, words: Sequence[str]) -> int:
     if "status" in arguments:
         if not arguments.only("status", "appTypes"):
             return COMMAND.wrong_usage()
-        return _report(session.manager, arguments.value("status"))
+        return _report(call.manager, arguments.value("status"))
     if "list" in arguments:
-        return _list(session, arguments)
+        return _list(call, arguments)
     if "kill" in arguments:
-        return _kill(session, arguments.values("kill"))
+        return _kill(call, arguments.values("kill"))
     if "movetoqueue" in arguments and "queue" in arguments:
-        return _move(session.manager, arguments.value("movetoqueue"), arguments.value("queue"))
+        return _move(call.manager, arguments.value("movetoqueue"), arguments.value("queue"))
     if "appId" not in arguments:
         changes = ("movetoqueue", "changeQueue", "updatePriority", "updateLifetime")
         return COMMAND.wrong_usage(code=FAILED if any(c in arguments for c in changes) else 0)
-    return _change(session.manager, arguments)
+    return _change(call.manager, arguments)
 
 
 def _change(manager: ResourceManager, given: Arguments) -> int:
@@ -119,7 +119,7 @@ def _change(manager: ResourceManager, given: Arguments) -> int:
     return COMMAND.wrong_usage()
 
 
-def _list(session: Session, given: Arguments) -> int:
+def _list(call: Call, given: Arguments) -> int:
     states = [state.upper() for state in given.values("appStates")]
     unknown = [state for state in states if state not in (*APPLICATION_STATES, "ALL")]
     if unknown and "ALL" not in states:
@@ -136,7 +136,7 @@ def _list(session: Session, given: Arguments) -> int:
         parameters["applicationTypes"] = ",".join(types)
     if tags:
         parameters["applicationTags"] = ",".join(tags)
-    found = items(session.manager.get("/apps", **parameters), "apps", "app")
+    found = items(call.manager.get("/apps", **parameters), "apps", "app")
     say(
         f"Total number of applications (application-types: {_names(types)}, states:"
         f" {_names(chosen)} and tags: {_names(tags)}):{len(found)}"
@@ -253,11 +253,11 @@ def _seconds(found: Fields, prefix: str) -> str:
     )
 
 
-def _kill(session: Session, identifiers: Sequence[str]) -> int:
+def _kill(call: Call, identifiers: Sequence[str]) -> int:
     """Kill each application; returns 0 if at least one of them exists."""
     code = FAILED
     for identifier in identifiers:
-        found = find(session.manager, identifier)
+        found = find(call.manager, identifier)
         if found is None:
             say(f"Application with id '{identifier}' doesn't exist in RM.")
             continue
@@ -267,8 +267,8 @@ def _kill(session: Session, identifiers: Sequence[str]) -> int:
             continue
         say(f"Killing application {identifier}")
         path = f"/apps/{segment(identifier)}/state"
-        while session.manager.put(path, {"state": "KILLED"}).status_code == ACCEPTED:
-            session.sleep(_PACE_S)
+        while call.manager.put(path, {"state": "KILLED"}).status_code == ACCEPTED:
+            call.sleep(_PACE_S)
         print_error(f"Killed application {identifier}")
     return code
 

@@ -4,18 +4,18 @@ import re
 from collections.abc import Sequence
 
 from fairshare.yarn.cli import application
-from fairshare.yarn.cli.documents import NOT_THERE, items, number_of
-from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
-from fairshare.yarn.cli.session import (
+from fairshare.yarn.cli.calls import (
     FAILED,
+    Call,
     Command,
     Option,
-    Session,
     found_or_missing,
     say,
     say_columns,
     say_report,
 )
+from fairshare.yarn.cli.documents import NOT_THERE, items, number_of
+from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
 
 WIDTHS = (30, 20, 35, 35)
 HEADERS = ("ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")
@@ -28,13 +28,13 @@ COMMAND = Command(
 _IDENTIFIER = re.compile(r"appattempt_([0-9]+_[0-9]+)_[0-9]+")
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     if "status" in arguments and arguments.only("status"):
-        return _report(session.manager, arguments.value("status"))
+        return _report(call.manager, arguments.value("status"))
     if "list" in arguments and arguments.only("list"):
-        return _list(session.manager, arguments.value("list"))
+        return _list(call.manager, arguments.value("list"))
     if "fail" in arguments:
         application_of(arguments.value("fail"))
         raise Impossible(

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from fairshare.yarn.cli.calls import Call, Command, Option, say
 from fairshare.yarn.cli.documents import items
 from fairshare.yarn.cli.manager import Impossible
 from fairshare.yarn.cli.node import attributes_of
-from fairshare.yarn.cli.session import Command, Option, Session, say
 
 COMMAND = Command(
     "yarn cluster",
@@ -19,7 +19,7 @@ COMMAND = Command(
 )
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     if "dnl" in arguments:
@@ -28,7 +28,7 @@ def run(session: Session, words: Sequence[str]) -> int:
             " leave out -directly-access-node-label-store"
         )
     if "lnl" in arguments:
-        found = items(session.manager.get("/get-node-labels"), "nodeLabelInfo")
+        found = items(call.manager.get("/get-node-labels"), "nodeLabelInfo")
         labels = [
             f"<{one['name']}:exclusivity={str(one.get('exclusivity', True)).lower()}>"
             for one in sorted(found, key=lambda one: str(one["name"]))
@@ -36,7 +36,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         say(f"Node Labels: {','.join(labels)}")
         return 0
     if "lna" in arguments:
-        nodes = items(session.manager.get("/nodes"), "nodes", "node")
+        nodes = items(call.manager.get("/nodes"), "nodes", "node")
         for name in sorted({name for one in nodes for name, _ in attributes_of(one)}):
             say(name)
         return 0

@@ -7,20 +7,20 @@ import re
 from collections.abc import Sequence
 
 from fairshare.yarn.cli import attempt
-from fairshare.yarn.cli.documents import NOT_THERE, items, long_date, number_of, whole
-from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
-from fairshare.yarn.cli.session import (
+from fairshare.yarn.cli.calls import (
     FAILED,
     MANY,
+    Call,
     Command,
     Option,
-    Session,
     found_or_missing,
     print_error,
     say,
     say_columns,
     say_report,
 )
+from fairshare.yarn.cli.documents import NOT_THERE, items, long_date, number_of, whole
+from fairshare.yarn.cli.manager import Impossible, ResourceManager, segment
 
 WIDTHS = (30, 20, 20, 20, 20, 20, 35)
 HEADERS = (
@@ -47,16 +47,16 @@ COMMAND = Command(
 _IDENTIFIER = re.compile(r"container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_([0-9]+)_[0-9]+")
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     if "status" in arguments and arguments.only("status"):
-        return _report(session.manager, arguments.value("status"))
+        return _report(call.manager, arguments.value("status"))
     if "list" in arguments and arguments.only("list"):
-        return _list(session.manager, arguments.value("list"))
+        return _list(call.manager, arguments.value("list"))
     signal = arguments.values("signal")
     if arguments.only("signal") and 1 <= len(signal) <= 2:
-        return _signal(session.manager, *signal)
+        return _signal(call.manager, *signal)
     return COMMAND.wrong_usage(code=0 if arguments.only() else FAILED)
 
 

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from fairshare.yarn.cli import application, attempt, container
+from fairshare.yarn.cli.calls import FAILED, MANY, Call, Command, Option, print_error, say
 from fairshare.yarn.cli.documents import Fields, items, number_of
 from fairshare.yarn.cli.manager import (
     NOT_FOUND,
@@ -20,7 +21,6 @@ from fairshare.yarn.cli.manager import (
     ResourceManager,
     segment,
 )
-from fairshare.yarn.cli.session import FAILED, MANY, Command, Option, Session, print_error, say
 
 COMMAND = Command(
     "yarn logs",
@@ -46,7 +46,7 @@ class Log(msgspec.Struct):
     content: bytes
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     only = arguments.value("containerId") if "containerId" in arguments else None
@@ -60,7 +60,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         size = int(arguments.value("size")) if "size" in arguments else None
     except ValueError:
         return COMMAND.wrong_usage(f"-size {arguments.value('size')}: a number is needed")
-    manager = session.manager
+    manager = call.manager
     if application.find(manager, of_application) is None:
         print_error(f"Can not find any log file for the application: {of_application}")
         return FAILED

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from fairshare.api.yarn import NODE_STATES
+from fairshare.yarn.cli.calls import FAILED, MANY, Call, Command, Option, say, say_report
 from fairshare.yarn.cli.documents import Fields, columns, health_date, items, resource_text, whole
 from fairshare.yarn.cli.manager import ResourceManager
-from fairshare.yarn.cli.session import FAILED, MANY, Command, Option, Session, say, say_report
 
 WIDTHS = (16, 15, 17, 28)
 HEADERS = ("Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
@@ -19,14 +19,14 @@ COMMAND = Command(
 )
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     words = ["-all" if word.lower() == "-all" else word for word in words]
     arguments = COMMAND.arguments(words)
     if "status" in arguments:
         if not arguments.only("status"):
             return COMMAND.wrong_usage()
-        return _report(session.manager, arguments.value("status"))
+        return _report(call.manager, arguments.value("status"))
     if "list" not in arguments:
         return COMMAND.wrong_usage(code=0)
     states = tuple(state.upper() for state in arguments.values("states"))
@@ -36,7 +36,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         say(f"The valid node state can be one of the following: {','.join(NODE_STATES)}.")
         return FAILED
     chosen = NODE_STATES if "all" in arguments or ("states" in arguments and not states) else states
-    return _list(session.manager, chosen or ("RUNNING",), details="showDetails" in arguments)
+    return _list(call.manager, chosen or ("RUNNING",), details="showDetails" in arguments)
 
 
 def _list(manager: ResourceManager, states: Sequence[str], *, details: bool) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from fairshare.client.errors import AnswerNotUnderstood
+from fairshare.yarn.cli.calls import FAILED, Call, Command, Option, say
 from fairshare.yarn.cli.documents import NOT_THERE, Fields, boxed_table, items, two_decimals
 from fairshare.yarn.cli.manager import RemoteRefusal, ResourceManager
-from fairshare.yarn.cli.session import FAILED, Command, Option, Session, say
 
 HEADERS = (
     "Queue Name",
@@ -54,13 +54,13 @@ class Queue(msgspec.Struct):
             yield from child.below()
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     if "status" in arguments and arguments.only("status"):
-        return _report(session.manager, arguments.value("status"))
+        return _report(call.manager, arguments.value("status"))
     if "list" in arguments and arguments.only("list"):
-        return _list(session.manager, arguments.value("list"))
+        return _list(call.manager, arguments.value("list"))
     return COMMAND.wrong_usage()
 
 

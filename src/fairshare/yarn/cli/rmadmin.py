@@ -7,9 +7,9 @@ YARN's REST interface has paths for node labels and node resources. It has none 
 from collections.abc import Callable, Sequence
 
 from fairshare.client.errors import ServerUnreachable
+from fairshare.yarn.cli.calls import FAILED, Call, Option, print_error, say, usage
 from fairshare.yarn.cli.documents import Fields, items
 from fairshare.yarn.cli.manager import Impossible, RemoteRefusal, ResourceManager, segment
-from fairshare.yarn.cli.session import FAILED, Option, Session, print_error, say, usage
 
 TITLE = "yarn rmadmin"
 NO_LABELS = "No cluster node-labels are specified"
@@ -51,7 +51,7 @@ OPTIONS = (
 )
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     name, *given = words or ("",)
     if name in ("-help", "--help"):
@@ -66,7 +66,7 @@ def run(session: Session, words: Sequence[str]) -> int:
         say(usage(TITLE, OPTIONS))
         return FAILED
     try:
-        return action(session.manager, given)
+        return action(call.manager, given)
     except ValueError as error:
         print_error(f"{name[1:]}: {error}")
         say(usage(TITLE, OPTIONS))

@@ -7,17 +7,9 @@ import re
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
+from fairshare.yarn.cli.calls import FAILED, Call, Command, Option, WrongUsage, print_error, say
 from fairshare.yarn.cli.documents import Fields, items
 from fairshare.yarn.cli.manager import RemoteRefusal
-from fairshare.yarn.cli.session import (
-    FAILED,
-    Command,
-    Option,
-    Session,
-    WrongUsage,
-    print_error,
-    say,
-)
 
 COMMAND = Command(
     "yarn schedulerconf",
@@ -31,10 +23,10 @@ COMMAND = Command(
 _PATH = "/scheduler-conf"
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
-    manager = session.manager
+    manager = call.manager
     try:
         if "format" in arguments:
             manager.call("GET", f"{_PATH}/format", {})

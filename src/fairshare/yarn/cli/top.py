@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import click
 
 from fairshare.cli.cells import plain
+from fairshare.yarn.cli.calls import MANY, Call, Command, Option
 from fairshare.yarn.cli.documents import Fields, items, number_of
-from fairshare.yarn.cli.session import MANY, Command, Option, Session
 
 COMMAND = Command(
     "yarn top",
@@ -43,7 +43,7 @@ _COLUMNS = (
 _CLEAR = "\x1b[H\x1b[2J"
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     arguments = COMMAND.arguments(words)
     numbers = {}
@@ -55,18 +55,18 @@ def run(session: Session, words: Sequence[str]) -> int:
     chosen = {name: arguments.values(name) for name in ("queues", "users", "types")}
     once = "once" in arguments or not sys.stdout.isatty()
     while True:
-        lines = picture(session, chosen, numbers["rows"])
+        lines = picture(call, chosen, numbers["rows"])
         width = numbers["cols"]
         text = "\n".join(line[:width] if width else line for line in lines)
         click.echo(text if once else _CLEAR + text)
         if once:
             return 0
-        session.sleep(numbers["delay"])
+        call.sleep(numbers["delay"])
 
 
-def picture(session: Session, chosen: dict[str, tuple[str, ...]], rows: int) -> list[str]:
+def picture(call: Call, chosen: dict[str, tuple[str, ...]], rows: int) -> list[str]:
     """The lines of one screen, with the running applications, the largest first."""
-    manager = session.manager
+    manager = call.manager
     info = manager.get("/info")["clusterInfo"]
     metrics: Fields = manager.get("/metrics")["clusterMetrics"]
     parameters = {"states": "RUNNING", "deSelects": "resourceRequests"}

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from fairshare import __version__
-from fairshare.yarn.cli.session import Session, say
+from fairshare.yarn.cli.calls import Call, say
 
 
-def run(session: Session, words: Sequence[str]) -> int:
+def run(call: Call, words: Sequence[str]) -> int:
     """Print the release; arguments are ignored, as in Hadoop."""
-    info = session.manager.get("/info")["clusterInfo"]
+    info = call.manager.get("/info")["clusterInfo"]
     say(f"Hadoop {info.get('hadoopVersion', '')}")
     say(f"ResourceManager {info.get('resourceManagerBuildVersion', '')}")
     say(f"Built on {info.get('resourceManagerVersionBuiltOn', '')}")

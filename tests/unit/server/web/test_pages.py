@@ -110,8 +110,9 @@ async def test_a_wrong_question_about_the_past_is_refused(page, query):
     assert (await page.get(f"/history?{query}")).status_code == 400
 
 
-async def test_the_session_describes_the_reader(page):
+async def test_without_authentication_the_reader_has_no_name_and_may_do_everything(page):
     session = (await page.get("/session")).json()
+    assert session["user"] is None
     assert session["proven"] is False
     assert session["administrator"] is True
     assert session["administers"] == []

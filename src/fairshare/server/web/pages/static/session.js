@@ -2,7 +2,7 @@
 //
 //   token.value               the token, or ""; it lives as long as the browser's tab
 //   session.current           null until known, then GET /api/v1/session:
-//                             {user, proven, administrator, administers: [queue, ...]}
+//                             {user or null, proven, administrator, administers: [queue, ...]}
 //   session.administersQueue("root.ml")      whether actions of administrators may be shown there
 //   session.mayChange(application)           whether kill, move, priority may be shown
 //   session.onChange(callback)

@@ -97,8 +97,8 @@ export class Shell {
       h("nav", { "aria-label": "Pages" }, this.views.filter((one) => one.nav).map((one) => h("a", {
         href: link(one.path), "aria-current": one === here || one.nav === here?.under ? "page" : null }, one.nav))),
       drawFinder(),
-      who && h("span", { class: "who", title: who.proven ? "proven by a token or a proxy" : "this server believes names" }, who.user,
-        who.administrator ? h("small", {}, "administrator") : who.administers.length > 0 && h("small", {}, `administers ${who.administers[0]}`)),
+      who && h("span", { class: "who", title: who.proven ? "proven by a token or a proxy" : "this server does not ask who calls" }, who.user ?? "not signed in",
+        who.user !== null && (who.administrator ? h("small", {}, "administrator") : who.administers.length > 0 && h("small", {}, `administers ${who.administers[0]}`))),
       h("button", { class: "icon", type: "button", "aria-label": "Keys", title: "Keys (?)", on: { click: showKeys } }, "?"),
       h("button", { class: "icon", type: "button", "aria-label": "Light or dark", title: "Light or dark (t)",
         on: { click: () => window.fairshareTheme.toggle() } }, halfMoon()));

@@ -127,7 +127,7 @@ FAILED = 255
 _HELP = Option("help", "Displays help for all commands.", other="h")
 
 
-class Session(msgspec.Struct):
+class Call(msgspec.Struct):
     """One call. `open_manager` is called only if the ResourceManager is needed, not for help."""
 
     open_manager: Callable[[], ResourceManager]
