@@ -30,7 +30,7 @@ class Machine:
         return directory
 
     def end(self, number):
-        self.live.pop(number).directory.settled.touch()
+        self.live.pop(number).directory.settle()
 
     def stop(self, number, reason):
         self.stopped[number] = reason

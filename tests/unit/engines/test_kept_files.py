@@ -40,7 +40,7 @@ class Files:
             directory.result.touch()
         launch = SimpleNamespace(environment={"FAIRSHARE_USER": user, **environment})
         if settled:
-            directory.settled.touch()
+            directory.settle()
             self.kept.settled(directory, launch, code)
         return directory, launch
 

@@ -194,20 +194,34 @@ def test_a_file_with_reserved_room_is_written_into_that_room(tmp_path, monkeypat
     assert [entry.name for entry in tmp_path.iterdir()] == ["exit.json"]
 
 
-def test_what_a_settled_container_needs_no_more_is_deleted(
+def test_of_a_settled_container_the_call_is_deleted_and_what_its_supervisor_wrote_is_the_mark(
     tmp_path,
 ):
     directory = directories.ContainerDirectory(tmp_path / "container")
     directory.write_launch(b"{}", b"call")
+    assert not directory.is_settled()
     directory.pid.write_text("{}")
-    directory.tidy()
-    assert directory.pid.exists()  # how it ended could not be written: this says that it began
     directory.exit.write_text("{}")
-    directory.work.mkdir()
-    (directory.work / "made").touch()
-    directory.tidy()
-    directory.tidy()
-    assert {path.name for path in directory.path.iterdir()} == {"exit.json", "launch.json", "work"}
+    for _ in range(2):
+        directory.settle()
+        assert directory.is_settled()
+        left = {path.name for path in directory.path.iterdir()}
+        assert left == {"exit.json", "launch.json", "settled", "work"}
+
+
+def test_a_settled_container_whose_end_could_not_be_written_still_says_that_it_began(tmp_path):
+    directory = directories.ContainerDirectory(tmp_path / "container")
+    directory.write_launch(b"{}")
+    directory.pid.write_text("{}")
+    directory.settle()
+    assert directory.is_settled()
+    assert directory.pid.exists()
+
+
+def test_a_deleted_container_is_settled_without_an_error(tmp_path):
+    directory = directories.ContainerDirectory(tmp_path / "container")
+    directory.settle()
+    assert not directory.is_settled()
 
 
 def test_the_files_of_a_container_are_closed_to_others_whatever_the_umask_is(tmp_path):

@@ -293,7 +293,7 @@ def put_unknown_aside(state: StateDirectory, launched: Launched) -> None:
     for directory in state.all_containers():
         launched_ms = launched(directory.path.parent.name, directory.path.name)
         if launched_ms is not None:
-            if directory.settled.exists():
+            if directory.is_settled():
                 continue
             if is_of_this_life(directory, read_launch(directory), launched_ms):
                 continue

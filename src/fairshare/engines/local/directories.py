@@ -1,7 +1,7 @@
 """The files of one container, and how a file is replaced atomically.
 
     launch.json   the order                pid.json        the supervisor that runs it
-    exit.json     how it ended             settled         exists when this was reported
+    exit.json     how it ended             settled         pid.json, when the end was reported
     stdout.log    stderr.log               work/           its own working directory
     stdout.dropped  stderr.dropped         the byte ranges removed from the middle of the logs
     call.pickle   a Python call            result.pickle   what the call returned
@@ -126,11 +126,6 @@ class ContainerDirectory:
         return self.path / "exit.json"
 
     @property
-    def settled(self) -> Path:
-        """Exists when its end was reported."""
-        return self.path / "settled"
-
-    @property
     def stdout(self) -> Path:
         """Its standard output."""
         return self.path / "stdout.log"
@@ -225,19 +220,26 @@ class ContainerDirectory:
         first, end = value.get("from"), value.get("to")
         return (first, end) if isinstance(first, int) and isinstance(end, int) else (0, 0)
 
-    def tidy(self) -> None:
-        """Delete the files that are not needed after the container's end.
+    def settle(self) -> None:
+        """Mark its end as reported, and delete its call, as far as possible.
 
-        These are the call, an empty directory, and the supervisor's identity once the outcome is
-        written.
+        No other file is deleted, nor the empty working directory: ext4 does not use the inode of a
+        deleted file again for minutes, and each new file searches past all of these.
         """
         with contextlib.suppress(OSError):
-            self.call.unlink()
-        with contextlib.suppress(OSError):
-            if self.exit.is_file():
-                self.pid.unlink()
-        with contextlib.suppress(OSError):
-            self.work.rmdir()
+            self.call.unlink(missing_ok=True)
+            if self.exit.is_file() and self.pid.exists():
+                self.pid.replace(self._settled)
+            else:  # without exit.json, pid.json alone says that it began
+                self._settled.touch()
+
+    def is_settled(self) -> bool:
+        """Whether its end was reported."""
+        return os.path.lexists(self._settled)
+
+    @property
+    def _settled(self) -> Path:
+        return self.path / "settled"
 
     def rights(self) -> Rights | None:
         """The rights of its account, as the order says; None: the server's.

@@ -114,13 +114,13 @@ class DiskUsage:
             path = directory.path
             if path in self._condemned:  # it ends, and its directory goes: others must not suffer
                 continue
-            if path not in running and not directory.settled.exists():
+            if path not in running and not directory.is_settled():
                 continue  # it has just started: it could not be ended, so others would be
             usage = None if path in running else self._ended.get(path)
             if usage is None:
                 user = running[path].user if path in running else _user_of(directory)
                 usage = (user, self._size_of(path))
-            if directory.settled.exists():
+            if directory.is_settled():
                 ended[path] = usage
             user, sizes[path] = usage
             users[user] += sizes[path]
@@ -155,7 +155,7 @@ class DiskUsage:
     def _clear(self) -> None:
         """Delete the work directories of containers that were ended for their size."""
         for path, directory in list(self._condemned.items()):
-            if directory.settled.exists() or not path.exists():
+            if directory.is_settled() or not path.exists():
                 self._discard(directory.work)
                 del self._condemned[path]
 

@@ -114,7 +114,7 @@ class KeptFiles:
         """Delete the oldest directories of an application, and results last; returns how many."""
         folder = self._state.application(application)
         found = [folder / name for name in self._state.names(application)]
-        ended = [path for path in found if ContainerDirectory(path).settled.exists()]
+        ended = [path for path in found if ContainerDirectory(path).is_settled()]
         ended.sort(key=lambda path: ContainerDirectory(path).result.exists())  # stable: the oldest
         for path in ended[:excess]:
             self._delete(user, path)
@@ -166,9 +166,8 @@ class Reports:
     ) -> None:
         """Report how a container ended, then mark it as reported: at least once. Older directories
         may go for this one."""
-        directory.tidy()  # first, because the receiver of the report may delete the directory
         self.ended(exited)
+        directory.settle()  # its receiver may have deleted the directory
         with contextlib.suppress(OSError):
-            directory.settled.touch()
             if self._kept is not None:
                 self._kept.settled(directory, launch, exited.exit_code)

@@ -92,8 +92,7 @@ class Watcher:
         if launched is not None:
             adoption.put_unknown_aside(self._state, launched)
         for directory in self._state.all_containers():
-            if directory.settled.exists():
-                directory.tidy()  # the server may have been killed before
+            if directory.is_settled():
                 if kept is not None:
                     known = kept.knows(directory.path.parent.name)
                     kept.adopt(directory, None if known else adoption.read_launch(directory))
