@@ -4,7 +4,7 @@ The server serves these routes (`server/web`), and the methods of the client are
 Those that no client calls are where they are served.
 """
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -48,6 +48,9 @@ from fairshare.api.nodes import (
 from fairshare.api.queues import Queues
 from fairshare.api.values import ActorBody, NothingBody
 from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, Submission, TasksBody
+
+BASE: Final = "/api/v1"
+"""What all paths begin with."""
 
 Answer = TypeVar("Answer")
 

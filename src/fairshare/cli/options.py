@@ -13,14 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fairshare.cli.units import (
-    parse_amount,
-    parse_duration_ms,
-    parse_lifetime_s,
-    parse_name,
-    parse_tag,
-    parse_variable,
-)
+from fairshare.cli.units import parse_duration_ms, parse_name, parse_tag, parse_variable
 from fairshare.client import Client
 from fairshare.documents.gpus import parse_gpus
 from fairshare.documents.sizes import MOST, parse_memory_mb
@@ -73,11 +66,9 @@ class Whole(click.ParamType[int]):
 
 MEMORY = checked(parse_memory_mb, "MEMORY")
 DURATION = checked(parse_duration_ms, "TIME")
-LIFETIME = checked(parse_lifetime_s, "TIME")
 NAME = checked(parse_name, "NAME")
 TAG = checked(parse_tag, "TAG")
 VARIABLE = checked(parse_variable, "NAME=VALUE")
-AMOUNT = checked(parse_amount, "NAME=N")
 GPUS = checked(parse_gpus, "G")
 PRIORITY = Whole(-(2**31), 2**31 - 1)
 """Hadoop's range of priorities."""

@@ -34,8 +34,6 @@ from fairshare.api.queues import Queue as Queue
 from fairshare.api.values import Amounts as Amounts
 from fairshare.client.errors import AnswerNotUnderstood
 
-OVER = applications.OVER
-
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 

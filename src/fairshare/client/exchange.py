@@ -21,7 +21,6 @@ from fairshare.errors import InputError
 from fairshare.this_machine import accounts_behind
 from fairshare.wording import cause
 
-BASE = "/api/v1"
 CONNECT_TIMEOUT_S = 5.0
 READ_TIMEOUT_S = 30.0
 

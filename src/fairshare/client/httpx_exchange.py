@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from fairshare.api.routes import BASE
 from fairshare.client.discovery import UNIX, is_loopback
 from fairshare.client.exchange import (
-    BASE,
     CONNECT_TIMEOUT_S,
     READ_TIMEOUT_S,
     AnsweredTooLate,

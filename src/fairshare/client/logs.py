@@ -18,8 +18,6 @@ TAIL_BYTES = 1 << 16
 PACE_S = 0.5
 """How often a log that grows is looked at: the server does not report when a process prints."""
 
-STREAMS = ("stdout", "stderr")
-
 
 class Chunk(msgspec.Struct, frozen=True):
     """A part of a log. `complete`: nothing comes after it, now or later. `skipped` bytes before it

@@ -15,9 +15,9 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from fairshare.api.routes import BASE
 from fairshare.client.discovery import UNIX, is_loopback
 from fairshare.client.exchange import (
-    BASE,
     CONNECT_TIMEOUT_S,
     AnsweredTooLate,
     ExchangeFailed,

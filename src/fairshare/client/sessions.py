@@ -17,16 +17,10 @@ import msgspec
 from fairshare.api import frames
 from fairshare.api.cluster import Refusal
 from fairshare.api.frames import Decoder, Malformed, Message
+from fairshare.api.routes import BASE
 from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
-from fairshare.client.exchange import (
-    BASE,
-    READ_TIMEOUT_S,
-    OtherAccount,
-    connected,
-    http_address,
-    segment,
-)
+from fairshare.client.exchange import READ_TIMEOUT_S, OtherAccount, connected, http_address, segment
 from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
 from fairshare.wording import cause
 

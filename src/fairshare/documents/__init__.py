@@ -1,4 +1,4 @@
 """The grammar of values in fairshare's own files and options.
 
-Hadoop's files follow Hadoop's grammar, `config.literals`.
+Hadoop's files follow Hadoop's grammar, `documents.literals`.
 """

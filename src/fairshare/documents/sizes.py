@@ -15,6 +15,9 @@ Unit = Literal["KB", "MB"]
 MEMORY: Final = "memory-mb"
 """The resource type whose amounts are sizes."""
 
+MEBIBYTE: Final = 1024 * 1024
+"""The bytes of one MB, as all amounts of memory are counted."""
+
 MOST: Final = 2**63 - 1
 """The largest amount: amounts are 64-bit integers."""
 MOST_CHARACTERS: Final = 100

@@ -13,6 +13,7 @@ from pathlib import Path
 from fairshare.client import Application, ApplicationFailed, Client
 from fairshare.client.answers import Container
 from fairshare.client.errors import NotPicklable
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.mapreduce import commit
 from fairshare.mapreduce import counters as names
@@ -29,7 +30,6 @@ from fairshare.mapreduce.submission import (
     submission_of,
 )
 
-MEBIBYTE = 1 << 20
 IDENTITY = "cat"
 
 PROGRAM_MB = 24

@@ -27,9 +27,9 @@ from fairshare.cli.tables import Output, open_output
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.cli.wait import Waiting
 from fairshare.client import ApplicationFailed, Client
-from fairshare.documents.sizes import parse_memory_mb
+from fairshare.documents.sizes import MEBIBYTE, parse_memory_mb
 from fairshare.mapreduce.counters import Counters
-from fairshare.mapreduce.jobs import IDENTITY, MEBIBYTE, MapReduce, Result
+from fairshare.mapreduce.jobs import IDENTITY, MapReduce, Result
 from fairshare.wording import counted
 
 MOST_SPLITS = 100

@@ -17,6 +17,7 @@ import msgspec
 
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.errors import EngineError
 
 PARTITION: Final = "partition"
@@ -52,9 +53,6 @@ def attributes_of(node: Mapping[str, Any], partition_label: str) -> dict[str, st
     return found
 
 
-_MEBIBYTE: Final = 1024 * 1024
-
-
 class Offer(msgspec.Struct, frozen=True):
     """What an agent reserves, in Ray's units, and what its node offers, in fairshare's."""
 
@@ -71,7 +69,7 @@ def offer(free: Mapping[str, float], types: tuple[str, ...]) -> Offer:
     >>> offer({"CPU": 4.5, "memory": 2 * 2**30, "GPU": 1}, ("memory-mb", "vcores")).resources
     {'memory-mb': 2048, 'vcores': 4}
     """
-    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // _MEBIBYTE
+    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // MEBIBYTE
     if cpus < 1 or memory_mb < 1:
         raise EngineError(f"it has {cpus} CPU and {memory_mb} MB free: others hold the rest")
     gpus = int(free.get("GPU", 0)) if GPU in types else 0
@@ -80,7 +78,7 @@ def offer(free: Mapping[str, float], types: tuple[str, ...]) -> Offer:
     if gpus:
         resources[GPU] = gpus
     held = {name: float(amount) for name, amount in custom.items()}
-    return Offer(cpus, gpus, memory_mb * _MEBIBYTE, held, resources)
+    return Offer(cpus, gpus, memory_mb * MEBIBYTE, held, resources)
 
 
 def further(free: Mapping[str, float], types: tuple[str, ...]) -> Offer | None:
@@ -90,13 +88,13 @@ def further(free: Mapping[str, float], types: tuple[str, ...]) -> Offer | None:
     >>> further({"CPU": 2.5, "GPU": 1}, ("memory-mb", "vcores", "yarn.io/gpu")).resources
     {'memory-mb': 0, 'vcores': 2}
     """
-    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // _MEBIBYTE
+    cpus, memory_mb = int(free.get("CPU", 0)), int(free.get("memory", 0)) // MEBIBYTE
     if cpus < 1:
         return None
     custom = {name: int(free[name]) for name in types[2:] if name != GPU and int(free.get(name, 0))}
     held = {name: float(amount) for name, amount in custom.items()}
     resources = {MEMORY: memory_mb, VCORES: cpus, **custom}
-    return Offer(cpus, 0, memory_mb * _MEBIBYTE, held, resources)
+    return Offer(cpus, 0, memory_mb * MEBIBYTE, held, resources)
 
 
 def bundle(resources: Mapping[str, int]) -> dict[str, float]:
@@ -107,7 +105,7 @@ def bundle(resources: Mapping[str, int]) -> dict[str, float]:
     """
     names = {MEMORY: "memory", VCORES: "CPU", GPU: "GPU"}
     return {
-        names.get(name, name): amount * _MEBIBYTE if name == MEMORY else amount
+        names.get(name, name): amount * MEBIBYTE if name == MEMORY else amount
         for name, amount in resources.items()
         if amount
     }

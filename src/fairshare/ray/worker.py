@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.ray import warnings
 
 OBJECTS_PART = 0.3
@@ -31,7 +32,6 @@ STARTED = b"Ray runtime started"
 START_S = 120.0
 
 _RUN = 'python=$(command -v "$0" || echo python3); exec "$python" -m fairshare.ray.worker "$@"'
-_MEBIBYTE = 1024 * 1024
 
 
 def worker_arguments(address: str, resources: Mapping[str, int]) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def head_command(port: int, folder: Path) -> list[str]:
     return [
         *_RAY_START,
         *("--head", "--port", str(port), "--num-cpus", "0", "--temp-dir", str(folder)),
-        *("--object-store-memory", str(LEAST_OBJECTS_MB * _MEBIBYTE)),
+        *("--object-store-memory", str(LEAST_OBJECTS_MB * MEBIBYTE)),
         "--include-dashboard=false",
         "--block",
     ]
@@ -63,8 +63,8 @@ def worker_command(address: str, cpus: int, memory_mb: int, gpus: int, name: str
     return [
         *_RAY_START,
         *("--address", address, "--num-cpus", str(cpus), "--num-gpus", str(gpus)),
-        *("--memory", str(max(1, memory_mb - objects_mb) * _MEBIBYTE)),
-        *("--object-store-memory", str(objects_mb * _MEBIBYTE)),
+        *("--memory", str(max(1, memory_mb - objects_mb) * MEBIBYTE)),
+        *("--object-store-memory", str(objects_mb * MEBIBYTE)),
         *(("--node-name", name) if name else ()),
         "--block",
     ]

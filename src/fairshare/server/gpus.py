@@ -12,13 +12,12 @@ from prometheus_client.registry import Collector
 from fairshare.api.nodes import Gpu
 from fairshare.core.model.identifiers import container_name
 from fairshare.core.model.nodes import Node
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.protocol import Engine, GpuUse, MeasuresGpus
 from fairshare.runtime.projections.container_history import ContainerHistory
 
 ATTRIBUTE: Final = "gpus"
 """The attribute of a node with the names of its GPUs."""
-
-_MEBIBYTE: Final = 1024 * 1024
 
 
 def uses_of(engine: Engine) -> tuple[GpuUse, ...]:
@@ -78,9 +77,9 @@ class GpuCollector(Collector):
         for use in uses_of(self._engine):
             place = [use.node, use.name]
             if use.memory_mb:
-                memory.add_metric(place, use.memory_mb * _MEBIBYTE)
+                memory.add_metric(place, use.memory_mb * MEBIBYTE)
             if use.used_mb is not None:
-                used.add_metric(place, use.used_mb * _MEBIBYTE)
+                used.add_metric(place, use.used_mb * MEBIBYTE)
             if use.utilization_percent is not None:
                 busy.add_metric(place, use.utilization_percent / 100)
         yield from (family for family in (memory, used, busy) if family.samples)

@@ -60,7 +60,9 @@ def warn_unsupported(site: Site, problems: Problems, name: str, why: str) -> Non
     problems.warning(site.place(name), "unsupported", message, "honours it")
 
 
+ACL_ENABLED: Final = "yarn.acl.enable"
 ADMINISTRATORS: Final = "yarn.admin.acl"
+PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _BY_TAG: Final = f"{_RM}application-tag-based-placement."
 TAG_USERS: Final = f"{_BY_TAG}username.whitelist"
 
@@ -109,7 +111,7 @@ def read_manager(site: Site, problems: Problems) -> ManagerSettings:
             "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", 10_000, problems
         ),
         heartbeat_interval_ms=_heartbeat_ms(site, problems),
-        acl_enabled=site.boolean("yarn.acl.enable", False, problems),
+        acl_enabled=site.boolean(ACL_ENABLED, False, problems),
         administrators=_administrators(site, problems),
         master_max_attempts=site.integer(
             "yarn.resourcemanager.am.max-attempts", 2, problems, minimum=1

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from fairshare.core.model.inputs import ContainerExited
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory, read_json, write_atomically
 from fairshare.engines.local.ending import end_all
@@ -39,7 +40,6 @@ from fairshare.engines.protocol import LONG_AGO, Launched
 from fairshare.errors import EngineError
 from fairshare.wording import cause, ran_too_long
 
-_MEBIBYTE: Final = 1024 * 1024
 _UNUSABLE: Final = (125, NOT_EXECUTABLE, NOT_FOUND)
 """Exit codes of podman and docker: not the image, not its program, no such program."""
 
@@ -66,7 +66,7 @@ def exited(ending: Ending, launch: Launch, stderr: Path) -> ContainerExited:
 
 
 def _peak_mb(ending: Ending) -> int:
-    return -(-ending.peak_bytes // _MEBIBYTE)
+    return -(-ending.peak_bytes // MEBIBYTE)
 
 
 def _judgement(ending: Ending, launch: Launch, stderr: Path) -> tuple[int, str]:

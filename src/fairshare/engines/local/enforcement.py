@@ -27,7 +27,7 @@ from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import write_atomically
 from fairshare.engines.local.launch import Launch
 
-MEBIBYTE = 1024 * 1024
+MEBIBYTE = 1024 * 1024  # not imported: each supervisor imports little
 _AFTER_EVENT_MS = 20
 _FASTEST_GROWTH = 4 * MEBIBYTE  # bytes in a millisecond
 _LONGEST_INTERVAL_MS = 1000

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local import groups
 from fairshare.engines.local.gpus.fence import GpuFence
 from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
@@ -28,7 +29,6 @@ from fairshare.wording import cause
 _NICE_STEP = 1.25  # the kernel's ratio of CPU time between adjacent nice values
 _LARGEST_NICE = 19
 _QUOTA_PERIOD_US = 100_000
-_MEBIBYTE = 1024 * 1024
 _MOST_WEIGHT_OF_PROCESSOR = 6  # the maximum weight of all containers, per processor
 
 
@@ -128,7 +128,7 @@ class Limits:
         for hierarchy, base in self._bases.items():
             settings: list[tuple[str, str, bool]] = []
             if hierarchy is self._memory and self._memory_check and memory_mb > 0:
-                settings += hierarchy.memory(memory_mb * _MEBIBYTE)
+                settings += hierarchy.memory(memory_mb * MEBIBYTE)
             if hierarchy is self._cpu:
                 settings += hierarchy.weight(vcores)
                 if self._strict_cpu:

@@ -7,22 +7,22 @@ import resource
 from collections.abc import Mapping
 
 from fairshare.core.model.resources import MEMORY, VCORES
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
 from fairshare.this_machine import physical_memory_mb
 from fairshare.wording import counted
 
-_MEBIBYTE = 1024 * 1024
 _MOST_FILES = 65536
 _OFFERED_PART = 0.8  # the rest is for the system, and for the server itself
 
 
 def default_memory_mb(limit_bytes: int | None) -> int:
     """Four fifths of the machine's memory, or of the server's memory limit if it is smaller."""
-    memory_bytes = physical_memory_mb() * _MEBIBYTE
+    memory_bytes = physical_memory_mb() * MEBIBYTE
     if limit_bytes is not None:
         memory_bytes = min(memory_bytes, limit_bytes)
-    return int(memory_bytes * _OFFERED_PART) // _MEBIBYTE
+    return int(memory_bytes * _OFFERED_PART) // MEBIBYTE
 
 
 def processors() -> int:

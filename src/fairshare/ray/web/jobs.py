@@ -41,7 +41,7 @@ from fairshare.core.model.inputs import ForgetApplications, KillApplication, Sub
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.gpus import GPU
-from fairshare.documents.sizes import parse_memory_mb
+from fairshare.documents.sizes import MEBIBYTE, parse_memory_mb
 from fairshare.errors import InputError
 from fairshare.ray.web.known_jobs import details_of, index_of, read_job, visible_jobs
 from fairshare.server.slices import sliced
@@ -189,7 +189,6 @@ client, which leaves out files."""
 
 HEAD_MB: Final = 1024
 """The least memory of the first container, in which Ray's head runs beside the entrypoint."""
-_MEBIBYTE: Final = 1024 * 1024
 _MOST_WORKERS: Final = 10_000
 
 
@@ -310,7 +309,7 @@ def entrypoint_resources(request: RayJobRequest) -> dict[str, int]:
     for name, amount in named.items():
         if amount != int(amount):
             raise _wrong(f"{amount:g} of {name} for the entrypoint: only whole numbers are given")
-    memory_mb = math.ceil((request.entrypoint_memory or 0) / _MEBIBYTE)
+    memory_mb = math.ceil((request.entrypoint_memory or 0) / MEBIBYTE)
     return {
         **{name: int(amount) for name, amount in named.items()},
         "memory-mb": max(HEAD_MB, memory_mb),

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api.ray_programs import job_of
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.errors import InputError
 from fairshare.ray.web.known_jobs import index_of
 from fairshare.server.archives import ArchiveProblem, check_archive
@@ -23,8 +24,6 @@ PROTOCOL = "gcs"
 PIECE_BYTES = 1024 * 1024
 UNPACKED_TIMES = 10
 """How much larger the files of a package may be than the largest package."""
-
-_MIB = 1024 * 1024
 
 
 async def show_package(request: Request) -> Response:
@@ -44,7 +43,7 @@ async def upload_package(request: Request) -> Response:
     if problem := server.disk.problem:
         raise InputError("disk-full", problem)
     limits = server.settings.limits
-    most = limits.package_mb * _MIB
+    most = limits.package_mb * MEBIBYTE
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
@@ -65,7 +64,7 @@ async def upload_package(request: Request) -> Response:
                 file.flush()
                 await run_in_threadpool(os.fsync, file.fileno())
             await run_in_threadpool(check_archive, draft, UNPACKED_TIMES * most)
-            most_of_user = limits.packages_mb * _MIB
+            most_of_user = limits.packages_mb * MEBIBYTE
             await run_in_threadpool(server.packages.store, user, name, draft, most_of_user, needed)
     except ArchiveProblem as problem:
         raise InputError("bad-request", f"package {name}: {problem}") from None

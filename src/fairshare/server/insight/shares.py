@@ -5,7 +5,7 @@ Reads only the views of one instant; decides nothing. A queue's entitlement is `
 share)`; it is owed its entitlement minus its usage.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -195,11 +195,6 @@ def _over_their_share(queues: Sequence[QueueView], size: int) -> list[list[tuple
         ]
         amounts.append(sorted(over, key=lambda one: (-one[0], one[1])))
     return amounts
-
-
-def by_name(queues: Sequence[QueueView], shares: Shares) -> Mapping[str, Share]:
-    """The shares of all queues."""
-    return {queue.name: shares.of(queue) for queue in queues}
 
 
 KINDS: Final = {

@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 
+from fairshare.api.routes import BASE
 from fairshare.server.access.proxies import Origin
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
@@ -41,8 +42,6 @@ from fairshare.server.web.openapi import document
 from fairshare.server.web.openapi.operation import ApiRoute
 from fairshare.server.web.pages.files import page_routes
 from fairshare.settings.parts import named
-
-BASE = "/api/v1"
 
 
 class Interface(Protocol):

@@ -33,7 +33,13 @@ from fairshare.settings.capacity.scheduler_settings import (
     SETTINGS,
 )
 from fairshare.settings.capacity.tree import HINTS, QueueReader, advice_on, read_tree
-from fairshare.settings.manager import ManagerSettings, check_limits, read_manager, warn_unsupported
+from fairshare.settings.manager import (
+    PORT_IN_NODE_NAME,
+    ManagerSettings,
+    check_limits,
+    read_manager,
+    warn_unsupported,
+)
 from fairshare.settings.resource_types import RESOURCE_TYPES, limit_key, scheduler_limit
 from fairshare.settings.setting import read_fields
 from fairshare.settings.site import Site
@@ -99,7 +105,6 @@ _DETAILS: Final = (
 """What has no effect whatever it says."""
 
 _MULTI_NODE: Final = "multi-node-sorting.policy"
-_PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 
 
 def report_unsupported(site: Site, problems: Problems) -> None:
@@ -113,8 +118,8 @@ def report_unsupported(site: Site, problems: Problems) -> None:
     for name in details:
         if site.text(name, problems) is not None:
             warn_unsupported(site, problems, name, "what it sets is not here")
-    if site.boolean(_PORT_IN_NODE_NAME, False, problems):
-        warn_unsupported(site, problems, _PORT_IN_NODE_NAME, "a node is known by its name alone")
+    if site.boolean(PORT_IN_NODE_NAME, False, problems):
+        warn_unsupported(site, problems, PORT_IN_NODE_NAME, "a node is known by its name alone")
 
 
 SHIPPED: Final = {

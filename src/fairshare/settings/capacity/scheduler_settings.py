@@ -25,7 +25,7 @@ DOMINANT: Final = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculat
 DEFAULT: Final = "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"
 CALCULATORS: Final = {DEFAULT: False, DOMINANT: True}
 
-_HEARTBEAT: Final = PREFIX + "per-node-heartbeat."
+HEARTBEAT: Final = PREFIX + "per-node-heartbeat."
 _CREATION: Final = PREFIX + "auto-queue-creation-v2."
 
 
@@ -129,11 +129,11 @@ SCHEDULER: Final = (
         "true", "Whether a container on the rack resets the count of opportunities to 0."),
     of_cluster(PREFIX + "reservations-continue-look-all-nodes", "continue_looking", Site.boolean,
         "true", "Whether an application with a reservation may still use other nodes."),
-    of_cluster(_HEARTBEAT + "multiple-assignments-enabled", "multiple_assignments", Site.boolean,
+    of_cluster(HEARTBEAT + "multiple-assignments-enabled", "multiple_assignments", Site.boolean,
         "true", "Whether one heartbeat of a node may allocate several containers."),
-    of_cluster(_HEARTBEAT + "maximum-container-assignments", "maximum_assignments", Site.integer,
+    of_cluster(HEARTBEAT + "maximum-container-assignments", "maximum_assignments", Site.integer,
         "100", "The maximum number of containers of such a heartbeat; -1 for unlimited."),
-    of_cluster(_HEARTBEAT + "maximum-offswitch-assignments", "maximum_off_switch_assignments",
+    of_cluster(HEARTBEAT + "maximum-offswitch-assignments", "maximum_off_switch_assignments",
         _off_switch, "1", "The maximum number of containers of a heartbeat outside of their rack."),
     of_cluster(PREFIX + "queue-mappings-override.enable", "mappings_override", Site.boolean,
         "false", "Whether queue mappings apply to submissions that name a queue, too."),

@@ -18,7 +18,13 @@ from fairshare.settings.fair.allocation_file import collect_allocation_file
 from fairshare.settings.fair.element_values import ElementValues
 from fairshare.settings.fair.names import ALLOCATION_FILE, PREFIX
 from fairshare.settings.known_names import nearest
-from fairshare.settings.manager import TAG_USERS, ManagerSettings, read_manager, read_tag_users
+from fairshare.settings.manager import (
+    PORT_IN_NODE_NAME,
+    TAG_USERS,
+    ManagerSettings,
+    read_manager,
+    read_tag_users,
+)
 from fairshare.settings.resource_types import (
     RESOURCE_TYPES,
     limit_key,
@@ -111,7 +117,6 @@ SETTINGS: Final = (
 """The properties in the order of the reference page."""
 
 
-_PORT_IN_NODE_NAME: Final = "yarn.scheduler.include-port-in-node-name"
 _CONVERSION_ONLY: Final = (PREFIX + "migration.mode", PREFIX + "no-terminal-rule.check")
 
 
@@ -191,11 +196,11 @@ def _check_increment(site: Site, increment: Resource, problems: Problems) -> Non
 
 def _report_without_effect(site: Site, problems: Problems) -> None:
     """Report properties that have no effect here."""
-    if site.boolean(_PORT_IN_NODE_NAME, False, problems):
+    if site.boolean(PORT_IN_NODE_NAME, False, problems):
         problems.warning(
-            site.place(_PORT_IN_NODE_NAME),
+            site.place(PORT_IN_NODE_NAME),
             "unsupported",
-            f"{_PORT_IN_NODE_NAME} has no effect: a node is known by its name alone",
+            f"{PORT_IN_NODE_NAME} has no effect: a node is known by its name alone",
             "calls nodes host:port",
         )
     for name in _CONVERSION_ONLY:

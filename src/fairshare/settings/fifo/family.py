@@ -13,7 +13,7 @@ from fairshare.core.schedulers.fifo import (
 )
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.views import VolatileFieldsOf
-from fairshare.documents.problems import Problem, Problems
+from fairshare.documents.problems import Problems
 from fairshare.settings.family import (
     CLASS,
     TASK_SCHEDULER,
@@ -61,11 +61,3 @@ class FifoFamily(SchedulerFamily[FifoSettings]):
         self, path: Path, site: Site, cluster: Mapping[str, int] | None, problems: Problems
     ) -> None:
         collect_base(site, FifoSettings, problems)
-
-
-def read_fifo(site: Site) -> tuple[FifoSettings, tuple[Problem, ...]]:
-    """The settings and the warnings; raises ConfigurationError with all problems."""
-    problems = Problems()
-    settings = collect_base(site, FifoSettings, problems)
-    problems.raise_errors()
-    return settings, problems.all

@@ -14,13 +14,15 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.core.schedulers.access_lists import allows
-from fairshare.settings.fifo.family import read_fifo
+from fairshare.core.schedulers.fifo import FifoSettings
+from fairshare.documents.problems import Problems
+from fairshare.settings.manager import collect_base
 from fairshare.settings.pools.reading import read_pools
 from fairshare.settings.registry import family_of
 from fairshare.settings.site import Site
 
 READ = {
-    "fifo": lambda site: read_fifo(site)[0],
+    "fifo": lambda site: collect_base(site, FifoSettings, Problems()),
     "pools": lambda site: read_pools(site, None)[0],
 }
 LISTS = {"yarn.acl.enable": True, "yarn.admin.acl": "root ops"}

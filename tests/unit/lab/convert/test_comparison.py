@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.unit.lab.convert.fair_to_capacity.converted import converted
+from tests.unit.lab.convert.fair_to_capacity.converted import converted, read_fair_text
 
 from fairshare.core.model.inputs import NodeJoined, SubmitApplication
 from fairshare.core.model.work import TaskGroup
@@ -10,7 +10,7 @@ from fairshare.lab.convert.comparison import Comparison, QueueComparison, QueueM
 from fairshare.lab.convert.fair_to_capacity.capacities import entitlements
 from fairshare.lab.convert.fair_to_capacity.converting import convert
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Finding, Options
-from fairshare.lab.convert.fair_to_capacity.source import Source, read_fair_text
+from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.lab.convert.fair_to_capacity.tree import Tree
 from fairshare.lab.convert.generation import (
     generate,

@@ -3,9 +3,18 @@
 import pytest
 
 from fairshare.core.schedulers.fifo import FifoSettings
+from fairshare.documents.problems import Problem, Problems
 from fairshare.errors import ConfigurationError
-from fairshare.settings.fifo.family import read_fifo
+from fairshare.settings.manager import collect_base
 from fairshare.settings.site import Site
+
+
+def read_fifo(site: Site) -> tuple[FifoSettings, tuple[Problem, ...]]:
+    """The settings and the warnings."""
+    problems = Problems()
+    settings = collect_base(site, FifoSettings, problems)
+    problems.raise_errors()
+    return settings, problems.all
 
 
 def test_without_properties_everything_has_hadoops_default() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local.gpus.chosen import ChosenGpus, per_node
 from fairshare.engines.local.gpus.fence import GpuFence, fence
 from fairshare.engines.local.gpus.found import (
@@ -71,7 +72,6 @@ class AssignedGpus:
 
 
 INTERVAL_S = 10.0
-_MEBIBYTE = 1024 * 1024
 
 _log = logging.getLogger("fairshare.engine")
 
@@ -130,7 +130,7 @@ class GpuUsage:
                     _file_number(gpu.folder, name)
                     for name in ("mem_info_vram_used", "mem_info_vram_total", "gpu_busy_percent")
                 )
-                used, total = (None if n is None else n // _MEBIBYTE for n in numbers[:2])
+                used, total = (None if n is None else n // MEBIBYTE for n in numbers[:2])
                 busy = numbers[2]
             else:
                 row = by_address.get(gpu.address) if gpu.address else by_index.get(gpu.name)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fairshare.documents.sizes import MEBIBYTE
+
 NVIDIA = "nvidia"
 AMD = "amd"
 
 _PATIENCE_S = 20.0
 _AMD_VENDOR = 0x1002
-_MEBIBYTE = 1024 * 1024
 
 
 class Gpu(NamedTuple):
@@ -148,7 +149,7 @@ def _amd(root: Path) -> tuple[Gpu, ...]:
                 vendor=AMD,
                 model=_text(root / folder / "product_name") or _text(node / "name"),
                 uuid=f"GPU-{int(unique):016x}" if unique.isdigit() and unique != "0" else "",
-                memory_mb=int(memory) // _MEBIBYTE if memory.isdigit() else 0,
+                memory_mb=int(memory) // MEBIBYTE if memory.isdigit() else 0,
                 files=(f"/dev/dri/renderD{minor}", *(f"/dev/dri/{card}" for card in cards)),
                 folder=str(root / folder),
             )

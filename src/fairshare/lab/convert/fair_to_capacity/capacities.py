@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fairshare.core.model.resources import Resource, fits
+from fairshare.core.schedulers.capacity.checks import HEAVIEST
 from fairshare.core.schedulers.shares import Claim, fair_shares
 from fairshare.documents.literals import to_single
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Options, Outcome
@@ -89,9 +90,6 @@ def fitted(parts: Sequence[int], least: Sequence[int], whole: int) -> list[int]:
 def _leaves(queue: Queue) -> int:
     return sum(not one.children for one in queue.below())
 
-
-HEAVIEST: Final = 10_000.0
-"""The Capacity Scheduler takes no larger weight."""
 
 _WHOLE: Final = 100_000
 """Percentages have three decimals, so that 100 percent are this many steps."""

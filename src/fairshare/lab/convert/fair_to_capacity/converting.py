@@ -31,6 +31,7 @@ from fairshare.settings.capacity.names import CAPACITY_FILE
 from fairshare.settings.capacity.reading import collect_capacity
 from fairshare.settings.directory import SITE_FILES
 from fairshare.settings.fair.names import PREFIX
+from fairshare.settings.manager import ACL_ENABLED
 from fairshare.settings.site_files import read_site
 
 
@@ -45,7 +46,7 @@ def assumptions(source: Source) -> dict[str, str]:
     least, most = settings.minimum_allocation, settings.maximum_allocation
     assumed: dict[str, object] = {
         f"{PREFIX}preemption": settings.preemption,
-        "yarn.acl.enable": settings.acl_enabled,
+        ACL_ENABLED: settings.acl_enabled,
         f"{PREFIX}assignmultiple": settings.assign_multiple,
         f"{PREFIX}locality.threshold.node": settings.locality_threshold_node,
         f"{PREFIX}locality.threshold.rack": settings.locality_threshold_rack,

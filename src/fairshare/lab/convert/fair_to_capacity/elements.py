@@ -19,6 +19,7 @@ from fairshare.lab.convert.fair_to_capacity.texts import plain_number, resource_
 from fairshare.lab.convert.fair_to_capacity.tree import Queue, Tree
 from fairshare.settings.capacity.names import PREFIX
 from fairshare.settings.capacity.scheduler_settings import CALCULATOR
+from fairshare.settings.manager import ACL_ENABLED
 
 _JAVA: Final = "org.apache.hadoop.yarn.util.resource."
 _DOMINANT: Final = _JAVA + "DominantResourceCalculator"
@@ -113,7 +114,6 @@ def _note_calculator(source: Source, dominant: bool, draft: Draft) -> None:
 
 
 _NOT_LIMITED: Final = -1.0
-_ACCESS: Final = "yarn.acl.enable"
 
 MASTER_BASE: Final = (
     "a part of what the queue can reach at most, not of its fair share, and the first application"
@@ -255,7 +255,7 @@ def convert_access(source: Source, draft: Draft) -> None:
     written = source.subject.written("aclSubmitApps", "aclAdministerApps")
     if not excluding and (known or not written):
         return
-    became = draft.set_site(_ACCESS, "true")
+    became = draft.set_site(ACL_ENABLED, "true")
     why = (
         "whether lists of administrators are heeded is not known without yarn-site.xml: they are,"
         " so that none is opened unseen"
@@ -263,9 +263,9 @@ def convert_access(source: Source, draft: Draft) -> None:
         else "the Fair Scheduler refuses submissions by its lists whatever this says, the Capacity"
         " Scheduler only with it; now the lists also decide who kills others' applications"
     )
-    place = source.site.place(_ACCESS)
+    place = source.site.place(ACL_ENABLED)
     value = "false" if known else "not known"
-    draft.note("", "access", _ACCESS, value, "changed", became, why, place)
+    draft.note("", "access", ACL_ENABLED, value, "changed", became, why, place)
 
 
 def convert_limits(source: Source, tree: Tree, draft: Draft) -> None:

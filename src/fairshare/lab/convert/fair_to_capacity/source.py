@@ -1,7 +1,6 @@
 """The reading of what is converted: a configuration directory, or a lone allocation file."""
 
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -16,9 +15,8 @@ from fairshare.settings.fair.family import FairFamily
 from fairshare.settings.fair.lint.subject import Subject, find_elements
 from fairshare.settings.fair.reading import collect_fair
 from fairshare.settings.family import CLASS
+from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
-
-SHELL_FILE: Final = "fairshare.toml"
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -52,14 +50,6 @@ def read_source(path: Path) -> Source:
     source = _directory(path, problems) if path.is_dir() else _file(path, problems)
     problems.raise_errors()
     assert source is not None, "without one there is an error, which has been raised"
-    return source
-
-
-def read_fair_text(document: bytes, name: str = "fair-scheduler.xml") -> Source:
-    """An allocation file that is already in memory, with Hadoop's defaults for all properties."""
-    problems = Problems()
-    source = _alone(document, name, problems)
-    problems.raise_errors()
     return source
 
 
@@ -125,11 +115,7 @@ def _file(path: Path, problems: Problems) -> Source | None:
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         return None
-    return _alone(document, str(path), problems)
-
-
-def _alone(document: bytes, name: str, problems: Problems) -> Source:
-    site = Site.of({})
+    name, site = str(path), Site.of({})
     fair = collect_fair(site, document, name, problems)
     elements = find_elements(document, name, fair.types)
     subject = Subject(fair, site, elements, None, has_site=False)

@@ -13,8 +13,9 @@ from fairshare.core.model.resources import MEMORY, UNBOUNDED, Resource, Resource
 from fairshare.core.schedulers.fair.settings import Amount
 from fairshare.documents import literals
 from fairshare.documents.xml import escaped
-from fairshare.lab.convert.fair_to_capacity.source import SHELL_FILE, Source
+from fairshare.lab.convert.fair_to_capacity.source import Source
 from fairshare.settings.directory import SITE_FILES
+from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Property
 
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from fairshare import __version__
 from fairshare.api.applications import Application, ApplicationRow, Reason, Task
 from fairshare.api.cluster import Refusal
+from fairshare.api.routes import BASE
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.tasks import TaskState
 from fairshare.core.schedulers.reasons import Cause
@@ -20,7 +21,6 @@ from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import ApiRoute, Operation, get
 from fairshare.server.web.requests import read_parameters
 
-BASE: Final = "/api/v1"
 REFERENCE: Final = "#/components/schemas/{name}"
 _ABOUT_PATHS: Final = {
     "application": "The name of an application, or its number.",

@@ -11,7 +11,9 @@ from fairshare.core.schedulers.access_lists import allows_all, named, variable_o
 from fairshare.documents.problems import Finding, Problems
 from fairshare.settings.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.settings.capacity.names import PREFIX
+from fairshare.settings.capacity.scheduler_settings import HEARTBEAT
 from fairshare.settings.lint_rules import foreign_properties
+from fairshare.settings.manager import ACL_ENABLED
 
 _MAXIMUM = "yarn.cluster.max-application-priority"
 _POLICY = "priority-utilization"
@@ -104,7 +106,6 @@ def workflows_not_mapped(subject: CapacitySubject) -> Iterator[Finding]:
         )
 
 
-_ENABLED = "yarn.acl.enable"
 _SUBMIT, _ADMINISTER = "acl_submit_applications", "acl_administer_queue"
 
 
@@ -116,7 +117,7 @@ def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
         for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
             if acl is not None and not allows_all(acl):
                 yield subject.silent(
-                    property_of(name, suffix), f"{_ENABLED} is not true", "admits all users"
+                    property_of(name, suffix), f"{ACL_ENABLED} is not true", "admits all users"
                 )
                 return  # one is enough to find the switch
 
@@ -177,7 +178,6 @@ def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:
             )
 
 
-_HEARTBEAT = PREFIX + "per-node-heartbeat."
 _SIZES = ("maximum-allocation-mb", "maximum-allocation-vcores")
 _NODE_DELAY = PREFIX + "node-locality-delay"
 _RACK_DELAY = PREFIX + "rack-locality-additional-delay"
@@ -238,9 +238,9 @@ def assigns_one(subject: CapacitySubject) -> Iterator[Finding]:
     if subject.settings.multiple_assignments:
         return
     for suffix in ("maximum-container-assignments", "maximum-offswitch-assignments"):
-        if _HEARTBEAT + suffix in subject.site:
+        if HEARTBEAT + suffix in subject.site:
             yield subject.silent(
-                _HEARTBEAT + suffix, f"{_HEARTBEAT}multiple-assignments-enabled is false"
+                HEARTBEAT + suffix, f"{HEARTBEAT}multiple-assignments-enabled is false"
             )
 
 

@@ -15,6 +15,7 @@ from fairshare.documents.problems import Finding, Place
 from fairshare.settings.fair.lint.subject import Subject
 from fairshare.settings.fair.names import PREFIX
 from fairshare.settings.lint_rules import foreign_properties
+from fairshare.settings.manager import ACL_ENABLED
 
 _AS_DEFAULT = PREFIX + "user-as-default-queue"
 _UNDECLARED = PREFIX + "allow-undeclared-pools"
@@ -139,9 +140,6 @@ def _placed_rules(subject: Subject) -> list[tuple[Place, RuleSettings]]:
     return list(zip(places, rules, strict=True))
 
 
-_ENABLED = "yarn.acl.enable"
-
-
 def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
     """A leaf that no list, of its own or above it, opens to anybody."""
     for leaf in subject.leaves:
@@ -210,8 +208,8 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             written[0].place,
             f"aclAdministerApps does not keep others from killing and moving applications:"
-            f" {_ENABLED} is not true",
-            f"checks it only with {_ENABLED}; submissions are checked in any case",
+            f" {ACL_ENABLED} is not true",
+            f"checks it only with {ACL_ENABLED}; submissions are checked in any case",
         )
 
 

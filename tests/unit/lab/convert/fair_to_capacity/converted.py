@@ -1,11 +1,12 @@
 """Owns short ways to convert a text and to look at what came out."""
 
+import tempfile
 from pathlib import Path
 
 from fairshare.documents.problems import Problems
 from fairshare.lab.convert.fair_to_capacity.converting import Conversion, convert
 from fairshare.lab.convert.fair_to_capacity.draft import Finding, Mode, Options
-from fairshare.lab.convert.fair_to_capacity.source import read_fair_text, read_source
+from fairshare.lab.convert.fair_to_capacity.source import Source, read_source
 from fairshare.settings.site_files import read_site
 
 CLUSTER = (102_400, 100)
@@ -14,6 +15,14 @@ CLUSTER = (102_400, 100)
 
 def options(mode: Mode = "weights", *, known: bool = True) -> Options:
     return Options(mode=mode, cluster=CLUSTER if known else None, nodes=10 if known else None)
+
+
+def read_fair_text(document: bytes) -> Source:
+    """What an allocation file alone, with this content, gives to convert."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "fair-scheduler.xml"
+        path.write_bytes(document)
+        return read_source(path)
 
 
 def converted(

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.unit.lab.convert.fair_to_capacity.converted import CLUSTER, written
+from tests.unit.lab.convert.fair_to_capacity.converted import CLUSTER, read_fair_text, written
 
 from fairshare.core.model.queues import parent_name
 from fairshare.core.schedulers.capacity.settings import Percentage
 from fairshare.lab.convert.fair_to_capacity.converting import convert
 from fairshare.lab.convert.fair_to_capacity.draft import Mode, Options
-from fairshare.lab.convert.fair_to_capacity.source import read_fair_text
 
 WEIGHTS = st.sampled_from(["0", "0.001", "1", "1", "2.5", "3", "123456"])
 AMOUNTS = st.sampled_from(

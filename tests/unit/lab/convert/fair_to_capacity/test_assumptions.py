@@ -6,11 +6,12 @@ from tests.unit.lab.convert.fair_to_capacity.converted import (
     converted,
     converted_directory,
     finding,
+    read_fair_text,
     written,
 )
 
 from fairshare.lab.convert.fair_to_capacity.converting import assumptions
-from fairshare.lab.convert.fair_to_capacity.source import read_fair_text, read_source
+from fairshare.lab.convert.fair_to_capacity.source import read_source
 
 TIMES = (
     "<queue name='a'><minResources>1024 mb, 1 vcores</minResources>"
