@@ -1,7 +1,8 @@
 """Prints how fast the core decides: `python -m benchmarks [--policy drf] [--points q100] [--json]`.
 
 The points, phases and figures are those that the rivals were measured with, so that lines of
-`--json` can be laid beside theirs.
+`--json` can be laid beside theirs. `--general-walk` leaves out the Capacity Scheduler's fast path,
+and shows what it gives.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import msgspec
 
 from benchmarks.grid import Point, grid, growth, trees
 from benchmarks.workload import KINDS, Sample, run_sample
+from fairshare.core.schedulers.capacity import fast_path
 from fairshare.runtime.collection import collect_rarely
 
 
@@ -38,7 +40,10 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0, help="most of a phase")
     parser.add_argument("--json", action="store_true", help="one JSON object for each point")
+    parser.add_argument("--general-walk", action="store_true", help="capacity: without a fast path")
     options = parser.parse_args()
+    if options.general_walk:
+        fast_path.is_plain = lambda _state: False
     collect_rarely()
     kind = KINDS[options.policy]
     points = [*grid(options.nodes), *growth(options.nodes), *trees(options.nodes)]
