@@ -51,7 +51,10 @@ def command(target: Path, state: Path) -> None:
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     before = signal.signal(signal.SIGTERM, _interrupted)
     try:
-        _remove_left_over(target)
+        for unfinished in target.parent.glob(f".{glob.escape(target.name)}.*"):
+            number = unfinished.name.rpartition(".")[2]
+            if number.isdecimal() and not _lives(int(number)):  # that copy's process was killed
+                shutil.rmtree(unfinished, ignore_errors=True)
         draft.mkdir(mode=0o700, parents=True)
         # Before the journal, for applications that end meanwhile, and after it, for those submitted
         # meanwhile.
@@ -82,14 +85,6 @@ def command(target: Path, state: Path) -> None:
 
 def _interrupted(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
-
-
-def _remove_left_over(target: Path) -> None:
-    """Remove unfinished copies to the same directory whose process was killed."""
-    for draft in target.parent.glob(f".{glob.escape(target.name)}.*"):
-        number = draft.name.rpartition(".")[2]
-        if number.isdecimal() and not _lives(int(number)):
-            shutil.rmtree(draft, ignore_errors=True)
 
 
 def _lives(process: int) -> bool:

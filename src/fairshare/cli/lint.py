@@ -73,7 +73,9 @@ def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: b
         problems = lint(path, cluster)
     except UnknownResourceType as error:
         raise click.UsageError(f"--cluster: {error}") from error
-    counts = {severity: _count(problems, severity) for severity in COLOURS}
+    counts = {
+        severity: sum(problem.severity == severity for problem in problems) for severity in COLOURS
+    }
     if as_json:
         answer = {
             "problems": msgspec.to_builtins(problems),
@@ -82,13 +84,9 @@ def command(path: Path, cluster: dict[str, int] | None, strict: bool, as_json: b
         click.echo(json.dumps(answer, indent=1))
     else:
         _print_problems(problems)
-        click.echo(_summary(counts))
+        click.echo(", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in counts.items()))
     if counts["error"] or (strict and problems):
         raise SystemExit(1)
-
-
-def _count(problems: Sequence[Problem], severity: str) -> int:
-    return sum(problem.severity == severity for problem in problems)
 
 
 def _print_problems(problems: Sequence[Problem]) -> None:
@@ -113,8 +111,3 @@ def wrapped(text: str, width: int | None) -> str:
         return text
     lines = textwrap.wrap(text, max(width - _INDENT, 20), break_on_hyphens=False)
     return ("\n" + " " * _INDENT).join(lines)
-
-
-def _summary(counts: dict[str, int]) -> str:
-    """`_summary({"error": 1, "warning": 0, "trap": 2}) == "1 error, 0 warnings, 2 traps"`."""
-    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in counts.items())

@@ -147,7 +147,9 @@ def command(
     """
     conf = _configuration(conf)
     if background:
-        _start_in_background(context, standby)
+        if standby:
+            raise click.UsageError("--background and --standby: give one of both")
+        start_server(options_of(context, "background"))
         return
     # Imported lazily, so that `--help` does not load a web server.
     if listen is not None:
@@ -168,7 +170,8 @@ def command(
     )
     try:
         settings = read_settings(conf, overrides)
-        _print_problems(settings.warnings)
+        for problem in settings.warnings:
+            click.echo(str(problem), err=True)
         check_exposure(settings)
         setup = import_module(ENGINES[settings.engine].setup)
         make = setup.prepared(settings)
@@ -212,12 +215,6 @@ def _naming_a_full_disk(state_directory: Path) -> Iterator[None]:
         raise Failure(f"{full}. {failed_call(error)}") from error
 
 
-def _start_in_background(context: click.Context, standby: bool) -> None:
-    if standby:
-        raise click.UsageError("--background and --standby: give one of both")
-    start_server(options_of(context, "background"))
-
-
 async def _run(make: "Callable[[], tuple[LiveServer, Sequence[AttachedServer]]]") -> None:
     server, attached = make()
     await serve(server, _report_ready, attached)
@@ -255,11 +252,6 @@ async def _wait_as_standby(
 
 def _report_ready(url: str) -> None:
     click.echo(f"listening on {url}")
-
-
-def _print_problems(problems: Sequence[object]) -> None:
-    for problem in problems:
-        click.echo(str(problem), err=True)
 
 
 READY = "listening on "

@@ -125,7 +125,18 @@ class MapReduce:
             ) from error
         try:
             job = self._job(len(splits))
-            needs = self._needs()
+            needs = Needs(
+                memory_mb=self.memory_mb,
+                reduce_memory_mb=self._reduce_memory_mb,
+                vcores=self.vcores,
+                max_attempts=self.max_attempts,
+                time_limit_ms=self.time_limit_ms,
+                slow_start=self.slow_start,
+                speculative=self.speculative,
+                speculation_delay_ms=self.speculation_delay_ms,
+                hosts=tuple(self.hosts),
+                environment=dict(self.environment),
+            )
             groups = groups_of(layout.output, job.maps, job.reduces, needs, types)
             for folder in (layout.temporary, layout.attempts, layout.committed):
                 folder.mkdir()
@@ -321,20 +332,6 @@ class MapReduce:
                 f"the functions cannot be sent to a container ({type(error).__name__}: {error}):"
                 " locks and connections have to be made inside of them"
             ) from error
-
-    def _needs(self) -> Needs:
-        return Needs(
-            memory_mb=self.memory_mb,
-            reduce_memory_mb=self._reduce_memory_mb,
-            vcores=self.vcores,
-            max_attempts=self.max_attempts,
-            time_limit_ms=self.time_limit_ms,
-            slow_start=self.slow_start,
-            speculative=self.speculative,
-            speculation_delay_ms=self.speculation_delay_ms,
-            hosts=tuple(self.hosts),
-            environment=dict(self.environment),
-        )
 
 
 def _name(work: str | Callable[..., object]) -> str:

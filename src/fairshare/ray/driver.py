@@ -90,7 +90,7 @@ class Driver:
         taking: asyncio.Task[None] | None = None
         while True:
             try:
-                nodes = await self._asked_ray()
+                nodes = await asyncio.wait_for(asyncio.to_thread(ray.nodes), ANSWER_S)
             except Exception as error:
                 trouble = no_answer(error)
                 self.send(Trouble(trouble))
@@ -129,9 +129,6 @@ class Driver:
 
     def _watched(self, name: str, _: asyncio.Task[None]) -> None:
         del self._watching[name]
-
-    async def _asked_ray(self) -> list[dict[str, Any]]:
-        return await asyncio.wait_for(asyncio.to_thread(ray.nodes), ANSWER_S)
 
     async def _watch(self, node: dict[str, Any]) -> None:
         """Keep an agent on a node, and pass its news on, until it no longer answers."""

@@ -47,7 +47,9 @@ def main(options: str) -> int:
     program = msgspec.json.decode(options, type=Program)
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # Ray's sockets need a short path
     head: subprocess.Popen[bytes] | None = None
-    os.environ.update(_own_token())
+    # Without a token any client that reaches the head would run code as this user. Releases of Ray
+    # before 2.52 know none.
+    os.environ.update(zip(TOKEN_VARIABLES, ("token", secrets.token_hex(32)), strict=True))
     run = Run(program, folder / "warning")
     for number in {signal.SIGTERM, signal.SIGINT, signal.Signals[f"SIG{program.end_signal.name}"]}:
         signal.signal(number, run.warn)
@@ -105,12 +107,6 @@ class Run:
         others = processes.descendants(process.pid)
         alone = self._program.end_signal.first_process or not others
         processes.send([process.pid] if alone else others, signal.Signals(number))
-
-
-def _own_token() -> dict[str, str]:
-    """The variables of a token for the program's own cluster: without one, any client that
-    reaches its head runs code as this user. Releases of Ray before 2.52 know no tokens."""
-    return dict(zip(TOKEN_VARIABLES, ("token", secrets.token_hex(32)), strict=True))
 
 
 def _end(head: "subprocess.Popen[bytes]") -> None:

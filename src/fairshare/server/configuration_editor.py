@@ -330,7 +330,8 @@ class ConfigurationEditor:
             path = self.path
             if path is None:
                 self._check(digest)
-                properties = self._properties(text)
+                site = read_site([(self.file, text)], Problems())
+                properties = {found.name: found.value for found in site}
                 await configuration.mutate(lambda _: properties)
             else:
                 await self._replace(path, text, digest)
@@ -372,10 +373,6 @@ class ConfigurationEditor:
                 f"{self.file} has changed since this draft was begun: look at what"
                 " it says now, and make the change again",
             )
-
-    def _properties(self, text: str) -> dict[str, str]:
-        site = read_site([(self.file, text)], Problems())
-        return {found.name: found.value for found in site}
 
     def site_rows(self) -> list[dict[str, object]]:
         """The properties of all other files, by the names of the files; secrets are masked."""

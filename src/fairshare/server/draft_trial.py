@@ -107,7 +107,11 @@ class DraftTrial:
             start_new_session=True,
         )
         try:
-            _bound(process.pid)
+            # Of low priority and bounded memory, where the system can.
+            with contextlib.suppress(OSError):  # it has ended already
+                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
+                if hasattr(resource, "prlimit"):
+                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
             output, said = await asyncio.wait_for(process.communicate(), MOST_S)
         except TimeoutError as error:
             raise InputError(
@@ -126,14 +130,6 @@ class DraftTrial:
         if len(moved) > 2 * MOST_MOVED:
             plan["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
         return plan
-
-
-def _bound(pid: int) -> None:
-    """Lower the priority of a process, and bound its memory where the system can."""
-    with contextlib.suppress(OSError):  # it has ended already
-        os.setpriority(os.PRIO_PROCESS, pid, LOWER_PRIORITY)
-        if hasattr(resource, "prlimit"):
-            resource.prlimit(pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
 def _reason(said: bytes) -> str:

@@ -244,7 +244,11 @@ def collect_directory(
     groups = read_user_groups(site, problems, chosen=chosen_groups)
     if family is None:
         return None
-    located = _with_resources(located, family.node_resources(site, problems))
+    engine = msgspec.structs.replace(
+        located.engine,
+        resources={**family.node_resources(site, problems), **located.engine.resources},
+    )
+    located = msgspec.structs.replace(located, engine=engine)
     found = family.read(Source(directory, site, located), problems)
     return Configuration(
         scheduler=family.name,
@@ -296,14 +300,6 @@ def _with_gpus(settings: ShellSettings, gpus: GpuSetting | None) -> ShellSetting
     if gpus is None:
         return settings
     engine = msgspec.structs.replace(settings.engine, gpus=gpus)
-    return msgspec.structs.replace(settings, engine=engine)
-
-
-def _with_resources(settings: ShellSettings, resources: dict[str, int]) -> ShellSettings:
-    """Resources of each node that properties name, unless fairshare.toml says otherwise."""
-    engine = msgspec.structs.replace(
-        settings.engine, resources={**resources, **settings.engine.resources}
-    )
     return msgspec.structs.replace(settings, engine=engine)
 
 

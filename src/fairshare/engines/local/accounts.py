@@ -139,7 +139,7 @@ def interpreter_problem(path: str, account: Account | None) -> str:
             check=False,
             user=None if account is None else account.uid,
             group=None if account is None else account.gid,
-            extra_groups=None if account is None else _groups(account),
+            extra_groups=None if account is None else os.getgrouplist(account.name, account.gid),
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"whether {path} can be run cannot be found out: {cause(error)}"
@@ -153,7 +153,3 @@ def interpreter_problem(path: str, account: Account | None) -> str:
             _good.clear()
         _good[key] = time.monotonic() + _REMEMBERED_S
     return ""
-
-
-def _groups(account: Account) -> list[int]:
-    return os.getgrouplist(account.name, account.gid)

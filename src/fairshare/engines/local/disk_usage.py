@@ -105,7 +105,11 @@ class DiskUsage:
     def look(self) -> None:
         """Measure once, and end containers above a limit. Raises OSError."""
         running = {one.directory.path: one for one in self._running()}
-        self._clear()
+        # The work directories of containers that were ended for their size.
+        for path, directory in list(self._condemned.items()):
+            if directory.is_settled() or not path.exists():
+                self._discard(directory.work)
+                del self._condemned[path]
         sizes: dict[Path, int] = {}
         users: Counter[str] = Counter()
         applications: Counter[str] = Counter()
@@ -151,13 +155,6 @@ class DiskUsage:
                     f"{setting} raised ([engine] of fairshare.toml)"
                 )
         return ""
-
-    def _clear(self) -> None:
-        """Delete the work directories of containers that were ended for their size."""
-        for path, directory in list(self._condemned.items()):
-            if directory.is_settled() or not path.exists():
-                self._discard(directory.work)
-                del self._condemned[path]
 
     def _size_of(self, path: Path) -> int:
         total = 0

@@ -295,12 +295,7 @@ def _describe_capacity(
 
 
 def _percentages(view: object, names: Iterable[str]) -> Description:
-    return {name: _percent(getattr(view, name)) for name in names}
-
-
-def _percent(value: float) -> float:
-    """A percentage of a fraction in 32 bits, as its shortest decimal says."""
-    return round(shortest_single(value / 100) * 100, 6)
+    return {name: round(shortest_single(getattr(view, name) / 100) * 100, 6) for name in names}
 
 
 def _describe_node(types: ResourceTypes, node: Node, applications: Applications) -> Description:

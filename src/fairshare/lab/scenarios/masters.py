@@ -60,7 +60,13 @@ class Ages:
                 case NodeTotalChanged() if not self._is_reserved(event.node):
                     self._reserved.pop(event.node, None)
                 case AttemptEnded():
-                    self._forget_reservations(event.application)
+                    nodes = [
+                        node
+                        for node, (ask, _) in self._reserved.items()
+                        if ask[0] == event.application
+                    ]
+                    for node in nodes:
+                        del self._reserved[node]
                 case ContainerAllocated():
                     reserved = self._reserved.pop(event.node, None) if event.reserved else None
                     born = next(self._births) if reserved is None else reserved[1]
@@ -74,11 +80,6 @@ class Ages:
         """Some schedulers drop the reservation of a node that gets another size."""
         found = self._cluster.state.nodes.get(node)
         return found is not None and found.reservation is not None
-
-    def _forget_reservations(self, application: ApplicationId) -> None:
-        nodes = [node for node, (ask, _) in self._reserved.items() if ask[0] == application]
-        for node in nodes:
-            del self._reserved[node]
 
 
 Key = tuple[ApplicationId, int, int]
@@ -129,7 +130,8 @@ class Masters:
             if (
                 application.attempt.active
                 and not application.attempt.registered
-                and _has_started(application)
+                # It can register once it has its container, or comes back after a restart.
+                and (application.attempt.master is not None or application.attempt.comes_back)
             ):
                 self.asked(number, self._submitted.get(number, ()))
                 refused += refusals(self._cluster.feed(MasterRegistered(number)))
@@ -148,11 +150,6 @@ class Masters:
         key = (application.id, record.priority, record.request)
         if key in self._durations_ms:
             self.ends_ms[container] = self._cluster.now_ms + self._durations_ms[key]
-
-
-def _has_started(application: Application) -> bool:
-    """Whether the master can register: it has its container, or it comes back after a restart."""
-    return application.attempt.master is not None or application.attempt.comes_back
 
 
 def refusals(events: Iterable[Event]) -> list[tuple[ApplicationId, str]]:

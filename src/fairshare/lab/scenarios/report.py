@@ -167,7 +167,7 @@ def check_file(path: Path, *, verify: bool = False) -> Result:
     except NotAScenario:
         return Result(file, None, "skipped", 0)
     except (ConfigurationError, OSError, UnicodeDecodeError) as error:
-        return _failed(file, None, 0, _malformed(error))
+        return Result(file, None, "failed", 0, tuple(_malformed(error)))
     return check_scenario(scenario, verify=verify)
 
 
@@ -238,10 +238,6 @@ def _malformed(error: Exception) -> list[Difference]:
 def _finished(scenario: Scenario, checks: int, problems: list[Difference]) -> Result:
     verdict: Verdict = "failed" if problems else "passed"
     return Result(scenario.file, scenario.name, verdict, checks, tuple(problems))
-
-
-def _failed(file: str, name: str | None, checks: int, problems: list[Difference]) -> Result:
-    return Result(file, name, "failed", checks, tuple(problems))
 
 
 def problem_line(file: str, problem: Difference) -> str:

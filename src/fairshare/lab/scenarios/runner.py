@@ -321,11 +321,8 @@ class Runner:
             for name in step.nodes:
                 everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
                 for node in everyone:
-                    self._beat(node)
-
-    def _beat(self, node: str) -> None:
-        need_node(node, self._cluster)
-        self._repeat(inputs.NodeBeat(node), 1)
+                    need_node(node, self._cluster)
+                    self._repeat(inputs.NodeBeat(node), 1)
 
     @_apply.register
     def _labels(self, step: steps.ChangeLabels) -> None:

@@ -88,7 +88,8 @@ def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
     unreadable = written = 0
     for path in files:
         try:
-            text = _record(path, path.relative_to(base), states)
+            scenario = read_scenario(path.read_text(encoding="utf-8"), str(path), path.parent)
+            text = record_text({**record(scenario, states), "file": str(path.relative_to(base))})
         except NotAScenario as reason:
             if path in paths:
                 click.echo(reason, err=True)
@@ -113,8 +114,3 @@ def command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
         raise click.UsageError(f"no scenario in {', '.join(map(str, paths))}")
     if unreadable:
         raise SystemExit(1)
-
-
-def _record(path: Path, name: Path, states: States) -> str:
-    scenario = read_scenario(path.read_text(encoding="utf-8"), str(path), path.parent)
-    return record_text({**record(scenario, states), "file": str(name)})

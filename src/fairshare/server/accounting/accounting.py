@@ -155,7 +155,10 @@ class Accounting:
                 self._applications = applications | self._applications
                 if not isinstance(error, LedgerError):
                     raise
-                self._leave_out()
+                for pending in (self._containers, self._applications):
+                    while len(pending) > MAX_PENDING:
+                        pending.pop(next(iter(pending)))
+                        self._left_out += 1
                 self._report(error)
                 return
             if self.problem:
@@ -172,12 +175,6 @@ class Accounting:
         meanwhile: its row is written again at its end."""
         rows = [self._row(one) if isinstance(one, Application) else one for one in applications]
         ledger.write(list(containers), rows)
-
-    def _leave_out(self) -> None:
-        for pending in (self._containers, self._applications):
-            while len(pending) > MAX_PENDING:
-                pending.pop(next(iter(pending)))
-                self._left_out += 1
 
     async def _trim(self) -> None:
         settings = self._settings

@@ -42,7 +42,9 @@ class Shares:
 
     def of(self, queue: QueueView) -> Share:
         """One queue compared with its share."""
-        measured = _measured(queue)
+        places = tuple(range(len(queue.used)))
+        # Those of which it has a share: a policy may divide only memory.
+        measured = tuple(place for place in places if queue.fair_share[place]) or places
         place = self._dominant(queue, measured)
         entitled = smallest(queue.demand, queue.fair_share)
         owed = _only(positive(subtract(entitled, queue.used)), measured)
@@ -150,12 +152,6 @@ def amount(value: int, name: str) -> str:
     digits = 0 if size >= 99.95 else 1 if size >= 9.995 else 2
     text = f"{size:,.{digits}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
-
-
-def _measured(queue: QueueView) -> tuple[int, ...]:
-    """The types of which the queue has a share: a policy may divide only memory."""
-    places = tuple(range(len(queue.used)))
-    return tuple(place for place in places if queue.fair_share[place]) or places
 
 
 def _only(line: Resource, places: Iterable[int]) -> Resource:

@@ -121,7 +121,10 @@ class Translation:
         self._files(body, place)
         self._image(body, place)
         if body.terminal:
-            self._terminal(body, place)
+            others = ("callable", "payload", "output", "error", "input", "image")
+            for name in others:
+                if getattr(body, name):
+                    self.problems.append(f"{place}.terminal: it cannot be combined with {name}")
         signal = body.end_signal
         limit_ms = getattr(body, "time_limit_ms", None)
         if signal is not None and signal.before_ms and limit_ms is None:
@@ -162,13 +165,6 @@ class Translation:
             except ValueError as error:
                 self.problems.append(f"{place}.{field}: {error}")
 
-    def _terminal(self, body: work.Command, place: str) -> None:
-        """Check what a terminal excludes."""
-        others = ("callable", "payload", "output", "error", "input", "image")
-        for name in others:
-            if getattr(body, name):
-                self.problems.append(f"{place}.terminal: it cannot be combined with {name}")
-
     def _image(self, body: work.Command, place: str) -> None:
         """Check the image and its mounts."""
         if body.mounts and body.image is None:
@@ -194,15 +190,14 @@ class Translation:
             self.problems.append(
                 f"{place}: more than {MAX_TASKS} tasks; submit several applications"
             )
-        groups = self._groups(bodies, place)
+        groups = tuple(
+            self._group(body, f"{place}[{number}]") for number, body in enumerate(bodies)
+        )
         try:
             check_groups(groups, earlier)
         except Refusal as refusal:
             self.problems.append(f"{place}: {refusal.reason}")
         return groups
-
-    def _groups(self, bodies: Sequence[work.TaskGroup], place: str) -> tuple[TaskGroup, ...]:
-        return tuple(self._group(body, f"{place}[{number}]") for number, body in enumerate(bodies))
 
     def _group(self, body: work.TaskGroup, place: str) -> TaskGroup:
         command = self.command(body, place)

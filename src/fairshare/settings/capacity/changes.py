@@ -186,7 +186,8 @@ class PropertyDraft(DraftForm):
         after = apply_update(before, update)
         for name in before:
             if name not in after:
-                text = _without_property(text, name)
+                _, spans = _spans_of(text, name)
+                text = changed(text, [taken_away(text, span) for span in spans])
         for name, value in after.items():
             if before.get(name) != value:
                 text = _with_property(text, name, value)
@@ -258,11 +259,6 @@ def _spans_of(text: str, name: str) -> tuple[Span, list[Span]]:
     top = read_spans(text)
     assert top is not None, "a change leaves XML"
     return top, [span for found, _, span in _properties(top) if found == name]
-
-
-def _without_property(text: str, name: str) -> str:
-    _, spans = _spans_of(text, name)
-    return changed(text, [taken_away(text, span) for span in spans])
 
 
 def _with_property(text: str, name: str, value: str) -> str:

@@ -44,7 +44,10 @@ def read_capacity_site(
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
     site = read_site(found, problems, environment, include_reader(directory), misplaced)
-    was_read = len(found) > len(documents) and not _broken(path, problems)
+    # A file that is broken says too little to ask for its queues.
+    was_read = len(found) > len(documents) and not any(
+        problem.file == str(path) for problem in problems.errors
+    )
     if was_read or f"{PREFIX}root.queues" in site:
         return site
     return site.with_values(SHIPPED, str(path))
@@ -66,11 +69,6 @@ def written_properties(
         return tuple(SHIPPED.items())
     site = read_site([(str(path), document)], Problems(), {}, include_reader(directory))
     return tuple((found.name, found.value) for found in site)
-
-
-def _broken(path: Path, problems: Problems) -> bool:
-    """Whether a file said so little that it makes no sense to ask for its queues."""
-    return any(problem.file == str(path) for problem in problems.errors)
 
 
 _STORE: Final = "yarn.scheduler.configuration."

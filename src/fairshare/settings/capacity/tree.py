@@ -308,7 +308,11 @@ def read_tree(site: Site, reader: QueueReader, problems: Problems) -> QueueTree:
     unlisted = 0
     for (path, template), scope in names.scopes.items():
         if template:
-            _report_user_weights(scope, site, problems)
+            for user in scope.users:
+                name = f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}"
+                site.text(name, problems)
+                message = f"{name} has no effect: only queues of the file have weights of users"
+                problems.warning(site.place(name), "without-effect", message, "ignores it")
             # Hadoop reads a part of the older templates at its start, and the rest, as all of the
             # others, when a queue is made.
             field = TEMPLATES[template]
@@ -369,14 +373,6 @@ def _report_unlisted(scope: Scope, meant: Collection[str], site: Site, problems:
         f" it, so that its properties have no effect{hint}",
         "ignores them",
     )
-
-
-def _report_user_weights(scope: Scope, site: Site, problems: Problems) -> None:
-    for user in scope.users:
-        name = f"{scope.prefix}{USERS}{user}.{USER_WEIGHT.name}"
-        site.text(name, problems)
-        message = f"{name} has no effect: only queues of the file have weights of users"
-        problems.warning(site.place(name), "without-effect", message, "ignores it")
 
 
 _POLICY: Final = "auto-create-child-queue.management-policy"

@@ -94,28 +94,24 @@ def _names(group: str) -> dict[str, str]:
     return names
 
 
-def _kind_of(group: str) -> tuple[type, Callable[[Any], None]]:
+def _kind_of(group: str) -> tuple[type[Any], Callable[[Any], None]]:
     if group == ADJUSTER_GROUP:
         return weights.WeightAdjuster, weights.register
     return load.LoadManager, load.register
 
 
-def _load(entry: EntryPoint, kind: type) -> Any:
+def _load(entry: EntryPoint, kind: type[Any]) -> Any:
     """What an entry point names: an object, or a class that needs no arguments."""
     loaded: Any = entry.load()
     if isinstance(loaded, type):
         loaded = loaded()
-    if not _is(loaded, kind):
+    if not isinstance(loaded, kind):
         raise TypeError(
             f"it is not a {kind.__module__}.{kind.__name__}, but {type(loaded).__name__}"
         )
     if loaded.name != entry.name:
         raise ValueError(f"it calls itself {loaded.name!r}: both names must be the same")
     return loaded
-
-
-def _is(loaded: Any, kind: type) -> bool:
-    return isinstance(loaded, kind)
 
 
 _DEFAULT_SELECTOR: Final = "org.apache.hadoop.mapred.DefaultTaskSelector"

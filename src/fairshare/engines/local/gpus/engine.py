@@ -91,7 +91,10 @@ class GpuUsage:
         self._tool = tool
         self._interval_s = interval_s
         self._over = threading.Event()
-        self._last = tuple(self._plain(gpu) for gpu in self._gpus)
+        self._last = tuple(
+            GpuUse(self._node_of(gpu.name), gpu.name, gpu.model, gpu.memory_mb)
+            for gpu in self._gpus
+        )
         measured = any(gpu.vendor in (NVIDIA, AMD) for gpu in self._gpus)
         self._thread = threading.Thread(target=self._run, name="gpu-usage", daemon=True)
         if measured:
@@ -148,9 +151,6 @@ class GpuUsage:
                 )
             )
         return tuple(uses)
-
-    def _plain(self, gpu: Gpu) -> GpuUse:
-        return GpuUse(self._node_of(gpu.name), gpu.name, gpu.model, gpu.memory_mb)
 
 
 def _number(text: str) -> int | None:

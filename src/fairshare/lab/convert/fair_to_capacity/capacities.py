@@ -59,7 +59,10 @@ def _divide(source: Source, parent: Queue, position: int, whole: int) -> list[in
             )
         )
     parts = fair_shares(whole, claims)
-    least = [_leaves(child) * LEAST_MB if position == 0 else 0 for child in parent.children]
+    least = [
+        sum(not one.children for one in child.below()) * LEAST_MB if position == 0 else 0
+        for child in parent.children
+    ]
     return fitted(parts, least, whole)
 
 
@@ -85,10 +88,6 @@ def fitted(parts: Sequence[int], least: Sequence[int], whole: int) -> list[int]:
         taken = [part - now for part, now in zip(raised, kept, strict=True)]
         kept[taken.index(max(taken))] += 1
     return kept
-
-
-def _leaves(queue: Queue) -> int:
-    return sum(not one.children for one in queue.below())
 
 
 _WHOLE: Final = 100_000

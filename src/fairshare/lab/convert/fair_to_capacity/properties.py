@@ -189,7 +189,11 @@ def convert_properties(source: Source, options: Options, draft: Draft) -> None:
     _continuous(source, draft)
     _locality(source, options, draft)
     _increments(source, draft)
-    _size_based(source, draft)
+    if source.settings.size_based_weight:
+        suffix = "ordering-policy.fair.enable-size-based-weight=true"
+        why = "in every leaf with the order fair"
+        name = f"{PREFIX}sizebasedweight"
+        _say(source, draft, "size-based-weight", name, "kept", suffix, why)
     _without_meaning(source, draft)
     if options.mode == "vectors":
         draft.set("legacy-queue-mode.enabled", "false")
@@ -297,14 +301,6 @@ def _minimum_key(name: str, first: tuple[str, ...]) -> str:
     if name in first:
         return limit_key(name, "minimum")
     return f"{RESOURCE_TYPES}.{name}.minimum-allocation"
-
-
-def _size_based(source: Source, draft: Draft) -> None:
-    if source.settings.size_based_weight:
-        suffix = "ordering-policy.fair.enable-size-based-weight=true"
-        why = "in every leaf with the order fair"
-        name = f"{PREFIX}sizebasedweight"
-        _say(source, draft, "size-based-weight", name, "kept", suffix, why)
 
 
 def _without_meaning(source: Source, draft: Draft) -> None:

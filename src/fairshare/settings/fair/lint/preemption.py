@@ -29,11 +29,13 @@ def preemption_cannot_fire(subject: Subject) -> Iterator[Finding]:
         return
     names = [ROOT, *subject.allocations.queues]
     by_fair_share = any(
-        _fair_share_timeout_ms(subject, name) < NEVER_MS and _threshold(subject, name) > 0
+        _inherited(subject, name, "fair_share_timeout_ms") < NEVER_MS
+        and _inherited(subject, name, "fair_share_threshold") > 0
         for name in names
     )
     by_minimum = any(
-        any(leaf.min_share or ()) and _min_share_timeout_ms(subject, leaf.name) < NEVER_MS
+        any(leaf.min_share or ())
+        and _inherited(subject, leaf.name, "min_share_timeout_ms") < NEVER_MS
         for leaf in subject.leaves
     )
     if not (by_fair_share or by_minimum):
@@ -178,18 +180,12 @@ def master_preemption_of_no_leaf(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _fair_share_timeout_ms(subject: Subject, name: str) -> int:
-    for queue in subject.path(name):
-        if queue.fair_share_timeout_ms is not None:
-            return queue.fair_share_timeout_ms
-    return subject.allocations.fair_share_timeout_ms
-
-
-def _min_share_timeout_ms(subject: Subject, name: str) -> int:
-    for queue in subject.path(name):
-        if queue.min_share_timeout_ms is not None:
-            return queue.min_share_timeout_ms
-    return subject.allocations.min_share_timeout_ms
+def _inherited(subject: Subject, name: str, setting: str) -> float:
+    """A setting of a queue: its own or that of the nearest queue above that has one, else the
+    default of the file."""
+    values = (getattr(queue, setting) for queue in subject.path(name))
+    default: float = getattr(subject.allocations, setting)
+    return next((value for value in values if value is not None), default)
 
 
 def _written_thresholds(subject: Subject) -> Iterator[tuple[str, Element, float]]:
@@ -201,10 +197,3 @@ def _written_thresholds(subject: Subject) -> Iterator[tuple[str, Element, float]
             yield queue, element, literals.single(element.text)
         except ValueError:
             continue
-
-
-def _threshold(subject: Subject, name: str) -> float:
-    for queue in subject.path(name):
-        if queue.fair_share_threshold is not None:
-            return queue.fair_share_threshold
-    return subject.allocations.fair_share_threshold
