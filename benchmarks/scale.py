@@ -3,7 +3,8 @@
 A point is NODES:QUEUES:LIVE:WAITING, the numbers of nodes, leaf queues, running containers and
 waiting applications. The server, its journal on disk and its sockets are real, its nodes are
 pretended: their containers run until the benchmark ends them. At the end the server is killed, and
-the next one is timed until it answers.
+one that waits for that, as a standby does, is timed until it answers; then that one is killed, and
+the start of the next one is timed.
 """
 
 import argparse
@@ -106,8 +107,11 @@ class LastingEngine(ManualEngine):
         asyncio.get_running_loop().call_later(0.05, self.churn)
 
 
-def run_server(folder: Path, point: Point) -> None:
-    """Serve until a signal; SIGUSR1 begins the churn."""
+def run_server(folder: Path, point: Point, *, waits: bool) -> None:
+    """Serve until a signal; SIGUSR1 begins the churn. With `waits` only after a line of input."""
+    if waits:
+        print("waiting", flush=True)
+        sys.stdin.readline()
 
     async def run() -> None:
         settings = read_settings(
@@ -144,23 +148,48 @@ def configure(folder: Path, queues: int) -> None:
 
 
 @contextlib.contextmanager
-def started(folder: Path, text: str) -> Iterator[tuple[subprocess.Popen[str], str, int, float]]:
-    """A server: its process, its address, and how long it took to answer (s)."""
-    began_s = time.perf_counter()
+def process_of(folder: Path, text: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """The process of a server, which is killed at the end of the block."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.scale", text, "--serve", str(folder)],
+        [sys.executable, "-m", "benchmarks.scale", text, "--serve", str(folder), *more],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=users_environment(),
         text=True,
     )
+    assert process.stdin is not None
     assert process.stdout is not None
     try:
-        url = urlsplit(url_of(process))
-        yield process, url.hostname or "", url.port or 0, time.perf_counter() - began_s
+        yield process
     finally:
         process.kill()
         process.wait()
+        process.stdin.close()
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def started(folder: Path, text: str) -> Iterator[tuple[subprocess.Popen[str], str, int, float]]:
+    """A server: its process, its address, and how long it took to answer (s)."""
+    began_s = time.perf_counter()
+    with process_of(folder, text) as process:
+        url = urlsplit(url_of(process))
+        yield process, url.hostname or "", url.port or 0, time.perf_counter() - began_s
+
+
+def failover_s(folder: Path, text: str, active: subprocess.Popen[str]) -> float:
+    """Kill the active server; how long it takes until one that waited answers (s)."""
+    with process_of(folder, text, "--waits") as standby:
+        assert standby.stdin is not None
+        assert standby.stdout is not None
+        standby.stdout.readline()
+        active.kill()
+        began_s = time.perf_counter()
+        active.wait()
+        standby.stdin.write("\n")
+        standby.stdin.flush()
+        url_of(standby)
+        return time.perf_counter() - began_s
 
 
 async def submit(host: str, port: int, bodies: Iterator[bytes], clients: int) -> None:
@@ -276,6 +305,8 @@ def measure(text: str, seconds: float, times: int, restart: bool) -> dict[str, f
                 waits = asyncio.run(latencies(host, port, path, times))
                 for part in (50, 99):
                     figures[f"{path or 'submission'} p{part}_ms"] = quantile(waits, part / 100)
+            if restart:
+                figures["failover_s"] = failover_s(folder, text, process)
         if restart:
             with started(folder, text) as (_, host, port, took_s):
                 figures["restart_s"] = took_s
@@ -290,9 +321,10 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=100, help="the answers of each kind")
     parser.add_argument("--no-restart", action="store_true")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--waits", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
-        run_server(options.serve, Point.parse(options.points[0]))
+        run_server(options.serve, Point.parse(options.points[0]), waits=options.waits)
         return 0
     for text in options.points:
         began_s = time.perf_counter()
