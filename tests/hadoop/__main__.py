@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tests.hadoop import configuration
-from tests.hadoop.clients import NEED_AGGREGATION, NEED_SHUFFLE, PROGRAMS, WITHOUT_SHUFFLE, Clients
+from tests.hadoop.clients import NEED_AGGREGATION, PROGRAMS, Clients
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation, Missing
 
@@ -61,12 +61,7 @@ def run(name: str, programs: list[str], installation: Installation, runs: Path) 
         with cluster:
             clients = Clients(cluster)
             for program in programs:
-                if not nodes and program in NEED_SHUFFLE:
-                    print(f"  {program:15} left out: no shuffle service", flush=True)
-                    continue
                 if name != AGGREGATING and program in NEED_AGGREGATION:
-                    continue
-                if nodes and program in WITHOUT_SHUFFLE:
                     continue
                 begin = time.monotonic()
                 result = PROGRAMS[program](clients)

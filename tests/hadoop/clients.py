@@ -174,7 +174,7 @@ class Clients:
         )
 
     def uber(self) -> Result:
-        """The estimate of pi within the job's master, which needs no shuffle service."""
+        """The estimate of pi within the job's master."""
         return self.run(
             "uber",
             self.java(EXAMPLES, "pi", "-Dmapreduce.job.ubertask.enable=true", "2", "10"),
@@ -218,6 +218,32 @@ class Clients:
             "Launched map tasks=6",
             limit_s=300,
         )
+
+    def terasort(self) -> Result:
+        """Rows that are made, sorted by two reduces with encrypted files between, and checked."""
+        folder = self.run_folder / f"terasort-{time.time_ns()}"
+        made, ordered, checked = (f"file://{folder}/{name}" for name in ("in", "out", "report"))
+        encrypted = "-Dmapreduce.job.encrypted-intermediate-data=true"
+        steps = (
+            ("teragen", "-Dmapreduce.job.maps=3", "20000", made),
+            # The other partitioner looks for its file in the directory of the client, with file:///.
+            (
+                *("terasort", "-Dmapreduce.terasort.simplepartitioner=true"),
+                *("-Dmapreduce.job.reduces=2", encrypted, made, ordered),
+            ),
+            ("teravalidate", ordered, checked),
+        )
+        for name, *arguments in steps:
+            arguments = self.java(EXAMPLES, name, *arguments)
+            result = self.run(f"terasort-{name}", arguments, "completed successfully", limit_s=240)
+            if result.problems:
+                return result
+        report = "".join(part.read_text() for part in (folder / "report").glob("part-*"))
+        rows = sum(part.stat().st_size for part in (folder / "out").glob("part-*")) // 100
+        if "checksum" in report and "error" not in report and rows == 20_000:
+            return result
+        problem = f"{rows} rows; teravalidate says {report!r}"
+        return msgspec.structs.replace(result, problems=(problem,))
 
     def kill(self) -> Result:
         """A MapReduce job that sleeps, ended by `yarn application -kill`."""
@@ -397,6 +423,7 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "uber": Clients.uber,
     "wordcount": Clients.wordcount,
     "sleep": Clients.sleep,
+    "terasort": Clients.terasort,
     "app-status": Clients.app_status,
     "kill": Clients.kill,
     "ours": Clients.ours,
@@ -406,12 +433,6 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "spark-cluster": Clients.spark_cluster,
 }
 """All programs, in the order in which they run."""
-
-NEED_SHUFFLE = frozenset({"pi", "wordcount", "sleep"})
-"""Programs that need the auxiliary service `mapreduce_shuffle`."""
-
-WITHOUT_SHUFFLE = frozenset({"uber"})
-"""Programs for nodes that do not have this service."""
 
 NEED_AGGREGATION = frozenset({"logs"})
 """Programs that need NodeManagers that aggregate logs."""

@@ -81,6 +81,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("ray/web/jobs.py", "ray/web/packages.py"),
         *("yarn/rpc/engine/engine.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/node_manager.py"),
+        "yarn/rpc/own/shuffle.py",
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
         "yarn/rest/process_pages.py",
     ),
@@ -111,7 +112,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("yarn/rpc/ports.py", "yarn/rpc/wire/client.py"),
     ),
     "with the rights of the account, which this thread has for the moment": (
-        *("engines/log_files.py", "engines/local/removal.py"),
+        *("engines/log_files.py", "engines/local/removal.py", "yarn/rpc/own/map_outputs.py"),
     ),
     "in the container, with the rights of its account": (
         *("engines/local/invocation.py", "yarn/rpc/engine/call_program.py"),

@@ -72,6 +72,22 @@ def test_the_largest_container_of_an_application_above_its_limit_is_ended(machin
     assert machine.stopped == {}  # there is room again
 
 
+def test_what_the_containers_of_an_application_share_counts(machine):
+    directory = machine.add(1, 1)
+    machine.add(2, 1, application="application_1_0002")
+    machine.state.make_shared("application_1_0001", None)
+    (machine.state.shared("application_1_0001") / "data").write_bytes(os.urandom(3 * MB))
+    machine.usage(application_mb=5, user_mb=9).look()
+    assert machine.stopped == {}
+    machine.usage(application_mb=3, user_mb=9).look()
+    assert list(machine.stopped) == [1]
+    machine.stopped.clear()
+    machine.end(1)
+    machine.usage(user_mb=4).look()
+    assert list(machine.stopped) == [2]
+    assert directory.launch.exists()
+
+
 def test_all_applications_of_a_user_count_and_those_of_others_do_not(machine):
     machine.add(1, 2)
     machine.add(2, 2, application="application_1_0002")

@@ -87,17 +87,18 @@ def check_switch(state_directory: Path) -> None:
             )
 
 
-def open_way(state_directory: Path, containers: Path) -> None:
+def open_way(state_directory: Path, *opened: Path) -> None:
     """Let users traverse the state directory to their own files only.
 
-    Everything beside the containers becomes accessible to the server only, whatever its mode was.
-    Raises OSError.
+    Everything beside the `opened` directories becomes accessible to the server only, whatever its
+    mode was. Raises OSError.
     """
     for entry in sorted(state_directory.iterdir()):
-        if entry != containers and not entry.is_symlink():
+        if entry not in opened and not entry.is_symlink():
             mode = stat.S_IMODE(entry.stat().st_mode)
             entry.chmod(mode & stat.S_IRWXU)
-    containers.chmod(_OWN_FOLDER)
+    for folder in opened:
+        folder.chmod(_OWN_FOLDER)
     state_directory.chmod(_OWN_FOLDER)
 
 

@@ -113,6 +113,7 @@ class DiskUsage:
         sizes: dict[Path, int] = {}
         users: Counter[str] = Counter()
         applications: Counter[str] = Counter()
+        owners: dict[str, str] = {}
         ended: dict[Path, tuple[str, int]] = {}
         for directory in self._state.all_containers():
             path = directory.path
@@ -129,6 +130,11 @@ class DiskUsage:
             user, sizes[path] = usage
             users[user] += sizes[path]
             applications[path.parent.name] += sizes[path]
+            owners[path.parent.name] = user
+        for application in self._state.shared_names():
+            shared = self._size_of(self._state.shared(application))
+            applications[application] += shared
+            users[owners.get(application, "")] += shared
         self._ended = ended
         for path in sorted(running, key=lambda path: -sizes.get(path, 0)):
             one = running[path]

@@ -360,8 +360,22 @@ class LocalEngine:
             if begins or isinstance(state, Alive):
                 raise EngineError(f"{name} still runs; stop it before its files are deleted")
         self._removal.discard(path)
+        self._removal.discard(self._state.shared(application_name))
         if self._watcher is not None:
             self._watcher.post(partial(self._kept.forget, application_name))
+
+    def shared_directory(self, application_name: str) -> Path:
+        """The directory that containers with launch contexts of one application share."""
+        return self._state.shared(application_name)
+
+    def discard_shared(self, application_name: str) -> None:
+        """Have this directory deleted, when all containers have begun that were ordered before."""
+        watcher, path = self._working(), self._state.shared(application_name)
+        watcher.post(partial(self._removal.discard, path))
+
+    def shared_names(self) -> list[str]:
+        """The applications that have such a directory."""
+        return self._state.shared_names()
 
     def files(self, application_name: str, container_name: str) -> ContainerDirectory:
         """The files of a container's logs and result; raises EngineError for an invalid name."""
@@ -444,7 +458,7 @@ class LocalEngine:
         try:
             self._state.create()
             if self._as_user:
-                accounts.open_way(self._state.path, self._state.containers)
+                accounts.open_way(self._state.path, self._state.containers, self._state.appcache)
             else:
                 accounts.close_way(self._state.path)
             lock = os.open(self._state.engine_lock, os.O_RDWR | os.O_CREAT, 0o600)

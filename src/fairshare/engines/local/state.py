@@ -4,6 +4,7 @@ STATE/engine.lock    held by the server that uses the directory
 STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does not exist yet
 STATE/zygote.log     errors of a zygote or supervisor
 STATE/containers/<application>/<container>/    see `directories`
+STATE/appcache/<application>/    what containers with launch contexts of YARN share: LOCAL_DIRS
 STATE/deleted/<tree>/    what is being deleted; see `removal`
 STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; not read
 """
@@ -28,6 +29,7 @@ class StateDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.containers = self.path / "containers"
+        self.appcache = self.path / "appcache"
         self.deleted = self.path / "deleted"
         self.abandoned = self.path / "abandoned"
         self.engine_lock = self.path / ENGINE_LOCK
@@ -42,7 +44,7 @@ class StateDirectory:
     def create(self) -> None:
         """Create the directory, accessible to its owner only: orders contain users' tokens."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.containers, self.deleted):
+        for folder in (self.containers, self.appcache, self.deleted):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def application(self, application_name: str) -> Path:
@@ -52,6 +54,24 @@ class StateDirectory:
     def container(self, application_name: str, container_name: str) -> ContainerDirectory:
         """The directory of a container; raises ValueError if a name is not plain."""
         return ContainerDirectory(self.application(application_name) / _plain(container_name))
+
+    def shared(self, application_name: str) -> Path:
+        """The directory that an application's containers share; raises ValueError."""
+        return self.appcache / _plain(application_name)
+
+    def shared_names(self) -> list[str]:
+        """The applications that have such a directory."""
+        return (
+            sorted(path.name for path in self.appcache.iterdir()) if self.appcache.is_dir() else []
+        )
+
+    def make_shared(self, application_name: str, owner: tuple[int, int] | None) -> None:
+        """Make this directory, for an account unless its containers run as the server; raises
+        OSError."""
+        path = self.shared(application_name)
+        path.mkdir(mode=0o700, exist_ok=True)
+        if owner is not None:
+            os.chown(path, *owner, follow_symlinks=False)
 
     def all_containers(self) -> Iterator[ContainerDirectory]:
         """All containers that were ordered and not pruned, by name."""

@@ -269,6 +269,8 @@ class Watcher:
             launch, secrets = self._preparation.launch(order, directory, gpus).without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
             call = call_of(self._state.path, order.command, owner)
+            if order.command.is_launch_context:
+                self._state.make_shared(order.application_name, owner)
             directory.write_launch(launch.encode(), call, owner, secrets)
             # A supervisor that cannot write the outcome waits for room, and the next server for it.
             reserve(directory.exit, EXIT_BYTES)

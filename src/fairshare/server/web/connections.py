@@ -39,6 +39,9 @@ once."""
 
 SWITCHING = 101
 
+ABANDON = "fairshare.abandon"
+"""In the scope of a request: `Connection.abandon`."""
+
 _AT_ONCE = struct.pack("ii", 1, 0)
 _LATE = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -220,6 +223,11 @@ class Connection(H11Protocol):
         answered like any other, with 101 if the application agrees."""
         return False
 
+    def abandon(self) -> None:
+        """Close the connection behind what was sent, where an answer cannot be completed."""
+        self.cycle.disconnected = True
+        self.transport.close()
+
     def cut(self) -> None:
         """Abort the connection, and discard what the peer has not read, also in the kernel's
         buffers."""
@@ -251,6 +259,7 @@ class Connection(H11Protocol):
         """Serve one request within the limits."""
         self._expect_nothing()
         scope[CROWDED] = not self._admitted
+        scope[ABANDON] = self.abandon
         cycle = self.cycle
         sender = _Sender(self, scope, send)
         caller, received = "", 0

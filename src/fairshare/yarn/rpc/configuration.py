@@ -245,6 +245,7 @@ _RM: Final = "yarn.resourcemanager."
 _HOST: Final = f"{_RM}hostname"
 _BIND: Final = f"{_RM}bind-host"
 _HA: Final = f"{_RM}ha."
+_SHUFFLE: Final = "mapreduce.shuffle."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
 
 LOOPBACK: Final = "127.0.0.1"
@@ -268,7 +269,8 @@ _REFUSED: Final = {
 
 class HadoopSettings(msgspec.Struct, frozen=True):
     """All that the protocols need. `addresses` has host and port by the names of PORTS;
-    `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`."""
+    `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`.
+    `shuffle_port`: `mapreduce.shuffle.port` of the nodes of this machine; 0: any free one."""
 
     addresses: Mapping[str, tuple[str, int]]
     keys: KeySettings
@@ -278,6 +280,7 @@ class HadoopSettings(msgspec.Struct, frozen=True):
     graceful_timeout_s: int
     log_aggregation: bool
     log_aggregation_timeout_ms: int
+    shuffle_port: int
 
 
 def read_hadoop(settings: LiveSettings) -> HadoopSettings:
@@ -325,11 +328,24 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         log_aggregation_timeout_ms=site.integer(
             "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),
+        shuffle_port=_shuffle_port(site, problems) if settings.engine == "local" else 0,
     )
     problems.raise_errors()
     if not settings.hadoop.open_to_network:
         _check_exposure(addresses)
     return hadoop_settings
+
+
+def _shuffle_port(site: Site, problems: Problems) -> int:
+    name = f"{_SHUFFLE}ssl.enabled"
+    if site.boolean(name, False, problems):
+        message = f"{name} is true: the shuffle of this machine's nodes is not encrypted"
+        problems.error(site.place(name), "unsupported", message, "honours it")
+    name = f"{_SHUFFLE}port"
+    port = site.integer(name, 0, problems, minimum=0)
+    if port > 65_535:
+        problems.error(site.place(name), "address", f"{name}: there is no port {port}")
+    return port
 
 
 def _check_security(site: Site, problems: Problems) -> None:

@@ -96,7 +96,10 @@ class Ports:
         node_of: tuple[Any, ...] = (service_of,)
         if isinstance(engine, ContextEngine):
             self._own_nodes = node_ports = NodePorts(
-                [one.node for one in engine.nodes()], LOOPBACK, server.directory.path
+                [one.node for one in engine.nodes()],
+                LOOPBACK,
+                server.directory.path,
+                hadoop.shuffle_port,
             )
             node_of = (node_ports.service_of, node_ports.node_id)
         self._signer = TokenSigner(

@@ -22,6 +22,7 @@ from fairshare.wording import cause
 from fairshare.yarn.rpc.engine.engine import INVALID_EXIT
 from fairshare.yarn.rpc.engine.launch import submitted_context
 from fairshare.yarn.rpc.keys import TokenSigner
+from fairshare.yarn.rpc.own.services import SHUFFLE, unknown_service
 from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto, LocalResourceProto
 
 INHERITED = (
@@ -47,13 +48,18 @@ def specification(
     order: LaunchOrder,
     address: tuple[str, int],
     web_address: tuple[str, int],
+    local_directory: Path,
     server: Mapping[str, str],
 ) -> bytes:
     """The launcher's input for a ContainerLaunchContextProto.
 
-    `address` is the node's for masters, `web_address` that of its web server; `server` are the
-    variables of this process. Raises EngineError for files that this node cannot reach.
+    `address` is the node's for masters, `web_address` that of its web server; `local_directory` is
+    for the files of the application, and `server` are the variables of this process. Raises
+    EngineError for files that this node cannot reach, and services that it does not have.
     """
+    for service in context.service_data:
+        if service.key != SHUFFLE:
+            raise EngineError(unknown_service(service.key))
     fixed = {
         "CONTAINER_ID": order.container_name,
         "NM_HOST": address[0],
@@ -61,6 +67,7 @@ def specification(
         "NM_HTTP_PORT": str(web_address[1]),
         "USER": order.user,
         "LOGNAME": order.user,
+        "LOCAL_DIRS": str(local_directory),
     }
     content = {
         "commands": list(context.command),
@@ -160,9 +167,9 @@ class ContextEngine(LocalEngine):
 
     def _with_specification(self, order: LaunchOrder) -> LaunchOrder:
         context = self._context_of(order)
-        content = specification(
-            context, order, self._address_of(order.node), self._web_address, os.environ
-        )
+        addresses = self._address_of(order.node), self._web_address
+        shared = self.shared_directory(order.application_name)
+        content = specification(context, order, *addresses, shared, os.environ)
         command = Command(callable=content, is_launch_context=True)
         return msgspec.structs.replace(order, command=command)
 

@@ -199,7 +199,6 @@ def _grant(path: Path, *, public: bool) -> None:
 SCRIPT = "launch_container.sh"
 TOKENS = "container_tokens"
 LOGS = ".logs"
-LOCAL = ".local"
 TEMPORARY = "tmp"
 """MapReduce's masters have their temporary files here, as in Hadoop's DefaultContainerExecutor."""
 
@@ -226,13 +225,11 @@ def main(file: Path) -> None:
     except (NotLocalized, OSError) as problem:
         print(problem, file=sys.stderr)
         sys.exit(NOT_LOCALIZED)
-    for folder in (LOCAL, TEMPORARY):
-        (here / folder).mkdir(exist_ok=True)
+    (here / TEMPORARY).mkdir(exist_ok=True)
     (here / TOKENS).write_bytes(base64.b64decode(specification["tokens"]))
     fixed = {
         **specification["fixed"],
         "PWD": str(here),
-        "LOCAL_DIRS": str(here / LOCAL),
         "LOG_DIRS": str(logs),
         "HADOOP_TOKEN_FILE_LOCATION": str(here / TOKENS),
     }

@@ -2,7 +2,8 @@
 
 A start becomes the ordinary input LaunchContainer, so that the journal has it and a restarted
 server adopts the container. Tokens are checked as a NodeManager checks them. Each node has a port
-of its own (`NodePorts`). Source: Hadoop 3.4.1, ContainerManagerImpl.
+of its own, and all together one for MapReduce's shuffle (`NodePorts`). Source: Hadoop 3.4.1,
+ContainerManagerImpl.
 """
 
 import contextlib
@@ -18,13 +19,15 @@ from google.protobuf.message import DecodeError
 from fairshare.core.model.identifiers import ContainerId, application_of
 from fairshare.core.model.inputs import LaunchContainer
 from fairshare.core.model.work import Command
-from fairshare.errors import FairshareError, InputError
+from fairshare.errors import FairshareError
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.server import LiveServer
 from fairshare.server.state_directory import write_file
 from fairshare.wording import cause
 from fairshare.yarn.rpc.keys import Kind, MasterKeys
 from fairshare.yarn.rpc.own.engine import ContextEngine
+from fairshare.yarn.rpc.own.services import SHUFFLE, unknown_service
+from fairshare.yarn.rpc.own.shuffle import Shuffle
 from fairshare.yarn.rpc.records import (
     container_id_message,
     container_of,
@@ -65,12 +68,6 @@ NOT_SUPPORTED = (
 )
 """Methods of a NodeManager that the nodes of this machine refuse by name."""
 
-_NO_SERVICES = (
-    "nodes of this machine have no auxiliary services. A MapReduce job runs here within its master,"
-    " if it is small (-Dmapreduce.job.ubertask.enable=true: up to 9 maps and 1 reduce); others need"
-    " NodeManagers (fairshare serve --engine nodemanagers)"
-)
-
 
 class NodeManager:
     """The handlers of one node. `address` is `host:port`, as its containers' tokens name it."""
@@ -82,12 +79,14 @@ class NodeManager:
         keys: MasterKeys,
         node: str,
         address: str,
+        shuffle: Shuffle,
     ) -> None:
         self._server = server
         self._engine = engine
         self._keys = keys
         self._node = node
         self._address = address
+        self._shuffle = shuffle
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -104,6 +103,7 @@ class NodeManager:
     ) -> StartContainersResponseProto:
         """startContainers: each one by itself; a refusal does not concern the others."""
         answer = StartContainersResponseProto()
+        answer.services_meta_data.add(key=SHUFFLE, value=self._shuffle.metadata)
         for start in request.start_container_request:
             identifier = ContainerTokenIdentifierProto()
             try:
@@ -111,7 +111,7 @@ class NodeManager:
                 await self._start(context, identifier, start.container_launch_context)
             except RpcError as error:
                 _add_failure(answer, identifier.containerId, error)
-            except InputError as error:
+            except FairshareError as error:
                 _add_failure(answer, identifier.containerId, RpcError(calls.YARN, str(error)))
             else:
                 answer.succeeded_requests.append(identifier.containerId)
@@ -197,16 +197,17 @@ class NodeManager:
                 f" {self._server.service.now_ms()} found {identifier.expiryTimeStamp}",
             )
         for service in launch.service_data:
-            raise RpcError(
-                calls.INVALID_AUXILIARY_SERVICE,
-                f"The auxService:{service.key} does not exist: {_NO_SERVICES}",
-            )
+            if service.key != SHUFFLE:
+                raise RpcError(calls.INVALID_AUXILIARY_SERVICE, unknown_service(service.key))
         command = Command(
             tuple(launch.command), callable=launch.SerializeToString(), is_launch_context=True
         )
         server = self._server
         async with server.payloads.of_command(command) as stored:
             application = application_of(container)
+            for service in launch.service_data:
+                name, _ = server.container_names(container)
+                self._shuffle.secrets.keep(name, service.value)
             await server.service.ask(LaunchContainer(application, container, stored))
 
     def _container(self, context: CallContext, message: ContainerIdProto) -> ContainerId:
@@ -263,25 +264,33 @@ FILE = "hadoop-node-ports"
 
 
 class NodePorts:
-    """One port for each node, bound at once, so that tokens and containers can name it.
+    """One port for each node and one for the shuffle, bound at once, so that tokens and containers
+    can name them. `shuffle_port` 0: any free one.
 
     A server that starts again takes the same ports if they are free: masters know them. They are in
     a file of the state directory. Raises FairshareError if a port cannot be had.
     """
 
-    def __init__(self, nodes: Sequence[str], host: str, state_directory: Path) -> None:
+    def __init__(
+        self, nodes: Sequence[str], host: str, state_directory: Path, shuffle_port: int = 0
+    ) -> None:
         self._host = host
         self._listeners: dict[str, socket.socket] = {}
         self._opened = contextlib.AsyncExitStack()
         known = _read(state_directory / FILE)
-        for node in nodes:
+        for node in (*nodes, SHUFFLE):
             try:
-                self._listeners[node] = _bound(host, known.get(node, 0))
+                if shuffle_port and node == SHUFFLE:
+                    listener = _listener(host, shuffle_port)
+                else:
+                    listener = _remembered(host, known.get(node, 0))
             except OSError as error:
                 self.release()
+                port = f":{shuffle_port}" if node == SHUFFLE and shuffle_port else ""
                 raise FairshareError(
-                    f"node {node} cannot listen on {host}: {cause(error)}"
+                    f"{node} cannot listen on {host}{port}: {cause(error)}"
                 ) from error
+            self._listeners[node] = listener
         self._ports = {node: one.getsockname()[1] for node, one in self._listeners.items()}
         if self._ports != known:
             write_file(state_directory / FILE, msgspec.json.encode(self._ports))
@@ -303,8 +312,12 @@ class NodePorts:
     async def start(self, server: LiveServer, engine: ContextEngine, keys: MasterKeys) -> None:
         """Serve masters."""
         logins = TokenLogins(tokens.NM_TOKEN, lambda found: keys.known(Kind.NODE, found.keyId))
-        for node, listener in self._listeners.items():
-            manager = NodeManager(server, engine, keys, node, self.service_of(node))
+        listeners = dict(self._listeners)
+        shuffle = Shuffle(server, engine, listeners.pop(SHUFFLE))
+        await shuffle.start()
+        self._opened.push_async_callback(shuffle.stop)
+        for node, listener in listeners.items():
+            manager = NodeManager(server, engine, keys, node, self.service_of(node), shuffle)
             handlers = methods_of(CONTAINER_MANAGEMENT, manager.handlers)
             served = RpcServer(f"node {node}", handlers, logins)
             await served.start(listener)
@@ -321,8 +334,17 @@ class NodePorts:
             listener.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _remembered(host: str, port: int) -> socket.socket:
     """A socket on this port, or on any free one if it is in use."""
+    try:
+        return _listener(host, port)
+    except OSError:
+        if not port:
+            raise
+        return _listener(host, 0)
+
+
+def _listener(host: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -330,9 +352,7 @@ def _bound(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError:
         listener.close()
-        if not port:
-            raise
-        return _bound(host, 0)
+        raise
     listener.setblocking(False)
     return listener
 

@@ -87,12 +87,11 @@ def test_commands_run_with_their_logs_where_the_engine_keeps_them(container: Con
 
 
 def test_a_command_has_the_variables_of_a_node(container: Container) -> None:
-    names = ("CONTAINER_ID", "LOCAL_DIRS", "LOG_DIRS", "PWD", "HADOOP_TOKEN_FILE_LOCATION")
+    names = ("CONTAINER_ID", "LOG_DIRS", "PWD", "HADOOP_TOKEN_FILE_LOCATION")
     container.run("; ".join(f"echo \\${name}" for name in names) + "; cat container_tokens")
     work = container.work
     assert container.stdout.splitlines() == [
         "container_1_0001_01_000001",
-        f"{work}/.local",
         f"{work}/.logs",
         f"{work}",
         f"{work}/container_tokens",

@@ -1,142 +1,23 @@
 """Masters start containers on this machine as on a NodeManager: tokens, refusals, ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.yarn.rpc.own.machine import context, machine, until
 
-from fairshare.core.model.events import ContainerAllocated
-from fairshare.core.model.identifiers import ContainerId, attempt_of
-from fairshare.core.model.inputs import (
-    KillApplication,
-    MasterRegistered,
-    RequestContainers,
-    SubmitApplication,
-)
-from fairshare.core.model.work import Command, ContainerRequest
-from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.server.engines import made_local
-from fairshare.server.server import LiveServer
-from fairshare.server.settings import LiveSettings
-from fairshare.yarn.rpc.configuration import KeySettings
-from fairshare.yarn.rpc.keys import MasterKeys, TokenSigner
-from fairshare.yarn.rpc.own.engine import ContextEngine
+from fairshare.core.model.inputs import KillApplication, MasterRegistered
 from fairshare.yarn.rpc.own.node_manager import NOT_SUPPORTED, NodeManager, NodePorts
 from fairshare.yarn.rpc.wire import calls, tokens
-from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient
+from fairshare.yarn.rpc.wire.client import RemoteError
 from fairshare.yarn.rpc.wire.descriptors import CONTAINER_MANAGEMENT, METHODS
 from fairshare.yarn.rpc.wire.messages import (
-    ContainerLaunchContextProto,
     GetContainerStatusesRequestProto,
     LocalResourceProto,
-    StartContainersRequestProto,
     StopContainersRequestProto,
 )
-
-LIFE_MS = 600_000
-
-
-class Machine:
-    """A server whose local engine is a NodeManager for masters, with one application that runs."""
-
-    def __init__(self, path: Path) -> None:
-        fair = FairSettings(minimum_allocation=(128, 1), increment_allocation=(128, 1))
-        settings = LiveSettings(
-            scheduler="fair",
-            types=fair.types,
-            scheduler_settings=msgspec.json.encode(fair),
-            state_directory=path / "state",
-            memory_mb=2048,
-            vcores=4,
-            stop_containers=True,
-        )
-        self.path = path
-        self.server = LiveServer(settings, self._engine)
-        server = self.server
-        self.keys = MasterKeys.open(server.directory.path, KeySettings(), 0)
-        self.ports = NodePorts(("local",), "127.0.0.1", server.directory.path)
-        self.signer = self.signer_of(server.started_ms)
-        self.engine.connect(
-            lambda: server.service.state, self.signer, self.ports.address_of, ("127.0.0.1", 8088)
-        )
-        self.client = RpcClient("ann")
-
-    def _engine(self, settings: LiveSettings, path: Path) -> ContextEngine:
-        self.engine = made_local(ContextEngine, settings, path)
-        return self.engine
-
-    def signer_of(self, manager_id: int, life_ms: int = LIFE_MS) -> TokenSigner:
-        return TokenSigner(
-            self.keys,
-            self.server.epoch_ms,
-            manager_id,
-            self.server.settings.types,
-            life_ms,
-            self.server.service.now_ms,
-            self.ports.service_of,
-            self.ports.node_id,
-        )
-
-    @property
-    def containers(self) -> dict[ContainerId, ContainerAllocated]:
-        return self.server.service.state.applications[1].containers
-
-    async def submit(self, context: Any) -> None:
-        driver = Command(("master",), callable=context.SerializeToString(), is_launch_context=True)
-        given = SubmitApplication("ann", "root.default", master=(128, 1), driver=driver)
-        async with self.server.payloads.of_submission(given) as submission:
-            await self.server.service.ask(submission)
-
-    async def granted(self) -> ContainerAllocated:
-        """One more container for the application."""
-        before = set(self.containers)
-        await self.server.service.ask(RequestContainers(1, (ContainerRequest(1, (128, 1)),)))
-        await until(lambda: len(self.containers) > len(before))
-        (found,) = set(self.containers) - before
-        return self.containers[found]
-
-    async def call(self, method: str, request: Any, granted: ContainerAllocated) -> Any:
-        login = self.signer.node(1, attempt_of(granted.container), "local", "ann")
-        return await self.client.call(
-            self.ports.address_of("local"), CONTAINER_MANAGEMENT, method, request, token=login
-        )
-
-    async def start(
-        self, granted: ContainerAllocated, context: Any, token: tokens.Token | None = None
-    ) -> Any:
-        request = StartContainersRequestProto()
-        start = request.start_container_request.add()
-        start.container_launch_context.CopyFrom(context)
-        signed = token or self.signer.container(granted, "ann")
-        start.container_token.CopyFrom(signed.message())
-        return await self.call("startContainers", request, granted)
-
-
-@asynccontextmanager
-async def machine(path: Path) -> AsyncIterator[Machine]:
-    made = Machine(path)
-    await made.server.start("http://127.0.0.1:1")
-    await made.ports.start(made.server, made.engine, made.keys)
-    try:
-        yield made
-    finally:
-        await made.client.close()
-        await made.ports.stop()
-        await made.server.close()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
-def context(*commands: str) -> Any:
-    return ContainerLaunchContextProto(command=commands)
 
 
 def refusal(answer: Any) -> tuple[str, str]:
@@ -204,11 +85,16 @@ def test_a_start_is_refused_where_a_node_refuses_it(tmp_path: Path) -> None:
             token = one.signer.container(unknown, "ann")
             assert "not handled by" in refusal(await one.start(granted, line, token))[1]
 
-            shuffle = context("exec sleep 60")
-            shuffle.service_data.add(key="mapreduce_shuffle", value=b"")
-            class_name, message = refusal(await one.start(granted, shuffle))
-            assert class_name == calls.INVALID_AUXILIARY_SERVICE
-            assert message.startswith("The auxService:mapreduce_shuffle does not exist")
+            for service, instead in (
+                ("spark_shuffle", "set spark.shuffle.service.enabled=false"),
+                ("other", "others need NodeManagers"),
+            ):
+                unknown_service = context("exec sleep 60")
+                unknown_service.service_data.add(key=service, value=b"")
+                class_name, message = refusal(await one.start(granted, unknown_service))
+                assert class_name == calls.INVALID_AUXILIARY_SERVICE
+                assert message.startswith(f"The auxService:{service} does not exist: ")
+                assert instead in message
 
             assert not (await one.start(granted, line)).failed_requests
             assert "runs something already" in refusal(await one.start(granted, line))[1]
@@ -257,7 +143,7 @@ def test_what_the_nodes_of_this_machine_cannot_do_is_refused_by_name(tmp_path: P
 
 
 def test_every_method_of_the_protocol_is_served_or_refused() -> None:
-    manager = NodeManager(*[None] * 5)  # type: ignore[arg-type]
+    manager = NodeManager(*[None] * 6)  # type: ignore[arg-type]
     methods = {name for protocol, name in METHODS if protocol == CONTAINER_MANAGEMENT}
     assert set(manager.handlers) == methods
     assert len(NOT_SUPPORTED) == len(methods) - 3
