@@ -17,18 +17,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from benchmarks.overhead import Overhead, OverheadClock, overhead_of
 from benchmarks.own_server import url_of
 from benchmarks.processes import processor_s, users_environment
 from benchmarks.service import SITE, Caller, quantile
 from fairshare.core.model.identifiers import ContainerId
-from fairshare.core.model.inputs import ContainerExited, ContainerStarted
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
@@ -76,13 +77,20 @@ class LastingEngine(ManualEngine):
 
     server: LiveServer
 
-    def __init__(self, path: Path, point: Point) -> None:
+    def __init__(self, path: Path, point: Point, clock: OverheadClock) -> None:
         each = 2 + -(-point.live // point.nodes)
         offer = {"memory-mb": 1024 * each, "vcores": each}
         racks = itertools.cycle(f"/rack{n}" for n in range(100))
         offers = (NodeOffer(f"n{n}", next(racks), offer, {}) for n in range(point.nodes))
         super().__init__(path, *offers)
         self._oldest: Iterator[ContainerId] = iter(())
+        self.launch = clock.harness(self.launch)  # type: ignore[method-assign]
+        self.churn = clock.harness(self.churn)  # type: ignore[method-assign]
+        self._clock = clock
+
+    def start(self, report: Callable[[Input], None], **more: object) -> None:
+        """What it reports is the server's work."""
+        super().start(self._clock.product(report), **more)
 
     def launch(self, order: LaunchOrder) -> None:
         """It runs; nothing else is kept of it, so that the engine costs little."""
@@ -108,24 +116,26 @@ class LastingEngine(ManualEngine):
 
 
 def run_server(folder: Path, point: Point, *, waits: bool) -> None:
-    """Serve until a signal; SIGUSR1 begins the churn. With `waits` only after a line of input."""
+    """Serve until a signal; SIGUSR2 begins the churn. With `waits` only after a line of input."""
     if waits:
         print("waiting", flush=True)
         sys.stdin.readline()
 
     async def run() -> None:
+        clock = OverheadClock()
+        clock.answer_signals()
         settings = read_settings(
             folder / "conf", Overrides(port=0, state_directory=folder / "state")
         )
         engines: list[LastingEngine] = []
 
         def make(_: LiveSettings, path: Path) -> LastingEngine:
-            engines.append(LastingEngine(path, point))
+            engines.append(LastingEngine(path, point, clock))
             return engines[0]
 
         server = LiveServer(settings, make)
         engines[0].server = server
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, engines[0].churn)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, engines[0].churn)
         await serve(server, lambda url: print(f"listening on {url}", flush=True))
 
     asyncio.run(run())
@@ -252,6 +262,16 @@ def core(pid: int, seconds: float) -> float:
     return (processor_s(pid) - before_s) / seconds
 
 
+def shares(name: str, before: Overhead, after: Overhead) -> dict[str, float]:
+    """Of a server's time since then: what was the benchmark's own, and the collector's."""
+    spent_s = max(after.processor_s - before.processor_s, 1e-9)
+    return {
+        f"{name}_harness_share": (after.harness_s - before.harness_s) / spent_s,
+        f"{name}_collector_share": (after.collector_s - before.collector_s) / spent_s,
+        f"{name}_longest_collection_ms": 1_000 * after.longest_collection_s,
+    }
+
+
 def measure(text: str, seconds: float, times: int, restart: bool) -> dict[str, float]:
     """The figures of a point."""
     point = Point.parse(text)
@@ -264,6 +284,7 @@ def measure(text: str, seconds: float, times: int, restart: bool) -> dict[str, f
             figures["start_s"] = took_s
             figures["empty_mb"] = (empty_kb := memory_kb(pid)) / 1024
             size = journal_bytes(folder)
+            before = overhead_of(process)
             before_s, began_s = processor_s(pid), time.perf_counter()
             # Each application has tasks beyond its part, so that what ends is replaced.
             applications = max(point.queues, -(-point.live // TASKS))
@@ -289,6 +310,7 @@ def measure(text: str, seconds: float, times: int, restart: bool) -> dict[str, f
             containers = applications * count
             figures["granted_s"] = time.perf_counter() - began_s
             figures["container_ms"] = 1_000 * (processor_s(pid) - before_s) / containers
+            figures |= shares("container", before, overhead_of(process))
             full_kb = memory_kb(pid)
             figures["container_kb"] = (full_kb - empty_kb) / containers
             figures["container_bytes"] = (journal_bytes(folder) - size) / containers
@@ -299,8 +321,10 @@ def measure(text: str, seconds: float, times: int, restart: bool) -> dict[str, f
             figures["full_mb"] = memory_kb(pid) / 1024
             figures["waiting_kb"] = (memory_kb(pid) - full_kb) / point.waiting
             figures["idle_core"] = core(pid, seconds)
-            process.send_signal(signal.SIGUSR1)
+            before = overhead_of(process)
+            process.send_signal(signal.SIGUSR2)
             figures["churn_core"] = core(pid, seconds)
+            figures |= shares("churn", before, overhead_of(process))
             for path in ("", *PATHS):
                 waits = asyncio.run(latencies(host, port, path, times))
                 for part in (50, 99):

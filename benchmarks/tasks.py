@@ -24,10 +24,12 @@ from benchmarks.processes import processor_s, spread_of, users_environment
 
 
 class Run(msgspec.Struct, frozen=True):
-    """How long tasks took together, in seconds: of the clock, and of processors."""
+    """How long tasks took together, in seconds: of the clock, of processors, and the part of that
+    which the command itself took, with all that it has started."""
 
     wall_s: float
     processor_s: float
+    command_s: float
 
 
 def measured(what: Callable[[], int], server: OwnServer | None = None) -> Run:
@@ -41,7 +43,8 @@ def measured(what: Callable[[], int], server: OwnServer | None = None) -> Run:
     used.append(os.times())
     own_s = [one.children_user + one.children_system for one in used]
     server_s = (processor_s(server.pid) if server else 0.0) - server_s
-    return Run(wall_s, own_s[1] - own_s[0] + server_s)
+    command_s = own_s[1] - own_s[0]
+    return Run(wall_s, command_s + server_s, command_s)
 
 
 def spawned(arguments: list[str], environment: dict[str, str] | None = None) -> int:
@@ -85,20 +88,23 @@ def main() -> int:
     if not shutil.which("parallel"):
         print("GNU parallel is not installed: its figures are missing", file=sys.stderr)
     if not options.json:
-        print(f"{'':26} {'tasks/s: median, least, most':>30} {'ms of processors a task':>24}")
+        print(f"{'':26} {'tasks/s: median, least, most':>30} {'ms of processors a task':>24}, "
+              "the command's own part")  # fmt: skip
     with own_server() as server:
         for name, (run, counted) in ways(server, options.tasks).items():
             measured(run, counted)
             runs = [measured(run, counted) for _ in range(options.samples)]
             rates = [options.tasks / one.wall_s for one in runs]
             costs = [one.processor_s * 1_000 / options.tasks for one in runs]
+            commands = [one.command_s * 1_000 / options.tasks for one in runs]
             if options.json:
                 print(json.dumps({"way": name, "tasks": options.tasks, "tasks_per_s": rates,
-                                  "processor_ms": costs}), flush=True)  # fmt: skip
+                                  "processor_ms": costs, "command_ms": commands}),
+                      flush=True)  # fmt: skip
                 continue
             rate, cost = spread_of(rates), spread_of(costs)
             print(f"{name:26} {rate.median:14.0f} {rate.least:7.0f} {rate.most:7.0f} "
-                  f"{cost.median:24.2f}", flush=True)  # fmt: skip
+                  f"{cost.median:24.2f} {spread_of(commands).median:6.2f}", flush=True)  # fmt: skip
     return 0
 
 
