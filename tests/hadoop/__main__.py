@@ -28,7 +28,7 @@ def main() -> int:
     options.add_argument("programs", nargs="*", metavar="PROGRAM", help=", ".join(PROGRAMS))
     options.add_argument("--clusters", default=",".join(CLUSTERS), help="of " + ", ".join(CLUSTERS))
     options.add_argument("--runs", type=Path, default=FOLDER / "runs", help="where logs are kept")
-    options.add_argument("--fetch", action="store_true", help="only fetch Hadoop and Spark")
+    options.add_argument("--fetch", action="store_true", help="only fetch Hadoop, Spark and Tez")
     chosen = options.parse_args()
     if unknown := set(chosen.programs) - set(PROGRAMS):
         options.error(f"unknown: {', '.join(sorted(unknown))}")
@@ -38,7 +38,8 @@ def main() -> int:
     programs = [name for name in PROGRAMS if not chosen.programs or name in chosen.programs]
     installation = Installation()
     try:
-        installation.fetch(spark=any(name.startswith("spark") for name in programs))
+        spark = any(name.startswith("spark") for name in programs)
+        installation.fetch(spark=spark, tez="tez" in programs)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import msgspec
 from tests import engine_contract
-from tests.hadoop import our_work
+from tests.hadoop import configuration, our_work
 from tests.hadoop.cluster import OPENS, Cluster
 from tests.hadoop.configuration import JVM
 
@@ -78,9 +78,12 @@ class Clients:
             problems.insert(0, f"exit code {result.exit_code}, not {exit_code}")
         return msgspec.structs.replace(result, problems=tuple(problems))
 
-    def java(self, main: str, *arguments: str) -> list[str]:
-        """The command of a Java program."""
-        classpath = f"{self.cluster.conf}:{self.cluster.installation.jars}/*"
+    def java(self, main: str, *arguments: str, more: tuple[Path, ...] = ()) -> list[str]:
+        """The command of a Java program; `more` folders of jars come behind Hadoop's."""
+        installation = self.cluster.installation
+        classpath = ":".join(
+            (str(self.cluster.conf), *(f"{folder}/*" for folder in (installation.jars, *more)))
+        )
         java = ["java", "-Xmx300m", *JVM.split(), *OPENS, f"-Duser.home={self.run_folder}"]
         return [*java, "-cp", classpath, main, *arguments]
 
@@ -244,6 +247,31 @@ class Clients:
             return result
         problem = f"{rows} rows; teravalidate says {report!r}"
         return msgspec.structs.replace(result, problems=(problem,))
+
+    def tez(self) -> Result:
+        """Tez's ordered word count, in three vertices."""
+        folder = self.run_folder / f"tez-{time.time_ns()}"
+        source, target = folder / "in", folder / "out"
+        source.mkdir(parents=True)
+        for number in range(3):
+            (source / f"{number}.txt").write_text("node queue\nnode share\n" * (number + 1))
+        configuration.write_tez(self.cluster.conf, self.run_folder, self.cluster.installation.tez)
+        result = self.run(
+            "tez",
+            self.java(
+                "org.apache.tez.examples.ExampleDriver",
+                *("orderedwordcount", f"file://{source}", f"file://{target}", "2"),
+                more=(self.cluster.installation.tez,),
+            ),
+            "FinalState=SUCCEEDED",
+            limit_s=240,
+        )
+        lines = "".join(part.read_text() for part in sorted(target.glob("part-*"))).splitlines()
+        words = [tuple(line.split()) for line in lines]
+        if words[2:] == [("node", "12")] and set(words[:2]) == {("queue", "6"), ("share", "6")}:
+            return result
+        problem = f"the counts are wrong: {words}"
+        return msgspec.structs.replace(result, problems=(*result.problems, problem))
 
     def kill(self) -> Result:
         """A MapReduce job that sleeps, ended by `yarn application -kill`."""
@@ -424,6 +452,7 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "wordcount": Clients.wordcount,
     "sleep": Clients.sleep,
     "terasort": Clients.terasort,
+    "tez": Clients.tez,
     "app-status": Clients.app_status,
     "kill": Clients.kill,
     "ours": Clients.ours,

@@ -34,6 +34,11 @@ class Installation:
         return self.folder / "lib"
 
     @property
+    def tez(self) -> Path:
+        """The folder of Tez."""
+        return self.folder / "tez"
+
+    @property
     def spark_python(self) -> Path:
         """The interpreter that has Spark."""
         return self.folder / "venv/bin/python"
@@ -48,7 +53,7 @@ class Installation:
         """Whether Hadoop's jars were fetched completely, and Java is there."""
         return shutil.which("java") is not None and (self.folder / "jars-complete").exists()
 
-    def fetch(self, *, spark: bool) -> None:
+    def fetch(self, *, spark: bool, tez: bool = False) -> None:
         """Fetch what is missing; raises Missing, and CalledProcessError when a download fails."""
         for program, package in (("java", "openjdk-17-jre-headless"), ("mvn", "maven")):
             if shutil.which(program) is None:
@@ -56,15 +61,9 @@ class Installation:
                     f"{program} is not installed; on Debian and Ubuntu: apt install {package}"
                 )
         self.folder.mkdir(parents=True, exist_ok=True)
-        complete = self.folder / "jars-complete"
-        wanted = (HERE / "pom.xml").read_text()
-        if not complete.exists() or complete.read_text() != wanted:
-            _say("Fetching Hadoop's jars (90 MB)")
-            shutil.rmtree(self.jars, ignore_errors=True)
-            copy = f"-DoutputDirectory={self.jars}"
-            pom = str(HERE / "pom.xml")
-            _run("mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies", copy)
-            complete.write_text(wanted)
+        self._fetch_jars(HERE / "pom.xml", self.jars, "Hadoop's jars (90 MB)")
+        if tez:
+            self._fetch_jars(HERE / "tez.xml", self.tez, "Tez (90 MB)")
         if not spark:
             return
         complete = self.folder / "spark-complete"
@@ -74,6 +73,19 @@ class Installation:
             quiet = ("--quiet", "--disable-pip-version-check")
             _run(str(self.spark_python), "-m", "pip", "install", *quiet, SPARK)
             complete.write_text(SPARK)
+
+    def _fetch_jars(self, project: Path, target: Path, what: str) -> None:
+        """Copy what a project of Maven depends on into a folder, unless it was done."""
+        name = "jars" if target == self.jars else target.name
+        complete = self.folder / f"{name}-complete"
+        wanted = project.read_text()
+        if complete.exists() and complete.read_text() == wanted:
+            return
+        _say(f"Fetching {what}")
+        shutil.rmtree(target, ignore_errors=True)
+        copy = f"-DoutputDirectory={target}"
+        _run("mvn", "-q", "-B", "-f", str(project), "dependency:copy-dependencies", copy)
+        complete.write_text(wanted)
 
     @property
     def java_home(self) -> str:

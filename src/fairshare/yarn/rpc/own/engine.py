@@ -22,7 +22,7 @@ from fairshare.wording import cause
 from fairshare.yarn.rpc.engine.engine import INVALID_EXIT
 from fairshare.yarn.rpc.engine.launch import submitted_context
 from fairshare.yarn.rpc.keys import TokenSigner
-from fairshare.yarn.rpc.own.services import SHUFFLE, unknown_service
+from fairshare.yarn.rpc.own.services import SHUFFLE, VARIABLE, metadata, unknown_service
 from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto, LocalResourceProto
 
 INHERITED = (
@@ -48,14 +48,16 @@ def specification(
     order: LaunchOrder,
     address: tuple[str, int],
     web_address: tuple[str, int],
+    shuffle_port: int,
     local_directory: Path,
     server: Mapping[str, str],
 ) -> bytes:
     """The launcher's input for a ContainerLaunchContextProto.
 
-    `address` is the node's for masters, `web_address` that of its web server; `local_directory` is
-    for the files of the application, and `server` are the variables of this process. Raises
-    EngineError for files that this node cannot reach, and services that it does not have.
+    `address` is the node's for masters, `web_address` that of its web server, `shuffle_port`
+    of MapReduce's shuffle; `local_directory` is for the files of the application, and `server` are
+    the variables of this process. Raises EngineError for files that this node cannot reach, and
+    services that it does not have.
     """
     for service in context.service_data:
         if service.key != SHUFFLE:
@@ -68,6 +70,7 @@ def specification(
         "USER": order.user,
         "LOGNAME": order.user,
         "LOCAL_DIRS": str(local_directory),
+        VARIABLE: base64.b64encode(metadata(shuffle_port)).decode(),
     }
     content = {
         "commands": list(context.command),
@@ -123,7 +126,7 @@ class ContextEngine(LocalEngine):
         web_address: tuple[str, int],
     ) -> None:
         """Connect the engine with the state and the keys; `address_of` is a node's address for
-        masters, `web_address` the server's."""
+        masters, and that of the shuffle, `web_address` the server's."""
         self._current_state = state
         self._signer = signer
         self._address_of = address_of
@@ -167,9 +170,15 @@ class ContextEngine(LocalEngine):
 
     def _with_specification(self, order: LaunchOrder) -> LaunchOrder:
         context = self._context_of(order)
-        addresses = self._address_of(order.node), self._web_address
-        shared = self.shared_directory(order.application_name)
-        content = specification(context, order, *addresses, shared, os.environ)
+        content = specification(
+            context,
+            order,
+            self._address_of(order.node),
+            self._web_address,
+            self._address_of(SHUFFLE)[1],
+            self.shared_directory(order.application_name),
+            os.environ,
+        )
         command = Command(callable=content, is_launch_context=True)
         return msgspec.structs.replace(order, command=command)
 

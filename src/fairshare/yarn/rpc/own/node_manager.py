@@ -296,7 +296,7 @@ class NodePorts:
             write_file(state_directory / FILE, msgspec.json.encode(self._ports))
 
     def address_of(self, node: str) -> tuple[str, int]:
-        """Where a node listens; port 0: it is not a node of this machine."""
+        """Where a node listens, or SHUFFLE; port 0: it is not a node of this machine."""
         return self._host, self._ports.get(node, 0)
 
     def node_id(self, node: str) -> NodeIdProto:

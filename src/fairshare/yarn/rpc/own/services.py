@@ -6,6 +6,19 @@ from typing import Final
 SHUFFLE: Final = "mapreduce_shuffle"
 """The name of MapReduce's shuffle (Hadoop: ShuffleHandler)."""
 
+VARIABLE: Final = f"NM_AUX_SERVICE_{SHUFFLE}"
+"""The variable by which containers know `metadata`, in base64 (Hadoop: AuxiliaryServiceHelper)."""
+
+
+def metadata(port: int) -> bytes:
+    """What masters and containers get to know of the shuffle: its port.
+
+    >>> metadata(13_562).hex()
+    '000034fa'
+    """
+    return port.to_bytes(4)
+
+
 _INSTEAD: Final = {
     "spark_shuffle": (
         "set spark.shuffle.service.enabled=false; dynamic allocation works without it with"

@@ -41,7 +41,7 @@ from fairshare.server.web.listener import web_server
 from fairshare.wording import cause, counted
 from fairshare.yarn.rpc.own.engine import ContextEngine
 from fairshare.yarn.rpc.own.map_outputs import MapOutputs, MissingOutput, Part
-from fairshare.yarn.rpc.own.services import SHUFFLE
+from fairshare.yarn.rpc.own.services import SHUFFLE, metadata
 from fairshare.yarn.rpc.wire.tokens import BadCredentials, read_token
 
 FOLDER = "hadoop-jobs"
@@ -123,14 +123,10 @@ class Shuffle:
         self._server = server
         self._engine = engine
         self._listener = listener
-        self._port = listener.getsockname()[1]
+        self._port: int = listener.getsockname()[1]
+        self.metadata = metadata(self._port)
         self._complained: set[ApplicationId] = set()
         self.secrets = JobSecrets(server.directory.path / FOLDER)
-
-    @property
-    def metadata(self) -> bytes:
-        """What masters get when they start containers: the port."""
-        return int(self._port).to_bytes(4)
 
     async def start(self) -> None:
         """Serve reduces; what earlier servers left of applications that are over is deleted."""

@@ -1,6 +1,7 @@
 """Masters start containers on this machine as on a NodeManager: tokens, refusals, ends."""
 
 import asyncio
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,30 @@ def test_a_master_starts_a_container_and_stops_it(tmp_path: Path) -> None:
             (status,) = (await one.call("getContainerStatuses", asked, granted)).status
             assert (status.state, status.exit_status) == (3, -105)
             assert status.diagnostics.startswith("Container killed by the ApplicationMaster.")
+
+    asyncio.run(body())
+
+
+def test_containers_of_an_application_share_a_directory_and_know_the_shuffle(
+    tmp_path: Path,
+) -> None:
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            seen = tmp_path / "seen"
+            printed = "echo \\$LOCAL_DIRS \\$NM_AUX_SERVICE_mapreduce_shuffle"
+            await one.submit(context(f"{printed} > {seen}.1; exec sleep 60"))
+            await until(Path(f"{seen}.1").exists)
+            await one.server.service.ask(MasterRegistered(1))
+            granted = await one.granted()
+            line = f"touch \\$LOCAL_DIRS/x && {printed} > {seen}.2; exec sleep 60"
+            answer = await one.start(granted, context(line))
+            await until(lambda: Path(f"{seen}.2").exists() and Path(f"{seen}.2").read_text())
+            of_master, of_container = (Path(f"{seen}.{n}").read_text().split() for n in (1, 2))
+            assert of_master == of_container
+            directory, port = of_container
+            assert (Path(directory) / "x").exists()
+            (service,) = answer.services_meta_data
+            assert base64.b64decode(port) == service.value
 
     asyncio.run(body())
 
