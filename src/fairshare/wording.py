@@ -1,7 +1,5 @@
-"""The phrases of messages that several packages share: counts, causes, unknown objects.
-
-The lowest layer: knows no other package.
-"""
+"""The phrases of messages that several packages share: counts, causes, unknown objects; and texts
+of users that are safe for a terminal."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -89,3 +87,17 @@ def without_output(diagnostics: str) -> str:
     'exit code 1'
     """
     return diagnostics.partition(TAIL_TITLE)[0].rstrip()
+
+
+def plain(text: str) -> str:
+    """A text with terminal control characters replaced; other characters stay.
+
+    >>> plain("a\\x1b[2Jb"), plain("größe")
+    ('a?[2Jb', 'größe')
+    """
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+
+def plain_lines(text: str) -> str:
+    """`plain`, which keeps line breaks."""
+    return "\n".join(plain(line) for line in text.splitlines())

@@ -95,7 +95,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
-        "engines/local/gpus/device_filter.py",
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/processes.py"),
         *("server/access/peers.py", "server/copied_snapshot.py"),

@@ -11,7 +11,6 @@ import click
 import msgspec
 
 from fairshare.api import routes
-from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.nodes import node_table
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.cli.orders import Verb
@@ -20,6 +19,7 @@ from fairshare.cli.tokens import token
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Node
 from fairshare.client.answers import Label
+from fairshare.wording import plain, plain_lines
 
 _PREFIX = "yarn.scheduler.capacity."
 

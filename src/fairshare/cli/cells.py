@@ -1,6 +1,7 @@
 """How single values are displayed: amounts, times, bars, names.
 
-Texts from users (names, diagnostics) may contain anything; `plain` makes them safe for a terminal.
+Texts from users (names, diagnostics) may contain anything; `wording.plain` makes them safe for a
+terminal.
 """
 
 from collections.abc import Mapping
@@ -153,20 +154,6 @@ def bar(fraction: float, width: int, mark: float | None = None, *, ascii_only: b
     if mark is not None and mark > 0:
         drawn[min(width, max(1, round(min(1.0, mark) * width))) - 1] = here
     return "".join(drawn)
-
-
-def plain(text: str) -> str:
-    """A text with terminal control characters replaced; other characters stay.
-
-    >>> plain("a\\x1b[2Jb"), plain("größe")
-    ('a?[2Jb', 'größe')
-    """
-    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
-
-
-def plain_lines(text: str) -> str:
-    """`plain`, which keeps line breaks."""
-    return "\n".join(plain(line) for line in text.splitlines())
 
 
 def short_queue(name: str) -> str:

@@ -13,7 +13,6 @@ import click
 import msgspec
 
 from fairshare.cli import submit
-from fairshare.cli.cells import plain_lines
 from fairshare.cli.options import DURATION, with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings, exit_code
@@ -24,6 +23,7 @@ from fairshare.client import Client, Submission
 from fairshare.client.caller import runs_here
 from fairshare.engines.protocol import IDLE_VARIABLE
 from fairshare.errors import FairshareError
+from fairshare.wording import plain_lines
 
 _URL = re.compile(r"https?://\S+[?&]token=\S+")
 _PAUSE_S = 0.2

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from fairshare.cli.cells import plain_lines
 from fairshare.core.model.resources import MEMORY
 from fairshare.documents.problems import Problem
 from fairshare.documents.sizes import parse_memory_mb
 from fairshare.settings.linting import lint
 from fairshare.settings.resource_types import UnknownResourceType
+from fairshare.wording import plain_lines
 
 COLOURS = {"error": "red", "warning": "yellow", "trap": "magenta"}
 

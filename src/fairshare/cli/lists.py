@@ -17,6 +17,7 @@ import msgspec
 from fairshare.cli.cells import NOTHING
 from fairshare.cli.options import print_json
 from fairshare.cli.tables import Cell, Column, Listing, Styled, open_output, print_all
+from fairshare.cli.verbs import nearest
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Verb = Callable[..., None]
@@ -174,10 +175,8 @@ def _field_column(name: str, field: str) -> Shown[Any]:
 
 
 def _refuse(name: str, known: Sequence[str]) -> None:
-    import difflib  # which only a wrong name needs
-
-    near = difflib.get_close_matches(name, [*known, TABLE, CSV, JSON], 1)
-    advice = f"did you mean {near[0]}? " if near else ""
+    near = nearest(name, [*known, TABLE, CSV, JSON])
+    advice = f"did you mean {near}? " if near else ""
     raise click.UsageError(
         f"--format: there is no column {name!r}: {advice}Write table, csv, json, or some of"
         f" {', '.join(known)}"

@@ -6,7 +6,7 @@ import click
 
 from fairshare.api import routes
 from fairshare.api.nodes import Gpu
-from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text, plain
+from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text
 from fairshare.cli.lists import JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.tables import (
@@ -21,6 +21,7 @@ from fairshare.cli.tables import (
     open_output,
 )
 from fairshare.client import Client, Node
+from fairshare.wording import plain
 
 GPU_COLUMNS = (
     Column("Node"),

@@ -13,13 +13,13 @@ import click
 import msgspec
 
 from fairshare.cli.apps import ACTIVE, state_of
-from fairshare.cli.cells import plain, task_text
+from fairshare.cli.cells import task_text
 from fairshare.cli.options import NAME, PRIORITY, TAG, json_option, print_json, with_client
 from fairshare.cli.placement_notes import no_priorities, note_unknown_queue
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container, Refused
 from fairshare.errors import InputError
-from fairshare.wording import counted
+from fairshare.wording import counted, plain
 
 
 def act_on_each(

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import click
 
-from fairshare.cli.cells import plain_lines
+from fairshare.cli.verbs import nearest
 from fairshare.client import Application, Client, Submission
 from fairshare.errors import FairshareError
+from fairshare.wording import plain_lines
 
 _ROOT = "root."
 
@@ -49,18 +50,16 @@ def near_queue(wanted: str, queues: list[str]) -> str | None:
     >>> near_queue("root.visoin", ["root.students", "root.vision"])
     'root.vision'
     """
-    from difflib import get_close_matches  # which only a wrong name needs
-
     short = wanted.rpartition(".")[2]
     same = [name for name in queues if name.rpartition(".")[2] == short]
     if same:
         return same[0]
     full = wanted if wanted.startswith(_ROOT) else _ROOT + wanted
-    near = get_close_matches(full, queues, 1, 0.75)
-    if near:
-        return near[0]
+    near = nearest(full, queues, 0.75)
+    if near is not None:
+        return near
     by_short = {name.rpartition(".")[2]: name for name in reversed(queues)}
-    return by_short.get(next(iter(get_close_matches(short, list(by_short), 1, 0.75)), ""))
+    return by_short.get(nearest(short, list(by_short), 0.75) or "")
 
 
 def note_unknown_queue(client: Client, wanted: str | None) -> None:

@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 import click
 
 from fairshare.cli import submit
-from fairshare.cli.cells import plain_lines
 from fairshare.cli.exit_codes import FAILED, code_without_command, is_code_of_command, worst_end
 from fairshare.cli.options import MOST_ATTEMPTS, Whole, with_client
 from fairshare.cli.placement_notes import print_differences
@@ -27,6 +26,7 @@ from fairshare.client.caller import runs_here
 from fairshare.client.errors import Refused
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
+from fairshare.wording import plain_lines
 
 _NOT_THERE = ("log-gone", "node-unreachable", "unknown-container")
 

@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from fairshare.cli import submit
-from fairshare.cli.cells import plain_lines
 from fairshare.cli.options import with_client, without_dashes
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.run import Endings
@@ -22,6 +21,7 @@ from fairshare.client import Client, Submission
 from fairshare.client.discovery import Server
 from fairshare.client.sessions import Session, open_session
 from fairshare.errors import FairshareError
+from fairshare.wording import plain_lines
 
 SHELL = ("/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}"')
 """The shell of the container's account."""

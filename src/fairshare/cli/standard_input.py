@@ -43,12 +43,11 @@ def input_file(*, here: bool) -> Iterator[str | None]:
         yield name
         return
     # The container may have another account: others may pass through the directory, not list it.
-    import secrets  # both bring a generator of random numbers along, which only pipes need
-    import tempfile
+    import tempfile  # it brings a generator of random numbers along, which only pipes need
 
     with tempfile.TemporaryDirectory(prefix="fairshare-run-") as directory:
         Path(directory).chmod(0o711)
-        path = Path(directory, secrets.token_hex(16))
+        path = Path(directory, os.urandom(16).hex())
         _copy(path)
         yield literal(str(path))
 

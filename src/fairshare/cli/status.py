@@ -15,7 +15,6 @@ from fairshare.cli.cells import (
     duration_text,
     instant_text,
     peak_text,
-    plain,
     share_text,
     task_text,
 )
@@ -48,7 +47,7 @@ from fairshare.client.answers import Reason
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.documents.notice_targets import shown_target
-from fairshare.wording import counted
+from fairshare.wording import counted, plain
 
 MOST_ENDED = 20
 MOST_REMARKS = 3

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 import msgspec
 
-from fairshare.cli.cells import plain, plain_lines
+from fairshare.wording import plain, plain_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from fairshare.api.frames import STDERR
-from fairshare.cli.cells import plain_lines
 from fairshare.cli.options import with_client, without_dashes
 from fairshare.cli.orders import running_container
 from fairshare.cli.run import Endings, LiveOutput, follow
@@ -21,6 +20,7 @@ from fairshare.client import Client
 from fairshare.client.discovery import Server
 from fairshare.client.errors import Refused
 from fairshare.client.sessions import Session, last_word, open_session
+from fairshare.wording import plain_lines
 
 _PIECE_BYTES = 16 * 1024
 _LOST = 1

@@ -14,6 +14,7 @@ fast; a verb whose module is not installed is not available.
 import errno
 import gc
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import PathFinder
 from typing import IO, Any
@@ -22,7 +23,7 @@ import click
 
 from fairshare import __path__, __version__
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.wording import failed_call
+from fairshare.wording import failed_call, plain_lines
 
 VERBS = {
     "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
@@ -129,10 +130,8 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         verb = args[0]
         if not verb.startswith("-") and self.get_command(ctx, verb) is None:
-            import difflib  # only a wrong verb waits for its import
-
-            near = difflib.get_close_matches(verb, self.list_commands(ctx), 1)
-            advice = f"did you mean {near[0]}?" if near else "`fairshare --help` lists them."
+            near = nearest(verb, self.list_commands(ctx))
+            advice = f"did you mean {near}?" if near else "`fairshare --help` lists them."
             ctx.fail(f"there is no verb {verb!r}; {advice}")
         return super().resolve_command(ctx, args)
 
@@ -165,6 +164,17 @@ def _is_installed(verb: str) -> bool:
     return PathFinder.find_spec(module, folders) is not None
 
 
+def nearest(word: str, known: Sequence[str], least: float = 0.6) -> str | None:
+    """The known word that is most like a wrong one, and at least so much like it; None if none is.
+
+    >>> nearest("aps", ("apps", "nodes")), nearest("zzz", ("apps", "nodes"))
+    ('apps', None)
+    """
+    import difflib  # which only a wrong word needs
+
+    return next(iter(difflib.get_close_matches(word, known, 1, least)), None)
+
+
 class Failure(click.ClickException):
     """The failure of a verb: a message on stderr and exit code 1."""
 
@@ -174,8 +184,6 @@ class WrongFiles(Failure):
     place; other problems are prefixed with it."""
 
     def __init__(self, error: ConfigurationError) -> None:
-        from fairshare.cli.cells import plain_lines
-
         super().__init__(plain_lines(str(error)))
         self.says_so = hasattr(next(iter(error.problems), None), "severity")
 
@@ -195,8 +203,7 @@ class NoServer(Failure):
 
 def failure_of(error: FairshareError) -> Failure:
     """The failure to report for an error."""
-    # Imported lazily: they load the HTTP library, which `--help` does not need.
-    from fairshare.cli.cells import plain_lines
+    # Imported lazily: it loads the HTTP library, which `--help` does not need.
     from fairshare.client.errors import ServerUnreachable
 
     if isinstance(error, ConfigurationError):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Self
 import click
 import msgspec
 
-from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.exit_codes import FAILED, code_of
 from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.cli.tables import Output, Pipe, open_output
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.client import Application, ApplicationFailed, Client
+from fairshare.wording import plain, plain_lines
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,14 +3,14 @@
 import click
 
 from fairshare.api import routes
-from fairshare.cli.cells import amounts_text, plain
+from fairshare.cli.cells import amounts_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Reason
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
-from fairshare.wording import counted
+from fairshare.wording import counted, plain
 
 
 @click.command()

@@ -5,12 +5,15 @@ engine's, and modules beside the program's script travel by value.
 """
 
 import contextlib
+import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 import msgspec
 
 from fairshare.api.cluster import Cluster
@@ -48,8 +51,6 @@ class Interpreter(msgspec.Struct, frozen=True):
         if not self.by_value:
             yield
             return
-        import cloudpickle  # only what sends calls waits for its import
-
         with _turn:
             known = cloudpickle.list_registry_pickle_by_value()
             modules = [each for each in modules_beside_script() if each.__name__ not in known]
@@ -77,8 +78,6 @@ def choose_interpreter(cluster: Cluster, python: str | None = None) -> Interpret
 def check_interpreter(python: str) -> None:
     """Raise InterpreterUnusable unless a Python of this machine can run pickled calls: it has
     cloudpickle, and the same minor version, as functions travel in its byte code."""
-    import subprocess  # only a wish for another interpreter waits for its import
-
     if not Path(python).is_absolute():
         raise InterpreterUnusable(f"{python!r} is not an absolute path of a Python interpreter")
     try:
@@ -134,8 +133,6 @@ def _is_own(path: str) -> bool:
     """Whether a path is part of the interpreter's installation."""
     if any(part in ("site-packages", "dist-packages") for part in Path(path).parts):
         return True
-    import sysconfig  # which only calls need
-
     paths = sysconfig.get_paths()
     own = {sys.prefix, paths["stdlib"], paths["platstdlib"], paths["scripts"]}
     return any(Path(path).is_relative_to(one) for one in own if one not in _SHARED)

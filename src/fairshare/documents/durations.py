@@ -73,14 +73,11 @@ def parse_duration(text: str, unit: Unit) -> int:
     exact_ms = _exact_ms(text, unit)
     if exact_ms > MOST_MS:
         raise ValueError(f"{text!r} is longer than can be counted: write a shorter time")
-    from fractions import Fraction  # which few commands need
-
-    amount = Fraction(exact_ms, _UNITS_MS[unit])
-    if amount.denominator != 1:
-        raise ValueError(
-            f"{text!r} is not a whole number of {_NAMES[unit]}: write {max(1, round(amount))}{unit}"
-        )
-    return int(amount)
+    amount, rest = divmod(exact_ms, _UNITS_MS[unit])
+    if rest:
+        near = max(1, round(exact_ms / _UNITS_MS[unit]))
+        raise ValueError(f"{text!r} is not a whole number of {_NAMES[unit]}: write {near}{unit}")
+    return amount
 
 
 def _exact_ms(text: str, bare_unit: Unit | None) -> "int | Fraction":

@@ -44,17 +44,17 @@ def parse_size(text: str, unit: Unit = "MB") -> int:
     match = re.fullmatch(_SIZE, text.strip(), _FLAGS)
     if not match:
         raise ValueError(f"{text!r} is not a size: write 512m, 1g or a number of {unit}")
-    from fractions import Fraction  # which few commands need
-
-    kilobytes = Fraction(match[1]) * _UNITS_KB[(match[2] or letter).lower()]
-    amount = kilobytes / _UNITS_KB[letter]
-    if amount.denominator != 1:
+    whole, _, decimals = match[1].partition(".")
+    scale: int = 10 ** len(decimals)
+    kilobytes = int(whole + decimals) * _UNITS_KB[(match[2] or letter).lower()]  # times `scale`
+    amount, rest = divmod(kilobytes, _UNITS_KB[letter] * scale)
+    if rest:
         raise ValueError(
             f"{text!r} is not a whole number of {unit}: write it in {unit}, such as 512{letter}"
         )
     if amount > MOST:
         raise ValueError(f"{text!r} is more than can be counted: no machine has that")
-    return int(amount)
+    return amount
 
 
 def parse_memory_mb(text: str) -> int:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from fairshare.cli.cells import plain, plain_lines
 from fairshare.cli.options import (
     DURATION,
     MEMORY,
@@ -30,7 +29,7 @@ from fairshare.client import ApplicationFailed, Client
 from fairshare.documents.sizes import MEBIBYTE, parse_memory_mb
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.jobs import IDENTITY, MapReduce, Result
-from fairshare.wording import counted
+from fairshare.wording import counted, plain, plain_lines
 
 MOST_SPLITS = 100
 """The maximum number of splits that are printed."""

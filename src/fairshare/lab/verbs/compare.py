@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from fairshare.cli.cells import plain
 from fairshare.cli.options import json_option, print_json
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import Failure
@@ -25,7 +24,7 @@ from fairshare.lab.simulate.repetition import Repetition, paired
 from fairshare.lab.simulate.report import Report
 from fairshare.lab.verbs.simulation_report import changes_table, overview_table, runs_table
 from fairshare.lab.verbs.simulation_report import pairing_sentence as seeds_sentence
-from fairshare.wording import cause
+from fairshare.wording import cause, plain
 
 MOST_BYTES = 1_000_000_000
 

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fairshare.cli.cells import NOTHING, duration_text, plain, short_queue
+from fairshare.cli.cells import NOTHING, duration_text, short_queue
 from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_console, print_all
@@ -41,7 +41,7 @@ from fairshare.lab.verbs.simulated_trace import TraceOptions, is_workload, read_
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE
 from fairshare.settings.output import Written, write_directory
 from fairshare.settings.resource_types import UnknownResourceType
-from fairshare.wording import counted
+from fairshare.wording import counted, plain
 
 
 def read_recorded(source: Source, path: Path) -> World | None:

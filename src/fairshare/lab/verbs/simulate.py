@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import click
 import msgspec
 
-from fairshare.cli.cells import MEMORY, plain
+from fairshare.cli.cells import MEMORY
 from fairshare.cli.options import DURATION, MOST_NODES, Whole, checked, print_json, scheduler_option
 from fairshare.cli.options import MEMORY as MEMORY_OPTION
 from fairshare.cli.tables import open_console, print_all
@@ -46,7 +46,7 @@ from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import all_families
 from fairshare.settings.reservations import with_reservations
-from fairshare.wording import cause, counted
+from fairshare.wording import cause, counted, plain
 
 MOST_SEEDS = 10_000
 _REJECTED_SHOWN = 5

@@ -10,7 +10,6 @@ from fairshare.cli.cells import (
     dominant_fraction,
     duration_text,
     fine_duration_text,
-    plain,
     share_text,
     short_queue,
 )
@@ -29,7 +28,7 @@ from fairshare.lab.simulate.comparison import Run, summary
 from fairshare.lab.simulate.overviews import Overview, facts_of, groups_overview, percentiles, ratio
 from fairshare.lab.simulate.repetition import Estimate, Estimates, Repetition, SeedsPairing
 from fairshare.lab.simulate.report import Report, Sample, Spread, cluster_total
-from fairshare.wording import counted
+from fairshare.wording import counted, plain
 
 MOST_APPLICATIONS = MOST_USERS = 20
 MOST_UNFINISHED = 10

@@ -16,9 +16,12 @@ from fairshare.core.model.identifiers import ContainerId
 from fairshare.engines.protocol import FetchesFiles
 from fairshare.errors import EngineError, InputError
 from fairshare.server.server import LiveServer
+from fairshare.settings.parts import lazy
 
 if TYPE_CHECKING:
     import httpx
+else:  # it loads a hundred modules, and few servers need it
+    httpx = lazy("httpx")
 
 
 BEGIN = b"\nLogContents:\n"
@@ -42,8 +45,6 @@ class RemotePart(msgspec.Struct, frozen=True):
 
 def log_client() -> "httpx.AsyncClient":
     """A client for NodeManagers, which serve plain HTTP; ignores proxies of the environment."""
-    import httpx
-
     return httpx.AsyncClient(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
@@ -77,8 +78,6 @@ async def _read(
     client: "httpx.AsyncClient", url: str, wanted: int, offset: int, limit: int
 ) -> RemotePart:
     """One request for the first (`wanted` > 0) or the last bytes; keeps those of the range only."""
-    import httpx
-
     try:
         async with client.stream("GET", url, params={"size": wanted}, timeout=TIMEOUT_S) as answer:
             head = b""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import click
 import msgspec
 
-from fairshare.cli.cells import plain_lines
+from fairshare.wording import plain_lines
 from fairshare.yarn.cli.documents import Fields, columns
 from fairshare.yarn.cli.manager import NOT_FOUND, RemoteRefusal, ResourceManager
 

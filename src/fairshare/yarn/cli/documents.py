@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from fairshare.cli.cells import plain
+from fairshare.wording import plain
 
 Fields = dict[str, Any]
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import click
 
-from fairshare.cli.cells import plain
+from fairshare.wording import plain
 from fairshare.yarn.cli.calls import MANY, Call, Command, Option
 from fairshare.yarn.cli.documents import Fields, items, number_of
 

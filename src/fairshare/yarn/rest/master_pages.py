@@ -22,14 +22,17 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fairshare.core.model.identifiers import application_name
+from fairshare.settings.parts import lazy
 from fairshare.wording import cause
 from fairshare.yarn.rest.callers import checked_caller
 from fairshare.yarn.rest.errors import Refused
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.parameters import find_application, read_bytes
 
-if TYPE_CHECKING:  # imported where it is used: it loads a hundred modules, and few servers need it
+if TYPE_CHECKING:
     import httpx
+else:  # it loads a hundred modules, and few servers need it
+    httpx = lazy("httpx")
 
 _log = logging.getLogger("fairshare.server.web")
 
@@ -208,8 +211,6 @@ class _Call:
             raise HTTPException(refused.status, str(refused)) from None
 
     async def _send(self, client: "httpx.AsyncClient", content: bytes) -> "httpx.Response":
-        import httpx
-
         method, headers = self._request.method, self._headers()
         try:
             request = client.build_request(method, self._url, headers=headers, content=content)
@@ -219,8 +220,6 @@ class _Call:
             raise HTTPException(502, message) from None
 
     async def _content(self, answer: "httpx.Response") -> AsyncIterator[bytes]:
-        import httpx
-
         try:
             async for chunk in answer.aiter_raw():
                 yield chunk
@@ -269,8 +268,6 @@ def _one_less(calls: MasterCalls) -> None:
 
 def _client() -> "httpx.AsyncClient":
     """For one request. Masters serve plain HTTP; proxies of the environment are ignored."""
-    import httpx
-
     return httpx.AsyncClient(
         trust_env=False,
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),

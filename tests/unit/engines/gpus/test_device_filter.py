@@ -5,7 +5,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshare.engines.local.gpus.device_filter import filter_program
+from fairshare.engines.local.gpus.fence import filter_program
 
 BLOCK, CHARACTER = 1, 2
 LOAD, AND, MOVE, EXIT = 0x61, 0x54, 0xB7, 0x95

@@ -3,8 +3,8 @@
 import pytest
 
 from fairshare.api.work import Submission, TaskGroup
+from fairshare.cli.surroundings import conda, of_interpreter, virtualenv
 from fairshare.client.errors import NotHere
-from fairshare.client.python_environments import conda, of_interpreter, virtualenv
 
 
 @pytest.fixture
