@@ -450,9 +450,9 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "pi": Clients.pi,
     "uber": Clients.uber,
     "wordcount": Clients.wordcount,
+    "tez": Clients.tez,
     "sleep": Clients.sleep,
     "terasort": Clients.terasort,
-    "tez": Clients.tez,
     "app-status": Clients.app_status,
     "kill": Clients.kill,
     "ours": Clients.ours,
@@ -461,7 +461,8 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "spark-client": Clients.spark_client,
     "spark-cluster": Clients.spark_cluster,
 }
-"""All programs, in the order in which they run."""
+"""All programs, in the order in which they run. A master of Tez goes on for a while when its client
+has ended: the next program is not to ask for the last application."""
 
 NEED_AGGREGATION = frozenset({"logs"})
 """Programs that need NodeManagers that aggregate logs."""
