@@ -21,7 +21,7 @@ from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import collect_directory, read_directory
 from fairshare.settings.engines import ENGINES, runs_here
 from fairshare.settings.limits import LimitSettings
-from fairshare.settings.nodes import NodeManagerSettings
+from fairshare.settings.nodes import MEMORY_MB, NodeManagerSettings
 from fairshare.settings.registry import family_of
 from fairshare.settings.reservations import with_reservations
 from fairshare.settings.shell import FILE as SHELL_FILE
@@ -114,8 +114,10 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
     _check_gpus(kind, engine.gpus, directory if overrides.gpus is None else None)
     # Nodes that register by themselves are several, as in Hadoop: more may come at any time.
     configuration = with_reservations(configuration, nodes if runs_here(kind) else ANY_NUMBER)
-    memory_mb = overrides.memory_mb or engine.memory_mb
+    memory_mb = overrides.memory_mb or engine.memory_mb or configuration.node_manager.memory_mb
     place = Place(str(directory / SHELL_FILE) if overrides.memory_mb is None else "--memory-mb")
+    if not (overrides.memory_mb or engine.memory_mb) and memory_mb:
+        place = configuration.site.place(MEMORY_MB)
     return LiveSettings(
         scheduler=configuration.scheduler,
         types=configuration.types,
@@ -127,11 +129,11 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         state_directory=_state_directory(configuration, overrides),
         nodes=nodes,
         memory_mb=memory_mb,
-        vcores=overrides.vcores or engine.vcores,
+        vcores=overrides.vcores or engine.vcores or configuration.node_manager.vcores,
         stop_containers=overrides.stop_containers,
         warnings=(
             *configuration.problems,
-            *_beyond_machine(place, nodes, memory_mb or 0),
+            *_beyond_machine(place, nodes, memory_mb or 0 if runs_here(kind) else 0),
             *_closed_program(place, engine.run_as),
         ),
         node_manager=configuration.node_manager,

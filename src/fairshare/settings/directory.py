@@ -21,10 +21,11 @@ from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
 from fairshare.settings import shell
 from fairshare.settings.configuration import Configuration, ConfigurationStore
+from fairshare.settings.engines import runs_here
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
 from fairshare.settings.manager import read_manager
-from fairshare.settings.nodes import read_node_manager
+from fairshare.settings.nodes import read_node_manager, report_other_sizes
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import gpus_of, with_types
 from fairshare.settings.shell import ServerSettings, ShellSettings
@@ -249,6 +250,8 @@ def collect_directory(
         resources={**family.node_resources(site, problems), **located.engine.resources},
     )
     located = msgspec.structs.replace(located, engine=engine)
+    if runs_here(engine.kind):
+        report_other_sizes(site, engine.memory_mb, engine.vcores, problems)
     found = family.read(Source(directory, site, located), problems)
     return Configuration(
         scheduler=family.name,

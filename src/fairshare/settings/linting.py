@@ -96,7 +96,8 @@ def _minimums_of_nodes(configuration: Configuration) -> Iterator[Finding]:
     engine = configuration.shell.engine
     if not runs_here(engine.kind):
         return
-    sizes = {MEMORY: engine.memory_mb, VCORES: engine.vcores}
+    node = configuration.node_manager
+    sizes = {MEMORY: engine.memory_mb or node.memory_mb, VCORES: engine.vcores or node.vcores}
     for (name, size), least in zip(
         sizes.items(), configuration.settings.minimum_allocation, strict=False
     ):

@@ -66,6 +66,12 @@ MEMORY_CHECK = "yarn.nodemanager.pmem-check-enabled"
 STRICT_CPU = "yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage"
 VCORES_PER_CORE = "yarn.nodemanager.resource.pcores-vcores-multiplier"
 GRACE_MS = "yarn.nodemanager.sleep-delay-before-sigkill.ms"
+MEMORY_MB = "yarn.nodemanager.resource.memory-mb"
+CPU_VCORES = "yarn.nodemanager.resource.cpu-vcores"
+DETECTS = "yarn.nodemanager.resource.detect-hardware-capabilities"
+
+_MEASURED: Final = -1
+"""Hadoop's value for a size that the machine says."""
 
 DEFAULT_GRACE_MS = 10_000
 """Hadoop's is 250, in which no program saves its work."""
@@ -78,6 +84,8 @@ class NodeManagerSettings(msgspec.Struct, frozen=True):
     more CPU than its vcores, also when others idle. `grace_ms`: from the request to end to the end
     by force. `vcores_per_core`: the worth of a processor where the vcores of a node
     are not given. `partition`: the label that its nodes report of themselves; empty: none.
+    `memory_mb` and `vcores` are the sizes of a node, where [engine] of fairshare.toml has none;
+    None: its part of what the machine has.
     """
 
     memory_check: bool = True
@@ -85,6 +93,8 @@ class NodeManagerSettings(msgspec.Struct, frozen=True):
     grace_ms: int = DEFAULT_GRACE_MS
     vcores_per_core: float = 1.0
     partition: str = ""
+    memory_mb: int | None = None
+    vcores: int | None = None
 
 
 def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
@@ -95,7 +105,40 @@ def read_node_manager(site: Site, problems: Problems) -> NodeManagerSettings:
         grace_ms=site.integer(GRACE_MS, DEFAULT_GRACE_MS, problems, minimum=0),
         vcores_per_core=_vcores_per_core(site, problems),
         partition=read_node_partition(site, problems),
+        memory_mb=_size(site, MEMORY_MB, problems),
+        vcores=_size(site, CPU_VCORES, problems),
     )
+
+
+def _size(site: Site, name: str, problems: Problems) -> int | None:
+    """An amount of a node. Where there is none the machine is measured, as Hadoop does if `DETECTS`
+    is true."""
+    size = site.integer(name, _MEASURED, problems)
+    if size > 0:
+        return size
+    if size != _MEASURED:
+        message = f"{name}: a node cannot have {size}; leave it out to offer what the machine has"
+        problems.error(site.place(name), "property-value", message, "starts a useless node")
+    elif not site.boolean(DETECTS, True, problems):
+        message = f"{DETECTS} is false, and {name} not set: the machine is measured all the same"
+        problems.warning(site.place(DETECTS), "unsupported", message, "offers 8192 MB and 8 vcores")
+    return None
+
+
+def report_other_sizes(
+    site: Site, memory_mb: int | None, vcores: int | None, problems: Problems
+) -> None:
+    """Report sizes of nodes that [engine] of fairshare.toml overrides; these are given."""
+    for name, key, size in ((MEMORY_MB, "memory_mb", memory_mb), (CPU_VCORES, "vcores", vcores)):
+        if size is None or name not in site:
+            continue
+        written = site.integer(name, size, Problems())
+        if written != size:
+            message = (
+                f"{name} is {written}, and {key} in [engine] of fairshare.toml is {size}: the"
+                " latter applies"
+            )
+            problems.warning(site.place(name), "overridden", message, "starts nodes of this size")
 
 
 def _vcores_per_core(site: Site, problems: Problems) -> float:
