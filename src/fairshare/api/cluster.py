@@ -57,7 +57,7 @@ class ShutdownBody(ActorBody, frozen=True, kw_only=True):
 
 
 class Stopping(msgspec.Struct, frozen=True):
-    """The server ends; so many applications and containers end with it, or run on."""
+    """The server ends; the numbers of applications and containers that end with it, or run on."""
 
     stopping: bool = True
     stop_containers: bool = False

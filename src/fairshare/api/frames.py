@@ -26,7 +26,7 @@ PING_S = 15.0
 """The interval at which the container's side asks whether the other one is still there."""
 
 SILENT_S = 45.0
-"""After so long without a byte the connection counts as lost."""
+"""A connection without a byte for this time is lost."""
 
 LOST = 129
 """The exit code of a command that ended with its container, or with the connection."""

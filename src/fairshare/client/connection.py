@@ -169,9 +169,9 @@ def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreach
     if isinstance(error, NotConnected):
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return ServerUnreachable(
-                f"who answers at {url} cannot be verified ({error}), so nothing was sent: name the"
-                " certificate of who has signed the server's in SSL_CERT_FILE, and call the server"
-                " by a name that its certificate has",
+                f"the server at {url} cannot be verified ({error}), so nothing was sent: name the"
+                " certificate of the authority that signed the server's in SSL_CERT_FILE, and call"
+                " the server by a name that its certificate has",
                 url,
             )
         return ServerUnreachable(f"no server at {url}: {START_ONE}", url)

@@ -35,7 +35,7 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def token_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a user keeps the token that he was given: below XDG_CONFIG_HOME, else ~/.config."""
+    """Where a user keeps a token: below XDG_CONFIG_HOME, else ~/.config."""
     home = environment.get("XDG_CONFIG_HOME", "")
     # What is not absolute does not count, as the XDG specification wants it.
     folder = Path(home) if home.startswith("/") else Path("~/.config").expanduser()

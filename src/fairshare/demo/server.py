@@ -19,8 +19,8 @@ EXAMPLES = Path(__file__).with_name("examples")
 """A link to the folder of the same name in a checkout; a wheel has the files here."""
 
 PROCESSORS = 2
-"""At most so many are used, so that it is the same demonstration everywhere and leaves a large
-machine to its user."""
+"""The maximum number of processors that are used, so that the demonstration is the same everywhere
+and leaves a large machine to its user."""
 
 _START_S, _STOP_S, _END_S = 30.0, 15.0, 5.0
 _PACE_S, _LOG_BYTES, _PR_SET_PDEATHSIG = 0.05, 2_000, 1

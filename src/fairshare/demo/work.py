@@ -168,8 +168,8 @@ class Work(ABC):
     def work(
         self, team: str, user: str, name: str, pieces: int, parts: int
     ) -> tuple[Submission | MapReduce, int]:
-        """What counts a user's text in some pieces, each in a container of which so many are one of
-        the variant's, and the number of its tasks."""
+        """What counts a user's text in some pieces, each in a container of a fraction (`parts`) of
+        the variant's size, and the number of its tasks."""
 
     @abstractmethod
     def act(self, client: Client, production: Application, queue: Queue | None) -> Iterator[str]:

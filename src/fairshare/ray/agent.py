@@ -65,7 +65,7 @@ class Fence:
             self._affirmed_s = max(self._affirmed_s, asked_s)
 
     def should_ask_ray(self, now_s: float) -> bool:
-        """Whether no server has asked for so long that Ray is to be asked."""
+        """Whether Ray is to be asked, since no server has asked for a while."""
         return now_s - self._affirmed_s > self._limit_s / 4
 
     def reason(self, now_s: float) -> str:

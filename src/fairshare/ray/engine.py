@@ -62,8 +62,8 @@ def waiting_room(
     present_vcores: int,
     most_vcores: int,
 ) -> dict[Resource, int]:
-    """The containers that wait, by their size: so many as a cluster of `most_vcores` and the limits
-    of their queues admit. A limit in percent counts as that part of `most_vcores`."""
+    """The containers that wait, by their size, as many as a cluster of `most_vcores` and the
+    limits of their queues admit. A limit in percent counts as that part of `most_vcores`."""
     place = types.names.index(VCORES)
     views = {queue.name: queue for queue in queues}
     left = {

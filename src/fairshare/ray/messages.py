@@ -124,8 +124,8 @@ class Leave(msgspec.Struct, frozen=True, tag=True):
 
 
 class Grow(msgspec.Struct, frozen=True, tag=True):
-    """Ask Ray's autoscaler for room for so many containers of each size (memory-mb and so on), in
-    addition to the nodes that there are; for none: withdraw it."""
+    """Ask Ray's autoscaler for room for a number of containers of each size (memory-mb and so on),
+    in addition to the nodes that there are; for none: withdraw it."""
 
     sizes: tuple[tuple[dict[str, int], int], ...]
 

@@ -93,7 +93,7 @@ class Rows(ABC, Generic[Key, Item, Row]):
         return {key: rows[key] if key in rows else self._renewed(key) for key in keys}
 
     async def newest(self, fits: Callable[[Row], bool], most: int) -> dict[Key, Row]:
-        """The last rows that fit, the newest first, at most so many, all of one instant.
+        """The last rows that fit, the newest first, at most `most`, all of one instant.
 
         It looks no further than the last of them.
         """

@@ -173,7 +173,7 @@ class Service:
 
     @property
     def full(self) -> bool:
-        """Whether so many calls wait that further ones are refused."""
+        """Whether further calls are refused, since too many wait."""
         return self._inbox.calls >= MAX_WAITING
 
     def now_ms(self) -> int:

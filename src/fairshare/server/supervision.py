@@ -13,7 +13,7 @@ JOURNAL_INTERVAL_S: Final = 1.0
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 60.0
 STEADY_S: Final = 30.0
-"""After so long without a failure a task counts as well again."""
+"""A task that has not failed for this time is healthy again."""
 
 _log = logging.getLogger("fairshare.server")
 

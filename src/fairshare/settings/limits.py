@@ -30,7 +30,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
 
     The headers of a request must be there within `header_s`, its body within `body_s` and a second
     more for each 10 kB; a reader must take 64 kB of an answer within `send_s`. `answers_mb` is what
-    one caller may leave unread of large answers, `bodies_mb` what bodies of his requests may hold
+    one caller may leave unread of large answers, `bodies_mb` what bodies of its requests may hold
     until they are answered, `result_mb` the value that a callable returns,
     `payload_mb` a callable that is uploaded, with its arguments. `package_mb` is one uploaded
     package of a Ray job, and ten times as much its unpacked files; `packages_mb` are those of one

@@ -12,7 +12,7 @@ from fairshare.settings.registry import family_of
 
 
 def with_reservations(configuration: Configuration, nodes: int) -> Configuration:
-    """The configuration as a cluster of so many nodes follows it.
+    """The configuration as a cluster with this number of nodes follows it.
 
     Without reservations the Fair Scheduler may reserve none of its nodes, and the Capacity
     Scheduler, for which Hadoop has no such property, is treated alike. A file that sets

@@ -141,7 +141,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     `no_new_privileges`: nothing in a container gains rights by a set-user-id program.
 
     `gpus` are those that are assigned to containers, each to one: all that this machine has
-    (`auto`), so many of them, those with these names, or none.
+    (`auto`), a number of them, those with these names, or none.
 
     Containers with a terminal end after `interactive_idle_s` in which nothing was typed, printed or
     computed (0: never), or `interactive_detached_s` without a user who is attached. Queues and

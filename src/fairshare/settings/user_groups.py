@@ -94,7 +94,7 @@ def read_groups(document: bytes, file: str, problems: Problems) -> dict[str, tup
         groups = [part.strip() for part in rest.split(",")] if rest.strip() else []
         place = Place(file, number)
         if not colon or not user or not all(groups):
-            message = f"{line!r} must be a user and his groups: `user: primary, other`"
+            message = f"{line!r} must be a user and the groups of this user: `user: primary, other`"
             problems.error(place, _RULE, message)
         elif user in found:
             message = f"the user {user!r} is in line {lines[user]} already"

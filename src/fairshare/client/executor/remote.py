@@ -149,7 +149,7 @@ MOST_BYTES = 1 << 30
 
 NONCE_BYTES = 32
 HELLO_S = 10.0
-"""So long both have time to prove themselves."""
+"""The time in which both must prove themselves."""
 
 PROGRAM, WORKER = b"program", b"worker"
 """The sides that prove that they know a token."""

@@ -29,7 +29,7 @@ MOST_FUNCTIONS = 100
 """The functions that are remembered: the last ones whose calls have ended."""
 
 LONG_S = 1.0
-"""Calls that take so long get containers of their own."""
+"""Calls that take this long get containers of their own."""
 
 SHARE_S = 0.5
 """So much work is worth a worker."""

@@ -60,7 +60,7 @@ class Launch(NamedTuple):
     umask: int = -1  # -1: that of the server, or 022 under a user's account
     limits: dict[str, int] = {}  # noqa: RUF012 - soft limits by name; never mutated
     signal: int = 0  # instead of SIGTERM; 0: SIGTERM
-    signal_before_ms: int = 0  # so long before the time limit, too
+    signal_before_ms: int = 0  # also sent this long before the time limit
     signal_first: bool = False  # only to the first process
     image: str = ""  # in which it runs; empty: in none
     terminal: bool = False  # whether the first process has one

@@ -190,8 +190,8 @@ def niceness(vcores: int, all_vcores: int) -> int:
 
 
 class Interactive(NamedTuple):
-    """`idle_ms`: nothing was typed, printed or computed for so long; 0: they never end for it.
-    `detached_ms`: no user was attached. `idle_of_queues_ms` are times of queues and of those below
+    """`idle_ms`: they end after this time without typing, output or computation; 0: never.
+    `detached_ms`: without a user. `idle_of_queues_ms` are times of queues and of those below
     them."""
 
     idle_ms: int = 3_600_000

@@ -1,8 +1,8 @@
 """The engine's reports (starts and ends of containers, and the set of running ones), and how many
 directories of ended containers are kept: each needs some inodes of the disk.
 
-Of an application, and of a user, only so many are kept, the latest; of a task that is tried again
-and again only the last tries. Results of Python calls go last. The engine's thread makes the
+Of an application, and of a user, a limited number is kept, the latest; of a task that is tried
+again and again only the last tries. Results of Python calls go last. The engine's thread makes the
 reports and deletes directories (`start` does before the thread runs); any thread calls `held`.
 """
 

@@ -46,10 +46,10 @@ def without_master_limits(settings: CapacitySettings) -> CapacitySettings:
 
 
 PARTS: Final = 4
-"""The time is cut into so many parts, for the share over time."""
+"""The number of parts into which the time is cut, for the share over time."""
 
 NOTICEABLE: Final = 1.2
-"""A time that is so many times another one is called longer, if it is noticeable at all."""
+"""A time is called longer from this multiple of another one on, if it is noticeable at all."""
 
 
 _NOT_OVER: Final = (ApplicationState.PENDING.value, ApplicationState.RUNNING.value)

@@ -84,10 +84,10 @@ def nodes_for(
 
 WINDOW_MS: Final = 600_000
 LOAD: Final = 1.3
-"""So much of what its share can do each queue wants."""
+"""Each queue requests this multiple of its share."""
 
 _SLOTS: Final = 60
-"""About so many containers run at once: enough to share, few enough to be quick."""
+"""About this many containers run at once: enough to share, few enough to be quick."""
 
 _APPLICATIONS: Final = 6
 _MOST_TASKS: Final = 6_000
@@ -133,8 +133,8 @@ def generate(source: Source, nodes: tuple[NodeJoined, ...], seed: int) -> Worklo
 def _stretch(source: Source, slots: float, nodes: int) -> float:
     """How many times as long tasks take on this cluster, at least 1.
 
-    So long that `_MOST_TASKS` load it, and that a node is full before its first tasks end: it may
-    take one container at each heartbeat.
+    Long enough that `_MOST_TASKS` load it, and that a node is full before its first tasks end: it
+    may take one container at each heartbeat.
     """
     wanted = LOAD * slots * WINDOW_MS / _MEAN_MS
     stretch = max(1.0, wanted / _MOST_TASKS)

@@ -40,7 +40,7 @@ from fairshare.wording import counted
 
 _LOOK_S: Final = 0.25
 EXPLAINED: Final = 100
-"""Of so many applications it is said why they wait, if Ctrl-C ended the simulation."""
+"""The number of applications whose reasons to wait are printed if Ctrl-C ended the simulation."""
 
 
 def nodes_of_engine(configuration: Configuration) -> tuple[NodeJoined, ...]:
@@ -184,8 +184,8 @@ NOT_SAID: Final = "Why it waits was not looked at."
 
 
 def unfinished(scheduler: Scheduler, most: int | None = None) -> tuple[Unfinished, ...]:
-    """The applications that are not over, each with the most important reason why it waits; with
-    `most` only of so many, as each takes a while."""
+    """The applications that are not over, each with the most important reason why it waits; at
+    most `most` of them, as each takes a while."""
     state = scheduler.state
     words = Words(state.types, state.epoch_ms)
     found: list[Unfinished] = []

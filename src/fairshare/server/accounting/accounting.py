@@ -34,7 +34,7 @@ MAX_PENDING: Final = 200_000
 MAX_ROWS: Final = 2_000
 """Rows of one transaction."""
 AGAIN_MS: Final = 600_000
-"""At a start, ends up to so long before the last one in the file are written again."""
+"""At a start, ends within this time before the last one in the file are written again."""
 _DAY_MS: Final = 86_400_000
 
 _log = logging.getLogger("fairshare.accounting")

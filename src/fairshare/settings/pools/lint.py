@@ -66,11 +66,11 @@ _TIMEOUTS = ("defaultMinSharePreemptionTimeout", "fairSharePreemptionTimeout")
 _MIN_TIMEOUT = "minSharePreemptionTimeout"
 _BOOSTER = "mapred.newjobweightbooster."
 _LONG_MS = 100_000_000
-"""A patience of more than a day was probably given in milliseconds."""
+"""A timeout of more than a day was probably given in milliseconds."""
 
 
 def _timeouts(subject: PoolsSubject) -> Iterator[tuple[str, int]]:
-    """Pools (empty: all of them) and their finite patience."""
+    """Pools (empty: all of them) and their timeouts, where preemption has one."""
     allocations = subject.allocations
     for name, pool in allocations.pools.items():
         if pool.min_share_timeout_ms is not None and pool.min_share_timeout_ms < NEVER_MS:
@@ -81,7 +81,7 @@ def _timeouts(subject: PoolsSubject) -> Iterator[tuple[str, int]]:
 
 
 def timeouts_without_preemption(subject: PoolsSubject) -> Iterator[Finding]:
-    """Patience that nothing comes of."""
+    """Timeouts that have no effect without preemption."""
     settings = subject.settings
     if settings.deficits or settings.preemption or not subject.has_site:
         return
@@ -94,7 +94,7 @@ def timeouts_without_preemption(subject: PoolsSubject) -> Iterator[Finding]:
 
 
 def preemption_cannot_fire(subject: PoolsSubject) -> Iterator[Finding]:
-    """Preemption without any patience that ends."""
+    """Preemption without a timeout."""
     settings = subject.settings
     if not settings.deficits and settings.preemption and not any(_timeouts(subject)):
         yield Finding(
@@ -114,18 +114,18 @@ def preemption_observes(subject: PoolsSubject) -> Iterator[Finding]:
 
 
 def timeout_without_minimum(subject: PoolsSubject) -> Iterator[Finding]:
-    """Patience for a minimum that there is not."""
+    """A timeout for a minimum that is not set."""
     for name, pool in subject.allocations.pools.items():
         if pool.min_share_timeout_ms is not None and not any(pool.min_share):
             yield Finding(
                 subject.pool_place(name, _MIN_TIMEOUT),
                 f"the pool {name} has a {_MIN_TIMEOUT}, and neither minMaps nor minReduces",
-                "never kills for its sake",
+                "never kills tasks for this pool",
             )
 
 
 def timeout_in_milliseconds(subject: PoolsSubject) -> Iterator[Finding]:
-    """Patience of days."""
+    """Timeouts of days."""
     for name, timeout_ms in _timeouts(subject):
         if timeout_ms >= _LONG_MS:
             yield Finding(

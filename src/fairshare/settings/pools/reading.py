@@ -218,7 +218,7 @@ def _report_of_the_master(site: Site, problems: Problems) -> None:
             _report(site, one.name, _ACCESS, "asks it when mapred.acls.enabled is true", problems)
     if site.text(_THREADS, problems) is not None:
         reason = "a job is initialized as soon as its limits let it run"
-        _report(site, _THREADS, reason, "initializes so many jobs at once", problems)
+        _report(site, _THREADS, reason, "initializes this number of jobs at once", problems)
 
 
 def _report(site: Site, name: str, reason: str, hadoop: str, problems: Problems) -> None:

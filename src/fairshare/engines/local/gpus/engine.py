@@ -54,7 +54,7 @@ class AssignedGpus:
     def choose(self, order: LaunchOrder) -> tuple[str, ...] | None:
         """The GPUs for a container, the first free ones; None if it has to wait for them.
 
-        Raises StartFailure if its node does not have so many.
+        Raises StartFailure if its node has fewer.
         """
         chosen: list[str] = []
         for name, gpus in self._nodes.get(order.node, {}).items():

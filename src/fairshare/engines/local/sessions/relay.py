@@ -98,7 +98,7 @@ class Peer:
             self._send(frames.ping_frame())
 
     def end(self, patience_s: float) -> None:
-        """Send the rest and the end, for so long at most."""
+        """Send the rest and the end, within this time."""
         self._send(frames.close_frame())
         with contextlib.suppress(OSError, ValueError):
             self.channel.settimeout(patience_s)
@@ -209,7 +209,7 @@ class Relay:
             self._input = None
 
     def drain(self, patience_s: float) -> None:
-        """Pass on what processes that have ended left behind, for so long at most."""
+        """Pass on what processes that have ended left behind, within this time."""
         end_s = time.monotonic() + patience_s
         while self._outputs and (left_s := end_s - time.monotonic()) > 0:
             self.step(min(left_s, 0.05))

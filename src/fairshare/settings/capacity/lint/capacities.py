@@ -294,8 +294,8 @@ def user_weight_zero(subject: CapacitySubject) -> Iterator[Finding]:
             if weight == 0:
                 yield Finding(
                     subject.place(name, f"user-settings.{user}.weight"),
-                    f"the weight of {user} in {name} is 0: he gets one container, and no more",
-                    "gives him one container",
+                    f"the weight of {user} in {name} is 0: that is one container, and no more",
+                    "gives the user one container",
                 )
 
 

@@ -225,7 +225,7 @@ def fallback_missing(subject: CapacitySubject) -> Iterator[Finding]:
         if rule.fallback is MappingFallback.PLACE_DEFAULT and _VARIABLE in rule.path:
             yield Finding(
                 _place(subject, rule),
-                f"the mapping {rule.source} refuses who has no queue there: it falls back to"
+                f"the mapping {rule.source} refuses users without a queue there: it falls back to"
                 f" {_DEFAULT}, which is not a leaf queue",
                 "refuses the application; later rules are not asked",
             )

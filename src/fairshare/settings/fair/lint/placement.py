@@ -291,7 +291,7 @@ def sleep_not_honoured(subject: Subject) -> Iterator[Finding]:
             subject.site.place(_SLEEP),
             f"{_SLEEP} has no effect here: a node is looked at as soon as something has happened"
             " that could matter",
-            f"sleeps so long between two passes, if {_CONTINUOUS} is true",
+            f"sleeps for this time between two passes, if {_CONTINUOUS} is true",
             "warning",
         )
 

@@ -84,7 +84,7 @@ def threshold_zero(subject: Subject) -> Iterator[Finding]:
                 element.text_place,
                 f"with <{element.name}> {element.trimmed}{where} no queue is ever below the fair"
                 " share: it never starts a preemption",
-                "moves it into 0 to 1, and never finds anybody starved",
+                "moves it into 0 to 1, and never finds a starved queue",
             )
 
 
