@@ -59,6 +59,7 @@ from fairshare.server.packages import Packages
 from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads, Uploads
+from fairshare.server.refused_requests import RefusedRequests
 from fairshare.server.retention import Retention, restore
 from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service, log_undecided
@@ -109,6 +110,7 @@ class LiveServer:
         """The observers of committed records, in the event loop. To be added before `start`."""
         self.metrics = Metrics()
         self.log_aggregation = LogAggregation()
+        self.refused_requests = RefusedRequests()
         self.groups = user_groups(settings.configuration)
         self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)
@@ -222,6 +224,7 @@ class LiveServer:
         self.metrics.subscribe(observers)
         self._event_log.subscribe(observers)
         self._retention.subscribe(observers)
+        self.refused_requests.subscribe(observers)
         observers.commits(self.event_feed.observe)
         observers.commits(self._prune_forgotten)
 

@@ -52,6 +52,7 @@ from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.insight.why import Words
 from fairshare.server.notices.store import HOOK
 from fairshare.server.payloads import commands_of
+from fairshare.server.refused_requests import CAUSE, REMEDY
 from fairshare.server.rows import application_document, application_row
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import sliced
@@ -291,10 +292,13 @@ async def list_reasons(request: Request) -> Response:
     """GET /applications/ID/reasons: the most important first, with numbers and in words."""
     read_parameters(request)
     application = read_application(request)
-    service = server_of(request).service
+    server = server_of(request)
+    service = server.service
     state = service.state
     words = Words(state.types, state.epoch_ms, service.now_ms())
     rows = []
+    if refused := server.refused_requests.of(application.id):
+        rows.append(NamedReason(cause=CAUSE, sentence=refused, remedy=REMEDY))
     for reason in service.reasons(application.id):
         explanation = words.explain(reason)
         rows.append(

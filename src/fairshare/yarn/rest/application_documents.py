@@ -305,7 +305,7 @@ class ApplicationInfos(ApplicationDocuments[Lasting]):
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(gateway.server.service, gateway.changes)
         self._gateway = gateway
-        self._reports = 0
+        self._reports = (0, 0)
         self._logs = 0
 
     def make(self, item: Application) -> Lasting:
@@ -314,7 +314,8 @@ class ApplicationInfos(ApplicationDocuments[Lasting]):
 
     def outdated(self) -> list[ApplicationId] | None:
         """Those that records, or reports of masters and nodes, speak of."""
-        reports, logs = self._gateway.attempt_history.reports, self._gateway.log_aggregation
+        refused, logs = self._gateway.server.refused_requests, self._gateway.log_aggregation
+        reports = (self._gateway.attempt_history.reports, refused.version)
         outdated = super().outdated()
         if reports != self._reports:
             outdated = None

@@ -21,7 +21,19 @@ LAUNCHED = "AM container is launched, waiting for AM container to Register with 
 def application_diagnostics(
     gateway: Gateway, application: Application, history: ApplicationAttempts, now_ms: int
 ) -> str:
-    """Why an application waits, or how it ended."""
+    """Why an application waits, or how it ended, and what its master was refused."""
+    words = _diagnostics(gateway, application, history, now_ms)
+    return with_refusal(words, gateway.server.refused_requests.of(application.id))
+
+
+def with_refusal(words: str, refused: str) -> str:
+    """Diagnostics with what a master was refused, unless they have it already."""
+    return words if not refused or refused in words else f"{words}\n{refused}".lstrip()
+
+
+def _diagnostics(
+    gateway: Gateway, application: Application, history: ApplicationAttempts, now_ms: int
+) -> str:
     last = history.attempt
     if application.over:
         if application.state is ApplicationState.FAILED and not history.unregistered:

@@ -6,10 +6,11 @@ ApplicationMasterService, DefaultAMSProcessor.
 """
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerCompleted, Event
@@ -26,6 +27,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
 from fairshare.server.server import LiveServer
 from fairshare.settings.registry import family_of
+from fairshare.yarn.rest.diagnostics import with_refusal
 from fairshare.yarn.rpc import allocation, records
 from fairshare.yarn.rpc.allocation import Grants
 from fairshare.yarn.rpc.attempt_deliveries import AttemptDeliveries, Deliveries
@@ -70,6 +72,7 @@ NO_EXIT = -1000
 """Hadoop's exit code of a container of which none is known."""
 
 _MOST_ADDRESS = 2_048
+_SUCCEEDED = FinalApplicationStatusProto.Value("APP_SUCCEEDED")
 _MEMORY = SchedulerResourceTypes.Value("MEMORY")
 _VCORES = SchedulerResourceTypes.Value("CPU")
 _VIEW = ApplicationAccessTypeProto.Value("APPACCESS_VIEW_APP")
@@ -191,7 +194,8 @@ class Masters:
         repeated = self._repeated(deliveries, application, request.response_id)
         if repeated is not None:
             return repeated
-        inputs = allocation.inputs_of(request, application, self._state)
+        with self._noted(application):
+            inputs = allocation.inputs_of(request, application, self._state)
         self._report_progress(application, request.progress)
         if inputs:
             return self._allocate_in_turn(context, request)
@@ -219,10 +223,15 @@ class Masters:
         deliveries.heard_ms = self._ticks_ms()
         if application.attempt.unregistered is None:
             status = FinalApplicationStatusProto.Name(request.final_application_status)
+            words, refused = request.diagnostics, self._server.refused_requests
+            if request.final_application_status == _SUCCEEDED:
+                refused.forget(application.id)
+            else:
+                words = with_refusal(words, refused.of(application.id))
             finished = UnregisterMaster(
                 application.id,
                 status.removeprefix("APP_"),
-                shortened(request.diagnostics),
+                shortened(words),
                 request.tracking_url[:_MOST_ADDRESS],
             )
             self._raise_refusals(await self._ask([finished]))
@@ -346,8 +355,10 @@ class Masters:
             if repeated is not None:
                 return repeated
             self.deliveries.received(deliveries)
-            inputs = allocation.inputs_of(request, application, self._state)
-            self._raise_refusals(await self._ask(inputs))
+            with self._noted(application):
+                inputs = allocation.inputs_of(request, application, self._state)
+                self._raise_refusals(await self._ask(inputs))
+            self._server.refused_requests.accepted(application.id, "containers")
             application = self._attempt(context)  # it may be over by now
             return self._answer(application, deliveries, context, request)
 
@@ -362,6 +373,17 @@ class Masters:
         deliveries.fresh.clear()
         if inputs:
             self._raise_refusals(await self._ask(inputs))
+
+    @contextlib.contextmanager
+    def _noted(self, application: Application) -> Iterator[None]:
+        """Let the user of an application see why a request is refused."""
+        try:
+            yield
+        except RpcError as error:
+            if error.class_name not in (RETRIABLE, ATTEMPT_NOT_FOUND):
+                refused = self._server.refused_requests
+                refused.refused(application.id, "containers", error.message)
+            raise
 
     async def _ask(self, inputs: Sequence[Input]) -> Results:
         try:

@@ -32,3 +32,20 @@ async def test_an_application_that_waits_for_nothing_has_no_reasons(page):
 
 async def test_an_unknown_application_is_not_found(page):
     assert (await page.get("/applications/99/reasons")).status_code == 404
+
+
+async def test_what_the_master_of_an_application_was_refused_comes_first(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    refused = page.server.refused_requests
+    refused.refused(1, "containers", "no placement constraints")
+    refused.refused(1, "launch", "no such service")
+    (first, *_) = (await page.get(f"/applications/{name}/reasons")).json()["reasons"]
+    assert (first["cause"], first["sentence"]) == (
+        "request-refused",
+        "A request of its ApplicationMaster was refused: no placement constraints"
+        " A request of its ApplicationMaster was refused: no such service",
+    )
+    refused.accepted(1, "containers")
+    refused.accepted(1, "launch")
+    found = (await page.get(f"/applications/{name}/reasons")).json()["reasons"]
+    assert "request-refused" not in {reason["cause"] for reason in found}

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.unit.yarn.rpc.cluster import Cluster, Master, ask
+from tests.unit.yarn.rpc.test_clients import Client
 
 from fairshare.core.model.events import ApplicationState, ContainerMarked, ContainerSpared
 from fairshare.core.model.inputs import (
@@ -231,6 +232,47 @@ async def test_placement_constraints_are_refused(master):
     with pytest.raises(RpcError) as caught:
         await master.allocate(constraints=True)
     assert "placement constraints" in str(caught.value)
+
+
+async def diagnostics(cluster: Cluster) -> str:
+    """Of the first application, as `yarn application -status` prints them."""
+    client = Client(cluster)
+    answer = await client.call("getApplicationReport", application_id=client.name(1))
+    return answer.application_report.diagnostics
+
+
+async def test_the_user_of_an_application_sees_what_its_master_was_refused(cluster, node, master):
+    assert await diagnostics(cluster) == ""
+    with pytest.raises(RpcError):
+        await master.allocate(constraints=True)
+    words = await diagnostics(cluster)
+    assert words.startswith("A request of its ApplicationMaster was refused: ")
+    assert "placement constraints are not supported" in words
+    with pytest.raises(RpcError):
+        await master.allocate(ask(1, memory_mb=99_999))
+    assert "placement" not in await diagnostics(cluster)  # the last refusal
+    await master.allocate(ask(1))
+    assert await diagnostics(cluster) == ""
+
+
+async def test_a_master_that_fails_because_it_was_refused_leaves_the_reason_in_the_record(
+    cluster, node, master
+):
+    with pytest.raises(RpcError):
+        await master.allocate(constraints=True)
+    await master.finish(status=2, diagnostics="desired = 2, completed = 0")
+    recorded = cluster.state.applications[1].attempt.unregistered.diagnostics
+    assert recorded == await diagnostics(cluster)
+    first, second = recorded.splitlines()
+    assert first == "desired = 2, completed = 0"
+    assert "placement constraints are not supported" in second
+
+
+async def test_a_master_that_succeeds_after_a_refusal_says_itself_how(cluster, node, master):
+    with pytest.raises(RpcError):
+        await master.allocate(constraints=True)
+    await master.finish(diagnostics="done")
+    assert await diagnostics(cluster) == "done"
 
 
 # Repeats.

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError
 
-from fairshare.core.model.identifiers import ContainerId, application_of
+from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import LaunchContainer
 from fairshare.core.model.work import Command
 from fairshare.errors import FairshareError
@@ -111,9 +111,14 @@ class NodeManager:
                 await self._start(context, identifier, start.container_launch_context)
             except RpcError as error:
                 _add_failure(answer, identifier.containerId, error)
+                if error.class_name == calls.INVALID_AUXILIARY_SERVICE:
+                    self._server.refused_requests.refused(
+                        _application_of(context), "launch", error.message
+                    )
             except FairshareError as error:
                 _add_failure(answer, identifier.containerId, RpcError(calls.YARN, str(error)))
             else:
+                self._server.refused_requests.accepted(_application_of(context), "launch")
                 answer.succeeded_requests.append(identifier.containerId)
         return answer
 
@@ -213,9 +218,7 @@ class NodeManager:
     def _container(self, context: CallContext, message: ContainerIdProto) -> ContainerId:
         """The container that a master names, which must be its application's."""
         container = container_of(message, self._server.service.state.epoch_ms)
-        assert context.token is not None, "this port takes only logins with tokens"
-        caller = context.token.content.appAttemptId.application_id
-        if container is None or application_of(container) != caller.id:
+        if container is None or application_of(container) != _application_of(context):
             raise RpcError(
                 calls.YARN,
                 f"Unauthorized request: {container_text(message)} is not of the application that"
@@ -236,6 +239,13 @@ class NodeManager:
             exit_status=-1000 if record.exit_code is None else record.exit_code,
             capability=resource_message(record.resource, state.types),
         )
+
+
+def _application_of(context: CallContext) -> ApplicationId:
+    """The application of the master that calls."""
+    assert context.token is not None, "this port takes only logins with tokens"
+    number: ApplicationId = context.token.content.appAttemptId.application_id.id
+    return number
 
 
 def _unknown(message: ContainerIdProto) -> RpcError:
