@@ -50,12 +50,12 @@ def full_disk(directory: Path) -> str:
     """That the disk of a directory has no room for small files, and what is used up; empty if it
     has room, or cannot be seen."""
     try:
-        found = os.statvfs(directory)
+        room = os.statvfs(directory)
     except OSError:
         return ""
-    if found.f_frsize * found.f_bavail < _SMALL_BYTES:
+    if room.f_frsize * room.f_bavail < _SMALL_BYTES:
         used_up = "space"
-    elif found.f_files and found.f_favail < _SMALL_INODES:
+    elif room.f_files and room.f_favail < _SMALL_INODES:
         used_up = "inodes"
     else:
         return ""

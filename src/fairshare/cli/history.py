@@ -186,16 +186,16 @@ def command(
     narrowed = filters["since_ms"] is not None or application is not None
     chosen = limit or (MOST if narrowed else DEFAULT_LIMIT)
     if containers:
-        found = client.past_containers(application=application, limit=chosen, **filters)
+        page = client.past_containers(application=application, limit=chosen, **filters)
         print_list(
             form,
-            found.containers,
+            page.containers,
             PastContainer,
             CONTAINER_COLUMNS,
-            answer=lambda: found,
+            answer=lambda: page,
             nothing="No such container.",
         )
-        more = found.more
+        more = page.more
     else:
         ended = client.history(application=application, limit=chosen, **filters)
         print_list(

@@ -258,26 +258,26 @@ def kill(
     With options it lists them and asks for confirmation; without a terminal --yes is required. The
     exit code is 1 if one of them could not be killed; the others are killed nevertheless.
     """
-    given = {key: value for key, value in wanted.items() if value is not None}
-    if bool(applications) == bool(given):
+    filters = {key: value for key, value in wanted.items() if value is not None}
+    if bool(applications) == bool(filters):
         raise click.UsageError(
             "name either applications, or options that choose them: --user, --queue, --state,"
             " --tag, --name"
         )
-    if dry_run and not given:
+    if dry_run and not filters:
         raise click.UsageError("--dry-run is for applications that are chosen by options")
-    if given:
-        found = chosen(client, **given)
-        if not found:
-            note_unknown_queue(client, given.get("queue"))
+    if filters:
+        matching = chosen(client, **filters)
+        if not matching:
+            note_unknown_queue(client, filters.get("queue"))
         if dry_run:
-            list_found(found, as_json=as_json)
+            list_found(matching, as_json=as_json)
             return
-        if not found:
+        if not matching:
             click.echo("No such application.", err=True)
         elif not yes:
-            ask(found)
-        applications = tuple(one.id for one in found)
+            ask(matching)
+        applications = tuple(one.id for one in matching)
     act_on_each(
         applications,
         lambda name: kill_one(client, name, diagnostics),

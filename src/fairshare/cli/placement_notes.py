@@ -29,14 +29,16 @@ def print_differences(client: Client, submission: Submission, application: str) 
 
 
 def _queue(client: Client, submission: Submission, application: Application) -> Iterator[str]:
-    wanted = submission.queue
-    if wanted is None or not application.queue or application.state == "REJECTED":
+    queue_name = submission.queue
+    if queue_name is None or not application.queue or application.state == "REJECTED":
         return
-    full = wanted if wanted == "root" or wanted.startswith(_ROOT) else _ROOT + wanted
-    if application.queue == full or application.queue.endswith(f".{wanted}"):
+    full = (
+        queue_name if queue_name == "root" or queue_name.startswith(_ROOT) else _ROOT + queue_name
+    )
+    if application.queue == full or application.queue.endswith(f".{queue_name}"):
         return
-    line = f"placed in {application.queue}, not in {wanted}, by the placement rules"
-    near = near_queue(wanted, [queue.name for queue in client.queues() if queue.leaf])
+    line = f"placed in {application.queue}, not in {queue_name}, by the placement rules"
+    near = near_queue(queue_name, [queue.name for queue in client.queues() if queue.leaf])
     if near not in (None, application.queue, full):
         line += f": did you mean {near}?"
     yield line

@@ -82,14 +82,18 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
         line = configuration_line(configuration_of(client), cluster.now_ms)
         print_all(console, cluster_facts(console, client.url, cluster, line))
         return
-    found = client.application(application)
+    details = client.application(application)
     now_ms = client.cluster().now_ms
-    ended = worst_first(client.containers(found.id)) if found.over else []
+    ended = worst_first(client.containers(details.id)) if details.over else []
     print_all(
         console,
-        application_facts(found, now_ms, () if found.over else reasons_of(client, found)),
-        group_table(console, found.groups) if found.groups else None,
-        container_table(found.live_containers, now_ms) if found.live_containers else None,
+        application_facts(
+            details,
+            now_ms,
+            () if details.over else reasons_of(client, details),
+        ),
+        group_table(console, details.groups) if details.groups else None,
+        container_table(details.live_containers, now_ms) if details.live_containers else None,
         ended_table(ended[:MOST_ENDED]) if ended else None,
     )
     for line in remarks(ended):
@@ -97,7 +101,7 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
     if len(ended) > MOST_ENDED:
         click.echo(
             f"Of {counted(len(ended), 'container')} these failed or ended last; all of them:"
-            f" fairshare history {found.id} --containers"
+            f" fairshare history {details.id} --containers"
         )
 
 

@@ -92,11 +92,11 @@ def of_interpreter(text: str) -> PythonEnvironment:
     """A Python by its path, or by its name in PATH; raises NotHere."""
     import shutil  # with all compressions, which only this needs
 
-    found = text if "/" in text else shutil.which(text)
-    if found is None:
+    path = text if "/" in text else shutil.which(text)
+    if path is None:
         raise NotHere(f"--python {text}: there is no such program in PATH; write its path")
     # Not resolved: the interpreter of a virtualenv is a link, beside which its packages are.
-    python = Path(found).expanduser().absolute()
+    python = Path(path).expanduser().absolute()
     prefix = python.parent.parent
     own = {"VIRTUAL_ENV": str(prefix)} if (prefix / "pyvenv.cfg").exists() else {}
     return PythonEnvironment(f"--python {text}", python, own, replaces=True)
@@ -112,12 +112,12 @@ def virtualenv(text: str) -> PythonEnvironment:
 def conda(text: str, environment: Mapping[str, str] = os.environ) -> PythonEnvironment:
     """A conda environment by its path, or by its name; raises NotHere."""
     directory = Path(text).expanduser().absolute() if "/" in text else _named(text, environment)
-    own = {
+    variables = {
         "CONDA_PREFIX": str(directory),
         "CONDA_DEFAULT_ENV": text,
         "CONDA_SHLVL": "1",
     }
-    return PythonEnvironment(f"--conda {text}", directory / "bin" / "python", own)
+    return PythonEnvironment(f"--conda {text}", directory / "bin" / "python", variables)
 
 
 def _named(name: str, environment: Mapping[str, str]) -> Path:

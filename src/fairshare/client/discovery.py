@@ -66,7 +66,7 @@ def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
     path = token_file(environment)
     try:
         with path.open(encoding="ascii") as file:
-            found = os.fstat(file.fileno())
+            status = os.fstat(file.fileno())
             text = file.read(_MOST_CHARACTERS + 1).strip()
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -76,11 +76,11 @@ def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
         raise TokenUnusable(
             f"cannot read {path}: {error.strerror}; set {TOKEN_VARIABLE}, or mend the file"
         ) from error
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise TokenUnusable(
-            f"{path} belongs to another user ({found.st_uid}): a token is its owner's alone"
+            f"{path} belongs to another user ({status.st_uid}): a token is its owner's alone"
         )
-    if stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+    if stat.S_IMODE(status.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
         raise TokenUnusable(
             f"others can read or change {path}, and so act in your name: chmod 600 {path}, and have"
             " the token revoked if others may have seen it"
@@ -123,11 +123,11 @@ def _socket_in(directory: Path) -> Path | None:
 def _checked_socket(path: Path) -> Path | None:
     """The path, if there is a socket of root's or of this user's."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    ours = found.st_uid in (0, os.geteuid())
-    return path if stat.S_ISSOCK(found.st_mode) and ours else None
+    ours = status.st_uid in (0, os.geteuid())
+    return path if stat.S_ISSOCK(status.st_mode) and ours else None
 
 
 def published_url(environment: Mapping[str, str] = os.environ) -> str | None:

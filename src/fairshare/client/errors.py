@@ -48,7 +48,7 @@ def in_plain_words(message: str) -> str:
     large = re.search(_TOO_LARGE, message)
     if large is not None:
         name = large[1]
-        wanted, most = _amount(large[2], name), _amount(large[3], name)
+        requested, most = _amount(large[2], name), _amount(large[3], name)
         raised = _PROPERTIES.get(name, f"yarn.resource-types.{name}.maximum-allocation")
         if not most:
             return (
@@ -56,9 +56,9 @@ def in_plain_words(message: str) -> str:
                 " is 0" + (NO_GPUS if name == GPU else "")
             )
         return (
-            f"a container with {_text(wanted, name, most)} is larger than any may be: the most is"
-            f" {_text(most, name, wanted)}. Request smaller containers, or have an administrator"
-            f" raise {raised} or enlarge the nodes"
+            f"a container with {_text(requested, name, most)} is larger than any may be: the most"
+            f" is {_text(most, name, requested)}. Request smaller containers, or have an"
+            f" administrator raise {raised} or enlarge the nodes"
         )
     match = re.search(_NOTHING, message)
     if match is None:

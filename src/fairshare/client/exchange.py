@@ -178,20 +178,20 @@ def _is_here(connection: socket.socket) -> bool:
 
 
 def _expected(url: str, environment: Mapping[str, str]) -> set[int]:
-    found = {0, os.geteuid()}
+    accounts = {0, os.geteuid()}
     named = environment.get(ACCOUNT_VARIABLE)
     if named:
         number = _number(named)
         if number is None:
             raise OtherAccount(f"{ACCOUNT_VARIABLE} names {named!r}: there is no such account")
-        found.add(number)
+        accounts.add(number)
     try:
         with Path(state_directory(environment), "url").open(encoding="utf-8") as file:
             if file.read(4096).strip().rstrip("/") == url:
-                found.add(os.fstat(file.fileno()).st_uid)
+                accounts.add(os.fstat(file.fileno()).st_uid)
     except (OSError, ValueError):
         pass
-    return found
+    return accounts
 
 
 def _number(name: str) -> int | None:

@@ -131,19 +131,19 @@ class Operations(CallTable):
         failed `max_attempts` times; WaitTimedOut after `timeout_s`. Whatever ends the waiting
         early, Ctrl-C too, kills the application: no client would take its results.
         """
-        given = list(items)
-        if not given:
+        arguments = list(items)
+        if not arguments:
             return []
-        call = _pickled(function, given)  # before the server is asked
+        call = _pickled(function, arguments)  # before the server is asked
         from fairshare.client.interpreter import choose_interpreter  # which only calls need
 
         interpreter = choose_interpreter((yield self._calls.cluster()), python)
         if interpreter.by_value:
             with interpreter.pickling():
-                call = _pickled(function, given)
+                call = _pickled(function, arguments)
         group = TaskGroup(
             name="map",
-            count=len(given),
+            count=len(arguments),
             resources=dict(resources or DEFAULT_RESOURCES),
             callable=call,
             python=interpreter.python,
@@ -166,7 +166,7 @@ class Operations(CallTable):
             raise ApplicationFailed(application, ended.state, ended.diagnostics, log)
         containers = {task.index: task.container for task in (yield self._calls.tasks(application))}
         found = []
-        for index in range(len(given)):
+        for index in range(len(arguments)):
             found.append((yield self._calls.result(containers[index] or "")))
         return found
 

@@ -83,13 +83,13 @@ class Session:
 
     def receive(self) -> list[Message]:
         """All that has come; pings are answered."""
-        found: list[Message] = []
+        messages: list[Message] = []
         try:
-            found += self._decoder.feed(self._early)
+            messages += self._decoder.feed(self._early)
             self._early = b""
             # TLS may hold decoded bytes, of which poll knows nothing: read until there are none.
             while data := self._connection.recv(64 * 1024):
-                found += self._decoder.feed(data)
+                messages += self._decoder.feed(data)
                 if not isinstance(self._connection, ssl.SSLSocket):
                     break
             self.lost = not data
@@ -99,10 +99,10 @@ class Session:
             self.lost = True
         except Malformed as error:
             raise AnswerNotUnderstood(f"the session was broken off: {error}") from error
-        for message in found:
+        for message in messages:
             if message.ping is not None:
                 self._send(frames.pong_frame(message.ping, os.urandom(4)))
-        return found
+        return messages
 
     def wait(self, others: "dict[int, int]", timeout_s: float | None = None) -> set[int]:
         """Wait until something can be read, or was sent; `others` are further descriptors with

@@ -133,11 +133,11 @@ class Server:
 
 def _processes_of(folder: Path) -> list[int]:
     """This user's processes with the folder in them, without this process."""
-    name, found = os.fsencode(folder), []
+    name, processes = os.fsencode(folder), []
     for entry in Path("/proc").glob("[0-9]*"):
         # A process that has ended has no files; those of other users cannot be read.
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
             if name in words and int(entry.name) != os.getpid():
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes

@@ -23,11 +23,11 @@ def parse_indexes(text: str) -> tuple[int, Rows]:
     """
     count, rows, before = 0, [], -1
     for part in text.split(","):
-        found = re.fullmatch(_RANGE, part.strip(), re.ASCII)
-        if found is None:
+        match = re.fullmatch(_RANGE, part.strip(), re.ASCII)
+        if match is None:
             raise ValueError(f"{part!r} is not a range: write 5, 1-1000 or 1-9:2, and commas")
-        first = int(found[1])
-        last, step = int(found[2] or first), int(found[3] or 1)
+        first = int(match[1])
+        last, step = int(match[2] or first), int(match[3] or 1)
         if last > LARGEST_INDEX:
             raise ValueError(f"{last} is too large: {LARGEST_INDEX} is the most")
         if last < first or step < 1:

@@ -75,20 +75,22 @@ class Problems:
         self._add(place, rule, "trap", message, hadoop)
 
     def _add(self, place: Place, rule: str, severity: Severity, message: str, hadoop: str) -> None:
-        found = Problem(place.file, place.line, place.column, rule, severity, message, hadoop)
+        problem = Problem(place.file, place.line, place.column, rule, severity, message, hadoop)
         if len(self._found) >= MOST_LISTED and (self._has_error or severity != "error"):
             self._unlisted += 1
             return
         self._has_error |= severity == "error"
-        self._found[found] = None
+        self._found[problem] = None
 
     def add_idle(self, others: "Problems", hadoop: str) -> None:
         """Add what was found in settings that nothing reads at present: an error is a trap."""
-        for one in others.all:
-            idle = one.severity == "error"
-            severity: Severity = "trap" if idle else one.severity
-            place = Place(one.file, one.line, one.column)
-            self._add(place, one.rule, severity, one.message, hadoop if idle else one.hadoop)
+        for problem in others.all:
+            idle = problem.severity == "error"
+            severity: Severity = "trap" if idle else problem.severity
+            place = Place(problem.file, problem.line, problem.column)
+            self._add(
+                place, problem.rule, severity, problem.message, hadoop if idle else problem.hadoop
+            )
 
     @property
     def all(self) -> tuple[Problem, ...]:

@@ -204,16 +204,16 @@ def plain(element: Element, *, strip: bool = False) -> Any:
     """
     if not element.children:
         return element.text.strip() if strip else element.text
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for child in element.children:
         value = plain(child, strip=strip)
-        if child.name not in found:
-            found[child.name] = value
-        elif isinstance(found[child.name], list):
-            found[child.name].append(value)
+        if child.name not in fields:
+            fields[child.name] = value
+        elif isinstance(fields[child.name], list):
+            fields[child.name].append(value)
         else:
-            found[child.name] = [found[child.name], value]
-    return found
+            fields[child.name] = [fields[child.name], value]
+    return fields
 
 
 def escaped(text: str) -> str:
@@ -258,22 +258,22 @@ class _Spans(Builder):
 
     def element(self, name: str, attributes: dict[str, str]) -> Span:
         at = self.parser.CurrentByteIndex
-        found = Span(name, attributes, self.here(), at)
+        span = Span(name, attributes, self.here(), at)
         closing = _end_of_tag(self._document, at)
         if self._document[closing - 1 : closing] != b"/":
-            found.inner = closing + 1
+            span.inner = closing + 1
         else:
-            found.end = closing + 1
-        return found
+            span.end = closing + 1
+        return span
 
     def end(self, name: str) -> None:
-        found = self.open[-1]
+        span = self.open[-1]
         super().end(name)
-        assert isinstance(found, Span)
-        found.last_line = self.parser.CurrentLineNumber
-        if found.inner >= 0:
-            found.inner_end = self.parser.CurrentByteIndex
-            found.end = self._document.index(b">", found.inner_end) + 1
+        assert isinstance(span, Span)
+        span.last_line = self.parser.CurrentLineNumber
+        if span.inner >= 0:
+            span.inner_end = self.parser.CurrentByteIndex
+            span.end = self._document.index(b">", span.inner_end) + 1
 
 
 def read_spans(text: str) -> Span | None:

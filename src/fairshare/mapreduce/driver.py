@@ -61,16 +61,16 @@ def stragglers(
     if not durations_ms or 2 * len(durations_ms) < count:
         return []
     mean_ms = sum(durations_ms) / len(durations_ms)
-    found = []
+    slow = []
     for run in running:
         elapsed_ms = now_ms - run.started_ms
         if elapsed_ms < max(delay_ms, FACTOR * mean_ms):
             continue
         left_ms = elapsed_ms * (1 - run.progress) / max(run.progress, 0.001)
         if left_ms > mean_ms:
-            found.append((-left_ms, run.index))
+            slow.append((-left_ms, run.index))
     room = max(1, int(count * MOST_AT_ONCE)) - doubled
-    return [index for _, index in sorted(found)[: max(0, room)]]
+    return [index for _, index in sorted(slow)[: max(0, room)]]
 
 
 PACE_S = 0.5
@@ -137,15 +137,15 @@ class JobDriver:
         return False
 
     def _double(self, kind: str, progress: GroupProgress, containers: Iterable[Container]) -> None:
-        own = [one for one in containers if one.group == kind and one.task is not None]
+        attempts = [one for one in containers if one.group == kind and one.task is not None]
         durations_ms = [
             one.finished_ms - one.allocated_ms
-            for one in own
+            for one in attempts
             if one.exit_code == 0 and one.finished_ms and one.allocated_ms
         ]
         running = [
             Run(one.task or 0, one.allocated_ms or 0, self._progress_of(kind, one))
-            for one in own
+            for one in attempts
             if not one.over and (kind, one.task or 0) not in self._doubled
         ]
         now_ms = int(time.time() * 1000)

@@ -31,12 +31,12 @@ def find_files(
 
     A file that is named twice is read twice. The second list has the problems, one sentence each.
     """
-    found: list[tuple[str, int]] = []
+    files: list[tuple[str, int]] = []
     problems: list[str] = []
     for path in paths:
         for file in _matching(path, problems):
-            _add(file, found, problems, recursive=recursive)
-    return found, problems
+            _add(file, files, problems, recursive=recursive)
+    return files, problems
 
 
 def _matching(path: str, problems: list[str]) -> list[str]:

@@ -95,14 +95,14 @@ def normalised(counts: dict[bytes, int], form: Form) -> dict[bytes, int]:
             line += b"\t"
             counts[line] = counts.get(line, 0) + number
         return counts
-    found: dict[bytes, int] = {}
+    entries: dict[bytes, int] = {}
     while counts:
         line, number = counts.popitem()
         parts = line.split(separator, fields)
         value = parts.pop() if len(parts) > fields else b""
         whole = separator.join(parts) + b"\t" + value
-        found[whole] = found.get(whole, 0) + number
-    return found
+        entries[whole] = entries.get(whole, 0) + number
+    return entries
 
 
 def tabbed(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -104,14 +104,14 @@ def _taken(data: bytes) -> tuple[Key, bytes]:
             entries.append(entry)
             body = body[1:]
         return tuple(entries), body
-    own, end, rest = body.partition(_END)
+    content, end, rest = body.partition(_END)
     rest = end + rest
     if kind == b"i":
-        return _number_of(own), rest
-    if _ESCAPE in own:
+        return _number_of(content), rest
+    if _ESCAPE in content:
         for plain, escape in reversed(_ESCAPES):
-            own = own.replace(escape, plain)
-    return (own.decode("utf-8", "surrogateescape") if kind == b"s" else own), rest
+            content = content.replace(escape, plain)
+    return (content.decode("utf-8", "surrogateescape") if kind == b"s" else content), rest
 
 
 def _number_of(text: bytes) -> int:
@@ -293,7 +293,7 @@ class Combiner:
 
     def combine(self, batches: Iterable[Batch]) -> Iterator[Groups]:
         """The combined records of merged runs, in parts that fit into memory."""
-        found: dict[bytes, Packed] = {}
+        combined: dict[bytes, Packed] = {}
         weight = 0
         for keys, groups in batches:
             for key in keys:
@@ -302,20 +302,20 @@ class Combiner:
                 if len(payload) > 1 or payload[0][0] > 1:
                     made = self._combined(key, payload)
                 for new, entries in made.items():
-                    found[new] = found[new] + entries if new in found else entries
+                    combined[new] = combined[new] + entries if new in combined else entries
                     weight += _held_bytes(new, entries)
                 if weight > self._limit_bytes:
-                    yield found
-                    found, weight = {}, 0
-        yield found
+                    yield combined
+                    combined, weight = {}, 0
+        yield combined
 
     def _combined(self, key: bytes, payload: Packed) -> dict[bytes, Packed]:
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        by_key: defaultdict[Any, list[Any]] = defaultdict(list)
         for new, value in self._function(decoded(key), unpacked(payload)):
-            found[new].append(value)
+            by_key[new].append(value)
         self._counters.add(COMBINE_INPUT_RECORDS, sum(count for count, _ in payload))
-        self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, found.values())))
-        return {encoded(new): packed(values) for new, values in found.items()}
+        self._counters.add(COMBINE_OUTPUT_RECORDS, sum(map(len, by_key.values())))
+        return {encoded(new): packed(values) for new, values in by_key.items()}
 
 
 class PairBuffer:
@@ -385,11 +385,11 @@ class PairBuffer:
     def _give(self) -> None:
         groups, self._groups = self._groups, defaultdict(list)
         self._held = 0
-        found: dict[bytes, Packed] = {}
+        combined: dict[bytes, Packed] = {}
         while groups:  # frees values while they are encoded
             key, values = groups.popitem()
-            found[encoded(key)] = packed(values)
-        self._full(found)
+            combined[encoded(key)] = packed(values)
+        self._full(combined)
 
 
 def _larger(before: float, sample: int) -> float:

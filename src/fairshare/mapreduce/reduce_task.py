@@ -80,20 +80,20 @@ class ReduceTask:
         key_of = lines.key_of(self._job)
         pairs = self._job.functions
         total = sum(segment.length for segment in segments) or 1
-        records = done = found = 0
+        records = done = seen = 0
         last: bytes | None = None
         for keys, groups in merged(segments):
             for key in keys:
                 own = key if pairs else key_of(key)
                 if own != last:
-                    found += 1
+                    seen += 1
                     last = own
             records += records_of(groups)
             done += sum(map(len, keys))  # less than was read: never too much progress
             self._reporter.progress(FETCHED + (1 - FETCHED) * done / total)
             yield keys, groups
         self._counters.add(names.REDUCE_INPUT_RECORDS, records)
-        self._counters.add(names.REDUCE_INPUT_GROUPS, found)
+        self._counters.add(names.REDUCE_INPUT_GROUPS, seen)
 
     def _reduce_command(self, batches: Iterator[Batch], result: Path) -> None:
         with result.open("wb") as file:

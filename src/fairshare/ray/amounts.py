@@ -38,19 +38,19 @@ def attributes_of(node: Mapping[str, Any], partition_label: str) -> dict[str, st
     {'tier': 'spot', 'ray.io/accelerator-type': 'A100', 'partition': 'A100'}
     """
     labels = node.get("Labels") or {}
-    found = {
+    attributes = {
         str(name)[:_LONGEST]: str(labels[name])[:_LONGEST]
         for name in sorted(labels)[:_MOST]
         if name != _OWN
     }
     for resource in node.get("Resources") or {}:
         if resource.startswith(_ACCELERATOR):
-            found.setdefault(ACCELERATOR_LABEL, resource.removeprefix(_ACCELERATOR))
-    found.pop(PARTITION, None)  # only the label that the configuration names decides
-    partition = found.get(partition_label) or labels.get(partition_label)
+            attributes.setdefault(ACCELERATOR_LABEL, resource.removeprefix(_ACCELERATOR))
+    attributes.pop(PARTITION, None)  # only the label that the configuration names decides
+    partition = attributes.get(partition_label) or labels.get(partition_label)
     if partition:
-        found[PARTITION] = str(partition)[:_LONGEST]
-    return found
+        attributes[PARTITION] = str(partition)[:_LONGEST]
+    return attributes
 
 
 class Offer(msgspec.Struct, frozen=True):

@@ -70,7 +70,7 @@ def waiting_room(
         queue.name: _limit(queue, place, most_vcores) - queue.used[place]
         for queue in views.values()
     }
-    room, wanted, count = most_vcores - present_vcores, dict[Resource, int](), 0
+    room, sizes, count = most_vcores - present_vcores, dict[Resource, int](), 0
     for application in applications:
         path = _path(application.queue, views)
         if not application.attempt.runnable or not path:
@@ -87,11 +87,11 @@ def waiting_room(
             )
             if most < 1:
                 continue
-            wanted[ask.resource] = wanted.get(ask.resource, 0) + most
+            sizes[ask.resource] = sizes.get(ask.resource, 0) + most
             count, room = count + most, room - most * each
             for name in path:
                 left[name] -= most * each
-    return wanted
+    return sizes
 
 
 def _limit(queue: QueueView, place: int, most_vcores: int) -> int:

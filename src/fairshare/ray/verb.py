@@ -81,18 +81,18 @@ def http_server() -> Server:
 
 def environment_for(server: Server, environment: Mapping[str, str]) -> dict[str, str]:
     """The variables by which Ray's command line finds the server, with whose token."""
-    found = {**environment, "RAY_API_SERVER_ADDRESS": server.url}
+    variables = {**environment, "RAY_API_SERVER_ADDRESS": server.url}
     if server.token and "RAY_JOB_HEADERS" not in environment:
-        found["RAY_JOB_HEADERS"] = json.dumps({"Authorization": f"Bearer {server.token}"})
+        variables["RAY_JOB_HEADERS"] = json.dumps({"Authorization": f"Bearer {server.token}"})
     if environment.get("SSL_CERT_FILE"):
-        found.setdefault("REQUESTS_CA_BUNDLE", environment["SSL_CERT_FILE"])
-    return found
+        variables.setdefault("REQUESTS_CA_BUNDLE", environment["SSL_CERT_FILE"])
+    return variables
 
 
 def with_metadata(words: Sequence[str], user: str | None) -> list[str]:
     """The words of `submit` with our options as metadata, which --metadata-json may complete."""
     end = words.index("--") if "--" in words else len(words)
-    ours, theirs, given = {}, [], ""
+    ours, theirs, metadata = {}, [], ""
     options = iter(words[:end])
     for word in options:
         name, equals, value = word.partition("=")
@@ -100,19 +100,19 @@ def with_metadata(words: Sequence[str], user: str | None) -> list[str]:
         if not name.startswith("--") or not (key in OWN or name == METADATA):
             theirs.append(word)
             continue
-        found = value if equals else next(options, None)
-        if found is None:
+        text = value if equals else next(options, None)
+        if text is None:
             raise click.UsageError(f"{name} needs a value")
         if name == METADATA:
-            given = found
+            metadata = text
         else:
-            ours[f"fairshare.{key}"] = found
+            ours[f"fairshare.{key}"] = text
     if user is not None:
         ours.setdefault("fairshare.user", user)
-    if given:
+    if metadata:
         try:
-            ours = json.loads(given) | ours
+            ours = json.loads(metadata) | ours
         except (ValueError, TypeError) as error:
-            raise click.UsageError(f"{METADATA}: {given!r} is not a JSON object") from error
+            raise click.UsageError(f"{METADATA}: {metadata!r} is not a JSON object") from error
     more = [f"{METADATA}={json.dumps(ours)}"] if ours else []
     return [*theirs[:1], *more, *theirs[1:], *words[end:]]

@@ -97,13 +97,13 @@ class EventFeed:
         if after + 1 < first:
             return None
         start = after + 1 - first
-        found: list[Line] = []
+        lines: list[Line] = []
         for place in range(start, min(start + most, len(self._records))):
             line = self._lines[place]
             if line is None:
                 line = self._lines[place] = self._line(self._records[place])
-            found.append((first + place, line))
-        return found
+            lines.append((first + place, line))
+        return lines
 
     def older(self, after: int) -> list[Line]:
         """The records after number `after` from the journal's file; may be called in a thread.
@@ -150,13 +150,13 @@ def _shown(record: Record) -> ShownRecord:
 
 def _is_private(events: Iterable[Event]) -> bool:
     """Whether some of these events have private data."""
-    found = False
+    private = False
     for event in events:
         names = _private_fields(type(event))
         if not names:
             _HARMLESS.add(type(event))
-        found = found or any(getattr(event, name) for name in names)
-    return found
+        private = private or any(getattr(event, name) for name in names)
+    return private
 
 
 @cache

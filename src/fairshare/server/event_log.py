@@ -407,14 +407,14 @@ class EventLog:
         """What an application waits for before it starts."""
         if start == NO_CONDITIONS:
             return "is deferred no more"
-        found = ["is held"] if start.held else []
+        parts = ["is held"] if start.held else []
         if start.after:
             names = ", ".join(self._name(one.application) for one in start.after)
-            found.append(f"starts after {names}")
+            parts.append(f"starts after {names}")
         if start.begin_ms:
             begin = datetime.fromtimestamp(start.begin_ms / 1_000, UTC)
-            found.append(f"begins at {begin:%Y-%m-%d %H:%M:%S UTC}")
-        return " and ".join(found)
+            parts.append(f"begins at {begin:%Y-%m-%d %H:%M:%S UTC}")
+        return " and ".join(parts)
 
     def _name(self, application: ApplicationId) -> str:
         return application_name(self._state.epoch_ms, application)

@@ -396,13 +396,13 @@ class StateMetrics:
 
 def _capacities(queues: Iterable[QueueView]) -> Iterator[Metric]:
     """The percentages that only the Capacity Scheduler has."""
-    own = [(queue.name, queue.capacity) for queue in queues if queue.capacity is not None]
-    for name in _CAPACITIES if own else ():
+    capacities = [(queue.name, queue.capacity) for queue in queues if queue.capacity is not None]
+    for name in _CAPACITIES if capacities else ():
         family = GaugeMetricFamily(
             f"fairshare_queue_{name}_percent",
             f"{name.replace('_', ' ').capitalize()}, 0 to 100, by queue.",
             labels=["queue"],
         )
-        for queue, capacity in own:
+        for queue, capacity in capacities:
             family.add_metric([queue], getattr(capacity, name))
         yield family

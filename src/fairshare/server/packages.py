@@ -129,12 +129,12 @@ class Packages:
                 if named != new:
                     sizes[named] = self.path(_digest_in(named)).stat().st_size
         total = size + sum(sizes.values())
-        for named, one in sizes.items():
+        for named, package_size in sizes.items():
             if total <= most_bytes:
                 break
             if _digest_in(named) not in needed:
                 named.unlink()
-                total -= one
+                total -= package_size
         if total > most_bytes:
             raise InputError(
                 "too-much-handed-in",

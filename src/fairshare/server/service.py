@@ -215,11 +215,11 @@ class Service:
         nevertheless. Raises InputError (`busy`, `disk-full`, `stopping`) if none was fed.
         """
         self._check_accepts(inputs)
-        found: list[tuple[Event, ...] | InputError] = []
+        outcomes: list[tuple[Event, ...] | InputError] = []
         for answer in self._enqueue(inputs):
             events = await answer
-            found.append(_refusal(events) or events)
-        return found
+            outcomes.append(_refusal(events) or events)
+        return outcomes
 
     def _check_accepts(self, inputs: Sequence[Input]) -> None:
         if self._stopping or self._writer is None or self._writer.done():

@@ -114,33 +114,33 @@ class StateDirectory:
         Raises ConfigurationError if the journal belongs to another scheduler or to other resource
         types: its records would mean something else.
         """
-        wanted = ClusterIdentity(scheduler, types.names, now_ms, types.units)
+        claimed = ClusterIdentity(scheduler, types.names, now_ms, types.units)
         identity = self.identity()
         if identity is None:
-            return self._write(wanted)
+            return self._write(claimed)
         if journal_is_new:
             (self.path / "secret").unlink(missing_ok=True)
             epoch_ms = max(now_ms, identity.epoch_ms + 1)
-            return self._write(msgspec.structs.replace(wanted, epoch_ms=epoch_ms))
+            return self._write(msgspec.structs.replace(claimed, epoch_ms=epoch_ms))
         # Tokens, accounts, notices and cron jobs know no scheduler, and types by their names.
         advice = (
             "go back to that configuration; or, when nothing runs any more, move"
             f" {self.path}/journal.sqlite3* away: applications are then forgotten, and tokens,"
             " accounts and cron jobs stay"
         )
-        new = set(wanted.resource_types) - set(identity.resource_types)
+        new = set(claimed.resource_types) - set(identity.resource_types)
         without_gpus = ', of which gpus = "none" takes away yarn.io/gpu' if GPU in new else ""
         problems = []
-        if identity.scheduler != wanted.scheduler:
+        if identity.scheduler != claimed.scheduler:
             problems.append(
                 f"{self.path}: this state belongs to the {identity.scheduler} scheduler, and the "
-                f"configuration asks for {wanted.scheduler}; {advice}"
+                f"configuration asks for {claimed.scheduler}; {advice}"
             )
-        if identity.resource_types != wanted.resource_types:
+        if identity.resource_types != claimed.resource_types:
             problems.append(
                 f"{self.path}: this state counts the resource types "
                 f"{', '.join(identity.resource_types)}, and the configuration has "
-                f"{', '.join(wanted.resource_types)}{without_gpus}; {advice}"
+                f"{', '.join(claimed.resource_types)}{without_gpus}; {advice}"
             )
         if problems:
             raise ConfigurationError(problems)
@@ -259,13 +259,13 @@ def read_private(path: Path) -> bytes:
     One that is open to others is closed, with a warning: they may have read it. Raises OSError, and
     FairshareError for what is not a file of the server's account.
     """
-    own = os.geteuid()
+    account = os.geteuid()
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or (own and status.st_uid not in (own, 0)):
+        if not stat.S_ISREG(status.st_mode) or (account and status.st_uid not in (account, 0)):
             raise FairshareError(
-                f"{path} must be a file of the server's account ({own}), and belongs to"
+                f"{path} must be a file of the server's account ({account}), and belongs to"
                 f" {status.st_uid}: delete it, so that it is made again"
             )
         if stat.S_IMODE(status.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):

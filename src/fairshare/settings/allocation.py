@@ -172,10 +172,10 @@ def find_allocation_file(
         )
         return None, None
     path = Path(unquote(address.path) if scheme else written)
-    found = directory / path  # an absolute path stays as it is
-    document = read_file(found, problems)
+    file = directory / path  # an absolute path stays as it is
+    document = read_file(file, problems)
     if document is not None:
-        return found, document
+        return file, document
     if path.is_absolute():
         message = f"there is no allocation file {path}"
         if (directory / path.name).is_file():
@@ -186,7 +186,7 @@ def find_allocation_file(
         problems.error(place, "allocation-file", message, "does not start without it")
     else:
         problems.warning(
-            Place(str(found)),
+            Place(str(file)),
             "allocation-file",
             "there is no such file: all queues have their defaults, and only root exists",
             "warns and goes on without",

@@ -58,14 +58,14 @@ def read_json(document: str | bytes) -> Update:
     ('root.a',)
     """
     try:
-        found = json.loads(document)
+        update = json.loads(document)
     except (ValueError, RecursionError) as error:
         raise InputError(BAD_UPDATE, f"the update is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(update, dict):
         raise InputError(BAD_UPDATE, 'the update must be an object such as {"update-queue": [...]}')
-    if set(found) == {WRAPPER} and isinstance(found[WRAPPER], dict):
-        found = found[WRAPPER]
-    return _read(found)
+    if set(update) == {WRAPPER} and isinstance(update[WRAPPER], dict):
+        update = update[WRAPPER]
+    return _read(update)
 
 
 def read_xml(document: str | bytes) -> Update:
@@ -124,9 +124,9 @@ def _entries(value: Any, where: str) -> Iterable[Entry]:
         return
     if not isinstance(value, dict):
         raise InputError(BAD_UPDATE, f'{where}: it must be of the form {{"entry": [...]}}')
-    for one in _listed(value.get("entry")):
-        if not isinstance(one, dict) or not one.get("key"):
-            raise InputError(BAD_UPDATE, f"{where}: key is missing in {json.dumps(one)}")
-        written = one.get("value")
-        text = "" if written is None else _text(written, f"{where}: {one['key']}")
-        yield _text(one["key"], f"{where}: key"), text
+    for entry in _listed(value.get("entry")):
+        if not isinstance(entry, dict) or not entry.get("key"):
+            raise InputError(BAD_UPDATE, f"{where}: key is missing in {json.dumps(entry)}")
+        written = entry.get("value")
+        text = "" if written is None else _text(written, f"{where}: {entry['key']}")
+        yield _text(entry["key"], f"{where}: key"), text

@@ -252,15 +252,15 @@ def collect_directory(
     located = msgspec.structs.replace(located, engine=engine)
     if runs_here(engine.kind):
         report_other_sizes(site, engine.memory_mb, engine.vcores, problems)
-    found = family.read(Source(directory, site, located), problems)
+    settings_read = family.read(Source(directory, site, located), problems)
     return Configuration(
         scheduler=family.name,
         types=types,
         site=site,
         shell=located,
-        settings=found.settings,
-        allocation_path=found.file,
-        auto_refresh_ms=found.auto_refresh_ms,
+        settings=settings_read.settings,
+        allocation_path=settings_read.file,
+        auto_refresh_ms=settings_read.auto_refresh_ms,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         container_expiry_ms=manager.container_expiry_ms,
         max_completed_applications=manager.max_completed_applications,

@@ -174,21 +174,21 @@ class ElementDraft(DraftForm):
                 yield from _below(above, name, child)
 
     def _change(self, text: str, top: Span, edit: Edit) -> Change:
-        found = dict(self._queues(top))
+        queues = dict(self._queues(top))
         if edit.action == "add":
-            if edit.queue in found:
+            if edit.queue in queues:
                 raise InputError("bad-edit", f"the file has a queue {edit.queue} already")
             above = parent_name(edit.queue)
-            holder = found.get(above)
+            holder = queues.get(above)
             if holder is None and above in (ROOT, ""):
-                holder = found.get(ROOT, top)
+                holder = queues.get(ROOT, top)
             if holder is None:
                 raise InputError(
                     "bad-edit", f"the file has no queue {above} to put {edit.queue} into"
                 )
             name = escaped(edit.queue.rpartition(".")[2])
             return with_child(text, holder, f'<{self._tag} name="{name}"/>')
-        span = found.get(edit.queue)
+        span = queues.get(edit.queue)
         if span is None and edit.queue == ROOT and edit.action == "set":
             raise InputError(
                 "bad-edit",

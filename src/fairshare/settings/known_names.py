@@ -117,15 +117,19 @@ def nearest(name: str) -> str | None:
     ('yarn.acl.enable', 'yarn.scheduler.capacity.rack-locality-additional-delay')
     """
     written, words = name.lower(), _words(name)
-    ranked = sorted(known_names(), key=lambda one: _in_common(words, _words(one)), reverse=True)
-    near = difflib.get_close_matches(written, [one.lower() for one in known_names()], 3, 0.8)
-    folded = {one.lower(): one for one in known_names()}
+    ranked = sorted(
+        known_names(), key=lambda candidate: _in_common(words, _words(candidate)), reverse=True
+    )
+    near = difflib.get_close_matches(
+        written, [candidate.lower() for candidate in known_names()], 3, 0.8
+    )
+    folded = {candidate.lower(): candidate for candidate in known_names()}
     best, likeness = "", _LEAST_LIKENESS
-    for one in (*ranked[:_MOST_COMPARED], *(folded[found] for found in near)):
-        letters = difflib.SequenceMatcher(None, written, one.lower()).ratio()
-        found = (letters + _in_common(words, _words(one))) / 2
+    for candidate in (*ranked[:_MOST_COMPARED], *(folded[found] for found in near)):
+        letters = difflib.SequenceMatcher(None, written, candidate.lower()).ratio()
+        found = (letters + _in_common(words, _words(candidate))) / 2
         if found > likeness:
-            best, likeness = one, found
+            best, likeness = candidate, found
     return best or None
 
 

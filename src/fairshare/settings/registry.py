@@ -45,11 +45,11 @@ def words_of_jobs() -> Jobs:
 
 def family_of(name: str) -> AnyFamily:
     """The family of a scheduler's name; raises InputError (`unknown-scheduler`)."""
-    found = FAMILIES.get(name) or all_families().get(name)
-    if found is None:
+    family = FAMILIES.get(name) or all_families().get(name)
+    if family is None:
         known = ", ".join(sorted(FAMILIES))
         raise InputError("unknown-scheduler", f"there is no scheduler {name!r} (there are {known})")
-    return found
+    return family
 
 
 def family_of_public_name(name: str) -> AnyFamily | None:

@@ -39,9 +39,9 @@ class AllocationLimits(msgspec.Struct, frozen=True):
 def read_types(site: Site, problems: Problems) -> ResourceTypes:
     """`memory-mb`, `vcores`, then `yarn.resource-types` in the order of that list, with units
     (Hadoop: ResourceUtils.getResourceInformationMapFromConfig)."""
-    found: dict[str, str] = {}
+    types: dict[str, str] = {}
     for name in site.parts(RESOURCE_TYPES, problems):
-        wrong = _wrong_name(name, found)
+        wrong = _wrong_name(name, types)
         if wrong:
             _refuse(site, RESOURCE_TYPES, "resource-type", wrong, problems)
         else:
@@ -50,11 +50,11 @@ def read_types(site: Site, problems: Problems) -> ResourceTypes:
             if kind != _COUNTABLE:
                 message = f"{name} is of the type {kind!r}: only {_COUNTABLE} is known, in capitals"
                 _refuse(site, key, "resource-type", message, problems)
-            found[name] = _unit(site, name, problems)
+            types[name] = _unit(site, name, problems)
     for name in _UNITS:
         for suffix in ("units", "type"):
             _report_mandatory(site, f"{RESOURCE_TYPES}.{name}.{suffix}", problems)
-    return ResourceTypes((*_UNITS, *found), (*_UNITS.values(), *found.values()))
+    return ResourceTypes((*_UNITS, *types), (*_UNITS.values(), *types.values()))
 
 
 def _wrong_name(name: str, found: Collection[str]) -> str:
@@ -135,11 +135,11 @@ def read_limits(site: Site, types: ResourceTypes, problems: Problems) -> Allocat
 
 
 def _limit(site: Site, name: str, bound: str, problems: Problems) -> int:
-    own = f"{RESOURCE_TYPES}.{name}.{bound}-allocation"
+    key = f"{RESOURCE_TYPES}.{name}.{bound}-allocation"
     if name not in _UNITS:
-        return site.long(own, 0 if bound == "minimum" else UNBOUNDED, problems)
+        return site.long(key, 0 if bound == "minimum" else UNBOUNDED, problems)
     written = scheduler_limit(site, name, bound, problems)
-    found = site.long(own, -1, problems)
+    found = site.long(key, -1, problems)
     return written if found == -1 else found
 
 
@@ -213,12 +213,12 @@ def with_types(
     no further types. `site` is what the documents say."""
     names = site.strings(RESOURCE_TYPES, Problems())
     order = tuple(dict.fromkeys((*counted, *names, *((GPU,) if gpus else ()))))
-    found = [(file, _document(defaults)), *documents] if defaults else [*documents]
+    files = [(file, _document(defaults)), *documents] if defaults else [*documents]
     if order != names:
         units_of = {name: unit for name, unit in counted.items() if unit and name not in names}
         added = {f"{RESOURCE_TYPES}.{name}.units": unit for name, unit in units_of.items()}
-        found.append((file, _document({RESOURCE_TYPES: ",".join(order), **added})))
-    return found
+        files.append((file, _document({RESOURCE_TYPES: ",".join(order), **added})))
+    return files
 
 
 def _document(properties: Mapping[str, str]) -> bytes:

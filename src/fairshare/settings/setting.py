@@ -87,13 +87,15 @@ def reference(settings: Iterable[Setting]) -> str:
     | `weight` | queue | Share of this queue. | 1 | `2.5` |
     """
     listed = list(settings)
-    since = [" | since"] if any(one.since for one in listed) else []
+    since = [" | since"] if any(setting.since for setting in listed) else []
     heads = "setting | applies to | meaning | default | example" + "".join(since)
     rows = [heads, " | ".join(["---"] * (5 + len(since)))]
-    for one in listed:
-        names = ", ".join(f"`{name}`" for name in (one.name, *one.aliases))
-        examples = one.choices or ((one.example,) if one.example else ())
+    for setting in listed:
+        names = ", ".join(f"`{name}`" for name in (setting.name, *setting.aliases))
+        examples = setting.choices or ((setting.example,) if setting.example else ())
         shown = ", ".join(f"`{example}`" for example in examples)
-        rows.append(f"{names} | {one.scope} | {one.meaning} | {one.unwritten} | {shown}")
-        rows[-1] += f" | {one.since}" if since else ""
+        rows.append(
+            f"{names} | {setting.scope} | {setting.meaning} | {setting.unwritten} | {shown}"
+        )
+        rows[-1] += f" | {setting.since}" if since else ""
     return "\n".join(f"| {row} |" for row in rows)

@@ -368,11 +368,11 @@ def read_tree(
             listed = ", ".join(f"[{one}]" for one in known)
             problems.error(place, RULE, f"{name!r} is unknown: there are {listed}")
     reader = Reader(problems, RULE, typed=True)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: (name in tables and read(tables[name], cls, reader, name)) or cls()
         for name, cls in structs.items()
     }
-    if found["authentication"].socket and found["server"].socket is None:
+    if values["authentication"].socket and values["server"].socket is None:
         problems.error(
             root.find("authentication", "socket"),
             RULE,
@@ -380,10 +380,10 @@ def read_tree(
         )
     server = tables.get("server")
     if default_port is not None and "port" not in ((server and server.entries) or ()):
-        found["server"] = msgspec.structs.replace(found["server"], port=default_port)
+        values["server"] = msgspec.structs.replace(values["server"], port=default_port)
     return ShellSettings(
-        **{name: found[name] for name in _STRUCTS},
-        sections={name: found[name] for name in sections or ()},
+        **{name: values[name] for name in _STRUCTS},
+        sections={name: values[name] for name in sections or ()},
         labels=read_label_tables(tables, reader),
     )
 

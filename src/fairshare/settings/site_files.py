@@ -46,29 +46,33 @@ def read_site(
                 "does not start",
             )
             continue
-        for found in _properties(root, problems, include, (file,)):
-            if misplaced is not None and misplaced(Path(file).name, found.name):
-                elsewhere[found.name] = found
+        for property_ in _properties(root, problems, include, (file,)):
+            if misplaced is not None and misplaced(Path(file).name, property_.name):
+                elsewhere[property_.name] = property_
                 continue
-            earlier = properties.get(found.name)
+            earlier = properties.get(property_.name)
             if earlier is not None and earlier.final:
                 problems.warning(
-                    found.place,
+                    property_.place,
                     "final",
-                    f"{found.name} is final in {earlier.place.file}:{earlier.place.line}:"
+                    f"{property_.name} is final in {earlier.place.file}:{earlier.place.line}:"
                     " this value has no effect",
                     "ignores this value",
                 )
                 continue
-            if earlier is not None and earlier.place.file == file and earlier.value != found.value:
+            if (
+                earlier is not None
+                and earlier.place.file == file
+                and earlier.value != property_.value
+            ):
                 problems.warning(
-                    found.place,
+                    property_.place,
                     "repeated-property",
-                    f"{found.name} is set again: the value of line {earlier.place.line}"
+                    f"{property_.name} is set again: the value of line {earlier.place.line}"
                     " has no effect",
                     "takes the last value",
                 )
-            properties[found.name] = found
+            properties[property_.name] = property_
     return Site(properties, environment, elsewhere)
 
 

@@ -59,7 +59,7 @@ def read_user_groups(site: Site, problems: Problems, *, chosen: bool) -> GroupSe
 def _static(site: Site, problems: Problems) -> dict[str, tuple[str, ...]]:
     """`user=group1,group2;other=;`. Of several `=` beside each other one counts, and none at the
     ends (Hadoop: Groups.parseStaticMapping)."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_user: dict[str, tuple[str, ...]] = {}
     for entry in site.string(STATIC, "dr.who=;", problems).split(";"):
         if not entry.strip():
             continue
@@ -69,8 +69,8 @@ def _static(site: Site, problems: Problems) -> dict[str, tuple[str, ...]]:
             problems.error(site.place(STATIC), "static-groups", message, "does not start")
             continue
         user, groups = (*parts, "")[:2]
-        found[user.strip()] = tuple(part.strip() for part in groups.split(",") if part.strip())
-    return found
+        by_user[user.strip()] = tuple(part.strip() for part in groups.split(",") if part.strip())
+    return by_user
 
 
 _RULE = "groups-file"
@@ -83,7 +83,7 @@ def read_groups(document: bytes, file: str, problems: Problems) -> dict[str, tup
     except UnicodeDecodeError as error:
         problems.error(Place(file), _RULE, f"the file is not UTF-8: {error}")
         return {}
-    found: dict[str, tuple[str, ...]] = {}
+    by_user: dict[str, tuple[str, ...]] = {}
     lines: dict[str, int] = {}
     for number, written in enumerate(text.splitlines(), 1):
         line = written.partition("#")[0].strip()
@@ -96,9 +96,9 @@ def read_groups(document: bytes, file: str, problems: Problems) -> dict[str, tup
         if not colon or not user or not all(groups):
             message = f"{line!r} must be a user and the groups of this user: `user: primary, other`"
             problems.error(place, _RULE, message)
-        elif user in found:
+        elif user in by_user:
             message = f"the user {user!r} is in line {lines[user]} already"
             problems.error(place, _RULE, message)
         else:
-            found[user], lines[user] = tuple(dict.fromkeys(groups)), number
-    return found
+            by_user[user], lines[user] = tuple(dict.fromkeys(groups)), number
+    return by_user

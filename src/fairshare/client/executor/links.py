@@ -166,11 +166,11 @@ def _private_directory() -> Path | None:
     for base in ([Path(runtime)] if runtime.startswith("/") else []) + [home / "fairshare"]:
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = base.lstat()
+            status = base.lstat()
         except OSError:
             continue
-        closed = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and stat.S_ISDIR(found.st_mode)
-        if closed and found.st_uid == os.geteuid() and _is_short(str(base)):
+        closed = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and stat.S_ISDIR(status.st_mode)
+        if closed and status.st_uid == os.geteuid() and _is_short(str(base)):
             _remove_left(base)
             return base
     return None

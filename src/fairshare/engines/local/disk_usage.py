@@ -104,7 +104,7 @@ class DiskUsage:
 
     def look(self) -> None:
         """Measure once, and end containers above a limit. Raises OSError."""
-        running = {one.directory.path: one for one in self._running()}
+        running = {container.directory.path: container for container in self._running()}
         # The work directories of containers that were ended for their size.
         for path, directory in list(self._condemned.items()):
             if directory.is_settled() or not path.exists():
@@ -137,13 +137,13 @@ class DiskUsage:
             users[owners.get(application, "")] += shared
         self._ended = ended
         for path in sorted(running, key=lambda path: -sizes.get(path, 0)):
-            one = running[path]
-            reason = self._reason(path.parent.name, applications, one.user, users)
+            container = running[path]
+            reason = self._reason(path.parent.name, applications, container.user, users)
             if reason and sizes.get(path, 0):
-                self._condemned[path] = one.directory
+                self._condemned[path] = container.directory
                 applications[path.parent.name] -= sizes[path]
-                users[one.user] -= sizes[path]
-                self._stop(one.container, f"{reason}. It had {_mb(sizes[path])} of that")
+                users[container.user] -= sizes[path]
+                self._stop(container.container, f"{reason}. It had {_mb(sizes[path])} of that")
 
     def _reason(
         self, application: str, applications: Counter[str], user: str, users: Counter[str]

@@ -246,12 +246,12 @@ class LocalEngine:
 
     def _running_now(self) -> list[Running]:
         """The running containers, queried from the engine's thread; called from another thread."""
-        watcher, found = self._watcher, queue.SimpleQueue[list[Running]]()
+        watcher, answers = self._watcher, queue.SimpleQueue[list[Running]]()
         if watcher is None or self._thread is None:
             return []
-        watcher.post(lambda: found.put(watcher.running()))
+        watcher.post(lambda: answers.put(watcher.running()))
         try:
-            return found.get(timeout=_PATIENCE_S)
+            return answers.get(timeout=_PATIENCE_S)
         except queue.Empty:  # the thread is ending, or very busy
             return []
 

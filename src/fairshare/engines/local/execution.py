@@ -249,11 +249,11 @@ def enter_directory(launch: Launch) -> None:
 
 def set_limits(limits: Mapping[str, int]) -> None:
     """Set soft limits by name, at most the hard ones; raises OSError."""
-    for name, wanted in limits.items():
+    for name, limit in limits.items():
         which = getattr(resource, f"RLIMIT_{name.upper()}")
         hard = resource.getrlimit(which)[1]
-        above = wanted < 0 or wanted > hard != resource.RLIM_INFINITY
-        resource.setrlimit(which, (hard if above else wanted, hard))
+        above = limit < 0 or limit > hard != resource.RLIM_INFINITY
+        resource.setrlimit(which, (hard if above else limit, hard))
 
 
 def _failure(launch: Launch, stage: str, number: int) -> StartFailure:

@@ -146,15 +146,15 @@ class Images:
         self, order: LaunchOrder, limits: ContainerLimits, account: Account | None
     ) -> tuple[str, ...]:
         memory = f"{order.memory_mb}m"
-        given = ("--memory", memory, "--memory-swap", memory) if limits.memory_checked else ()
+        options = ("--memory", memory, "--memory-swap", memory) if limits.memory_checked else ()
         processes = ("--pids-limit", str(limits.process_limit)) if limits.process_limit else ()
         shares = ("--cpu-shares", str(max(2, order.vcores * _SHARES_OF_VCORE)))
         if self._name == "docker":
             user_option = () if account is None else ("--user", f"{account.uid}:{account.gid}")
-            return ("--init", *user_option, *given, *processes, *shares)
+            return ("--init", *user_option, *options, *processes, *shares)
         # With the machine's processes a program that ignores no signal ends at SIGTERM. CPU is
         # nothing that an account of its own may divide.
-        return ("--pid", "host", *given, *processes) + (
+        return ("--pid", "host", *options, *processes) + (
             shares if account is None else ("--userns", "keep-id")
         )
 

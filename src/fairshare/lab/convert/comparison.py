@@ -214,7 +214,7 @@ def _metrics(
     members: dict[str, list[tuple[ApplicationReport, Arrival]]] = {}
     for application, arrival in zip(report.applications, arrivals, strict=False):
         members.setdefault(application.queue, []).append((application, arrival))
-    found = {}
+    metrics = {}
     of_queues = {queue.name: queue for queue in report.queues}
     for path in sorted({*of_queues, *members}):
         queue = of_queues.get(path)
@@ -222,7 +222,7 @@ def _metrics(
         used = queue.used if queue else {}
         waiting = queue.waiting if queue else None
         states = [one.state for one, _ in members.get(path, [])]
-        found[names.get(path, path)] = QueueMetrics(
+        metrics[names.get(path, path)] = QueueMetrics(
             applications=len(states),
             refused=states.count(ApplicationState.REJECTED.value),
             unfinished=sum(state in _NOT_OVER for state in states),
@@ -235,7 +235,7 @@ def _metrics(
             share=sum(shares) / PARTS,
             shares=shares,
         )
-    return found
+    return metrics
 
 
 def _slowdown(members: Sequence[tuple[ApplicationReport, Arrival]]) -> float | None:
@@ -276,12 +276,12 @@ def _most_used(report: Report, queue: str | None = None) -> float:
 def _reach(source: Source, conversion: Conversion, nodes: Sequence[NodeJoined]) -> dict[str, float]:
     """By queue: the part of the cluster that its maximums in the Fair Scheduler let it use."""
     offered = [sum(amounts) for amounts in zip(*(node.total for node in nodes), strict=True)]
-    found = {}
+    reaches = {}
     for name in conversion.names:
         most = source.subject.reachable(source.subject.queue(name))
         parts = [bound / whole for bound, whole in zip(most, offered, strict=True) if whole]
-        found[name] = min(1.0, *parts) if parts else 1.0
-    return found
+        reaches[name] = min(1.0, *parts) if parts else 1.0
+    return reaches
 
 
 def _elsewhere(before: Report, after: Report, names: Mapping[str, str]) -> dict[str, int]:

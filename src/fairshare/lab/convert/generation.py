@@ -186,7 +186,7 @@ def _applications(
     first = min(max(at_once, -(-tasks // count)), tasks - count + 1)
     rest = tasks - first
     sizes = [first, *(rest // (count - 1) + (n < rest % (count - 1)) for n in range(count - 1))]
-    found = []
+    arrivals = []
     for number, size in enumerate(sizes, 1):
         at_ms = 0 if number == 1 else int(chance.random() * (1 - start) * WINDOW_MS * 0.7)
         durations_ms = tuple(
@@ -200,5 +200,5 @@ def _applications(
             tasks=(TaskGroup(name="tasks", count=size, resource=container),),
         )
         plans = (GroupPlan(durations_ms),)
-        found.append(Arrival(int(start * WINDOW_MS) + at_ms, submission, plans))
-    return found
+        arrivals.append(Arrival(int(start * WINDOW_MS) + at_ms, submission, plans))
+    return arrivals

@@ -240,20 +240,20 @@ class Outcomes:
         for number, application in state.applications.items():
             if application.over:
                 continue
-            own = application.containers
-            self._live |= own
-            found = Outcome(
+            containers = application.containers
+            self._live |= containers
+            outcome = Outcome(
                 number,
                 application.submission.name,
                 application.user,
                 application.queue,
                 application.submitted_ms,
-                containers=len(own),
+                containers=len(containers),
             )
             if application.containers_allocated:
-                times = (one.allocated_ms for one in own.values())
-                found.first_ms = min(times, default=application.submitted_ms)
-            self.applications[number] = found
+                times = (one.allocated_ms for one in containers.values())
+                outcome.first_ms = min(times, default=application.submitted_ms)
+            self.applications[number] = outcome
 
     def observe(self, record: Record) -> None:
         """Take notice of a record."""
@@ -265,21 +265,23 @@ class Outcomes:
         if kind is ContainerAllocated:
             self._live[event.container] = event
             self.grants.append(Grant(event.container, event.node, now_ms))
-            found = self.applications.get(event.application)
-            if found is not None:
-                found.containers += 1
-                if found.first_ms is None:
-                    found.first_ms = now_ms
+            outcome = self.applications.get(event.application)
+            if outcome is not None:
+                outcome.containers += 1
+                if outcome.first_ms is None:
+                    outcome.first_ms = now_ms
         elif kind is ContainerCompleted:
             granted = self._live.pop(event.container, None)
-            found = None if granted is None else self.applications.get(granted.application)
-            if granted is None or found is None:
+            outcome = None if granted is None else self.applications.get(granted.application)
+            if granted is None or outcome is None:
                 return
             work = granted.resource[0] * (now_ms - granted.allocated_ms)
-            found.used += granted.resource[0] * (now_ms - max(granted.allocated_ms, self._begin_ms))
+            outcome.used += granted.resource[0] * (
+                now_ms - max(granted.allocated_ms, self._begin_ms)
+            )
             if event.exit_code == ExitCode.PREEMPTED:
-                found.preempted += 1
-                found.lost += work
+                outcome.preempted += 1
+                outcome.lost += work
         elif kind in (ApplicationSubmitted, ApplicationRejected):
             submission = event.submission
             queue = getattr(event, "queue", submission.queue)
@@ -294,8 +296,8 @@ class Outcomes:
             if event.application in self.applications:
                 self.applications[event.application].queue = event.queue
         elif kind is ApplicationEnded and event.application in self.applications:
-            found = self.applications[event.application]
-            found.state, found.ended_ms = event.state.value, now_ms
+            outcome = self.applications[event.application]
+            outcome.state, outcome.ended_ms = event.state.value, now_ms
 
     def by(self, key: Callable[[Outcome], str]) -> dict[str, Sums]:
         """The sums of all applications with the same key."""
@@ -308,22 +310,22 @@ class Outcomes:
 
 def sums(given: Iterable[Outcome], whole: int) -> Sums:
     """The sums of some applications, of which all together used `whole` MB·ms."""
-    found = list(given)
-    waits = sorted(one.wait_ms for one in found if one.wait_ms is not None)
-    turnarounds = [one.turnaround_ms for one in found if one.turnaround_ms is not None]
-    slowdowns = [one.slowdown for one in found if one.slowdown is not None]
+    outcomes = list(given)
+    waits = sorted(one.wait_ms for one in outcomes if one.wait_ms is not None)
+    turnarounds = [one.turnaround_ms for one in outcomes if one.turnaround_ms is not None]
+    slowdowns = [one.slowdown for one in outcomes if one.slowdown is not None]
     return Sums(
-        applications=len(found),
-        refused=sum(one.state == "REJECTED" for one in found),
-        unfinished=sum(not one.state for one in found),
-        containers=sum(one.containers for one in found),
-        preempted=sum(one.preempted for one in found),
+        applications=len(outcomes),
+        refused=sum(one.state == "REJECTED" for one in outcomes),
+        unfinished=sum(not one.state for one in outcomes),
+        containers=sum(one.containers for one in outcomes),
+        preempted=sum(one.preempted for one in outcomes),
         wait_p50=_rank(waits, 50),
         wait_p95=_rank(waits, 95),
         turnaround_mean=mean(turnarounds) if turnarounds else None,
         slowdown_mean=mean(slowdowns) if slowdowns else None,
-        lost_gb_hours=sum(one.lost for one in found) / (1024 * 3_600_000),
-        share=sum(one.used for one in found) / whole if whole else 0.0,
+        lost_gb_hours=sum(one.lost for one in outcomes) / (1024 * 3_600_000),
+        share=sum(one.used for one in outcomes) / whole if whole else 0.0,
     )
 
 

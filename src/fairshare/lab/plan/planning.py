@@ -215,13 +215,13 @@ def reproduced(
     until_ms = world.end_ms + NEAR_MS  # later grants are not compared: a try goes no further
     best, most = None, 0
     for paced in (True, False) if world.pace is not None else (False,):
-        one = _Simulation(
+        simulation = _Simulation(
             world, world.scheduler, None, beat_ms, unused_expiry_ms, paced=paced, watch=watch
         )
-        one.run(until_ms)
-        count = proof_of(world, one.outcomes).reproduced
+        simulation.run(until_ms)
+        count = proof_of(world, simulation.outcomes).reproduced
         if best is None or count > most:
-            best, most = one, count
+            best, most = simulation, count
         if most == len(world.grants):
             return best.run()
     assert best is not None
@@ -300,11 +300,11 @@ def changes(before: Any, after: Any, path: str = "") -> list[Change]:
     [Change(setting='weight', before=1, after=3)]
     """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        found = []
+        changed = []
         for key in dict.fromkeys((*before, *after)):
             place = f"{path}.{key}" if path else str(key)
-            found += changes(before.get(key), after.get(key), place)
-        return found
+            changed += changes(before.get(key), after.get(key), place)
+        return changed
     return [] if before == after else [Change(path, before, after)]
 
 
@@ -373,11 +373,11 @@ def _renamed(world: World, names: Mapping[str, str]) -> World:
 
 
 def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:
-    given = entry.input
-    if type(given) is not SubmitApplication and type(given) is not MoveApplication:
+    recorded = entry.input
+    if type(recorded) is not SubmitApplication and type(recorded) is not MoveApplication:
         return entry
-    queue = names.get(given.queue, given.queue)
-    return msgspec.structs.replace(entry, input=msgspec.structs.replace(given, queue=queue))
+    queue = names.get(recorded.queue, recorded.queue)
+    return msgspec.structs.replace(entry, input=msgspec.structs.replace(recorded, queue=queue))
 
 
 def _whole(run: Outcomes) -> Sums:
@@ -400,12 +400,12 @@ def _differences(old: dict[str, Sums], new: dict[str, Sums]) -> tuple[Difference
 
 
 def _moved(before: Outcomes, after: Outcomes) -> list[Moved]:
-    found = []
+    moved = []
     for number, old in before.applications.items():
         new = after.applications.get(number)
         if new is None or old.turnaround_ms is None or new.turnaround_ms is None:
             continue
         if new.turnaround_ms != old.turnaround_ms:
             times = (old.turnaround_ms, new.turnaround_ms)
-            found.append(Moved(number, old.name, old.user, new.queue, *times))
-    return sorted(found, key=lambda one: (-one.change_ms, one.number))
+            moved.append(Moved(number, old.name, old.user, new.queue, *times))
+    return sorted(moved, key=lambda one: (-one.change_ms, one.number))

@@ -59,11 +59,11 @@ class ConfigurationFiles:
     def read(self) -> LoadedSettings:
         """What the files say now. Raises ConfigurationError with all problems of all files."""
         problems = Problems()
-        own = self._family.own_properties
-        names = (*SITE_FILES, own[0]) if own else SITE_FILES
+        own_properties = self._family.own_properties
+        names = (*SITE_FILES, own_properties[0]) if own_properties else SITE_FILES
         documents = [(name, self._texts[name]) for name in names if name in self._texts]
         site = read_site(documents, problems, misplaced=self._family.misplaced)
-        for file in (YARN_FILE, own[0]) if own else (YARN_FILE,):
+        for file in (YARN_FILE, own_properties[0]) if own_properties else (YARN_FILE,):
             site = site.with_values(self._of_file(file), file)
         problems.raise_errors()
         settings = self._family.read_texts(site, self._texts)
@@ -103,11 +103,11 @@ class ConfigurationFiles:
 
     def _of_file(self, file: str) -> dict[str, str | None]:
         """The properties of the shorthand that belong to a file; None: not even if it has them."""
-        own, prefix = self._family.own_properties or (None, None)
+        own_properties, prefix = self._family.own_properties or (None, None)
         return {
             name: value
             for name, value in self._properties.items()
-            if (prefix is not None and name.startswith(prefix)) == (file == own)
+            if (prefix is not None and name.startswith(prefix)) == (file == own_properties)
         }
 
     def _replace_shorthand(self, file: str, text: str) -> None:

@@ -200,12 +200,12 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
 
 def _reserved(state: ClusterState[Any, Any], application: Application) -> Resource:
     """What is reserved for it on nodes of the default partition."""
-    found = (
+    reservations = (
         reservation.resource
         for node, reservation in application.attempt.reservations.items()
         if not state.label_of(state.nodes[node])
     )
-    return total(found, len(state.types.names))
+    return total(reservations, len(state.types.names))
 
 
 def _count_by_node(application: Application) -> dict[str, int]:

@@ -22,11 +22,11 @@ RULE: Final = "scenario"
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
     """The files in the order of the arguments, those of a directory by name; none twice."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
         below = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
-        found.update(dict.fromkeys(below))
-    return list(found)
+        files.update(dict.fromkeys(below))
+    return list(files)
 
 
 def base_directory(files: Iterable[Path]) -> Path:
@@ -128,11 +128,11 @@ def _read_directory(
         )
         problems.error(config.place, RULE, message)
         return
-    found = [name for name in known if name in present]
-    if not found:
+    present_names = [name for name in known if name in present]
+    if not present_names:
         message = f"config: none of {', '.join(known)} is in {path}"
         problems.error(config.place, RULE, message)
-    for name in found:
+    for name in present_names:
         node = Node(config.place)
         _replace(node, _text_in(path / name, config, problems))
         config.entries[name] = node

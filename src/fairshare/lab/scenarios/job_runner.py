@@ -44,7 +44,7 @@ def describe_jobs(cluster: Cluster, names: dict[ApplicationId, str]) -> Descript
     views = cluster.scheduler.queue_views(cluster.now_ms)
     root = next(view for view in views if not view.parent).pool
     assert root is not None
-    found: Description = {
+    description: Description = {
         "time": cluster.elapsed_ms,
         "apps": {
             name: _describe_job(cluster.scheduler.application_view(number), root)
@@ -70,8 +70,8 @@ def describe_jobs(cluster: Cluster, names: dict[ApplicationId, str]) -> Descript
         },
     }
     if root.delays_ms is not None:
-        found["cluster"]["node_delay"], found["cluster"]["rack_delay"] = root.delays_ms
-    return found
+        description["cluster"]["node_delay"], description["cluster"]["rack_delay"] = root.delays_ms
+    return description
 
 
 def _slots(amounts: dict[str, int]) -> dict[str, int]:
@@ -158,14 +158,14 @@ class Tasks:
 
     def requests(self, tasks: tuple[job_steps.Tasks, ...]) -> tuple[ContainerRequest, ...]:
         """One request for each task, numbered by kind through all entries."""
-        counts, found = [0, 0], []
+        counts, asks = [0, 0], []
         for entry in tasks:
             for _ in range(entry.count):
                 number = entry.kind * _FIRST_REDUCE + counts[entry.kind]
                 counts[entry.kind] += 1
                 size = self._slots[entry.kind]
-                found.append(ContainerRequest(1, size, hosts=entry.hosts, request=number))
-        return tuple(found)
+                asks.append(ContainerRequest(1, size, hosts=entry.hosts, request=number))
+        return tuple(asks)
 
     def submitted(self, job: ApplicationId, requests: tuple[ContainerRequest, ...]) -> None:
         """Remember what a job consists of."""
@@ -367,12 +367,12 @@ class JobRunner:
         self._cluster.call(inputs.NodeBeat(node))
         if expected is None:
             return
-        found = [f"{self._names[job]}/{task}" for job, task, _ in self._tasks.granted[before:]]
-        as_expected = len(found) == len(expected) and all(
+        granted = [f"{self._names[job]}/{task}" for job, task, _ in self._tasks.granted[before:]]
+        as_expected = len(granted) == len(expected) and all(
             name in (task, task.rstrip("0123456789"))
-            for name, task in zip(expected, found, strict=True)
+            for name, task in zip(expected, granted, strict=True)
         )
-        self._comparisons.append(Comparison("assigned", list(expected), found, as_expected))
+        self._comparisons.append(Comparison("assigned", list(expected), granted, as_expected))
 
     # Configuration, time and passes.
 
@@ -415,13 +415,13 @@ class JobRunner:
             self._cluster.call(inputs.PreemptContainers())
         if step.killed is None:
             return
-        found = sorted(f"{self._names[job]}/{task}" for job, task in self._tasks.killed)
+        killed = sorted(f"{self._names[job]}/{task}" for job, task in self._tasks.killed)
         if isinstance(step.killed, int):
-            same = len(found) == step.killed
-            self._comparisons.append(Comparison("killed", step.killed, len(found), same))
+            same = len(killed) == step.killed
+            self._comparisons.append(Comparison("killed", step.killed, len(killed), same))
         else:
             expected = sorted(step.killed)
-            self._comparisons.append(Comparison("killed", expected, found, expected == found))
+            self._comparisons.append(Comparison("killed", expected, killed, expected == killed))
 
     @_apply.register
     def _advance(self, step: steps.Advance) -> None:

@@ -199,7 +199,7 @@ def _listed(words: frozenset[str]) -> str:
 
 def page() -> str:
     """The text of the page."""
-    own = {name: step for name, step in JOB_STEPS.items() if step is not STEPS.get(name)}
+    steps = {name: step for name, step in JOB_STEPS.items() if step is not STEPS.get(name)}
     parts = (
         _INTRODUCTION,
         table_of(Scenario),
@@ -212,7 +212,7 @@ def page() -> str:
             "With this scheduler `ask`, `blacklist`, `labels`, `release` and `run` do not exist,"
             " and"
             " these steps differ:",
-            own,
+            steps,
         ),
         table_of(Tasks),
         _EXPECT,

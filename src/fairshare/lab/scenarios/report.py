@@ -61,22 +61,22 @@ def check(
         step=step, line=expected.line, where=".".join(expected.where), expected=expected.expected
     )
     if key == "exists":
-        found = thing is not None
+        actual = thing is not None
     elif thing is None:
         return msgspec.structs.replace(problem, found=None)
     elif key not in thing:
         reason = f"{path[0]} have no {key!r} with this scheduler"
         return msgspec.structs.replace(problem, kind="unsupported", found=reason)
     else:
-        found = thing[key]
-    if key == "diagnostics" and str(expected.expected) in str(found):
+        actual = thing[key]
+    if key == "diagnostics" and str(expected.expected) in str(actual):
         return None
-    unknown = _unknown_type(expected.expected, found, types)
+    unknown = _unknown_type(expected.expected, actual, types)
     if unknown is not None:
         return msgspec.structs.replace(problem, kind="unsupported", found=unknown)
-    if equal(expected.expected, found):
+    if equal(expected.expected, actual):
         return None
-    return msgspec.structs.replace(problem, found=_named(expected.expected, found))
+    return msgspec.structs.replace(problem, found=_named(expected.expected, actual))
 
 
 def equal(expected: Any, found: Any) -> bool:

@@ -305,13 +305,13 @@ class Runner:
     def _oldest(self, name: str, count: int, node: str | None) -> tuple[ContainerId, ...]:
         """The oldest containers of an application, without its master's."""
         application: Application = self._applications.get(name)
-        found = [
+        containers = [
             container
             for container in self._ages.by_age(application.containers)
             if container != application.attempt.master
             and node in (None, application.containers[container].node)
         ]
-        return tuple(found[:count])
+        return tuple(containers[:count])
 
     # Nodes.
 

@@ -251,11 +251,11 @@ class FairshareCluster:
     def why(self, application: ApplicationId) -> list[str]:
         """The reasons why an application waits, as sentences; empty if it does not wait."""
         scheduler = self._manager.scheduler
-        found = scheduler.state.applications[application]
-        if found.over:
-            return [found.diagnostics] if found.diagnostics else []
+        known = scheduler.state.applications[application]
+        if known.over:
+            return [known.diagnostics] if known.diagnostics else []
         words = Words(self.types, scheduler.state.epoch_ms, self._simulator.clock.now_ms())
-        causes = reasons(found, scheduler.limits_of(application), scheduler.state)
+        causes = reasons(known, scheduler.limits_of(application), scheduler.state)
         return [words.explain(one).sentence for one in causes]
 
     # Assertions.
@@ -278,33 +278,33 @@ class FairshareCluster:
     def assert_running(self, application: ApplicationId, containers: int) -> None:
         """Assert the number of an application's containers."""
         __tracebackhide__ = True
-        found = self.application(application).containers
-        if found != containers:
+        running = self.application(application).containers
+        if running != containers:
             waits = "".join(f"\n  it waits: {sentence}" for sentence in self.why(application))
             raise AssertionError(
-                f"application {application} has {found} containers, not {containers}"
+                f"application {application} has {running} containers, not {containers}"
                 f"{waits}\n{self._picture()}"
             )
 
     def assert_placed(self, application: ApplicationId, queue: str) -> None:
         """Assert that an application was accepted and is in a queue."""
         __tracebackhide__ = True
-        found = self.application(application)
-        if found.queue != full_name(queue) or found.state == "REJECTED":
-            reason = f": {found.diagnostics}" if found.diagnostics else ""
+        view = self.application(application)
+        if view.queue != full_name(queue) or view.state == "REJECTED":
+            reason = f": {view.diagnostics}" if view.diagnostics else ""
             raise AssertionError(
-                f"application {application} of {found.user} is in {found.queue} as"
-                f" {found.state}, not in {full_name(queue)}{reason}"
+                f"application {application} of {view.user} is in {view.queue} as"
+                f" {view.state}, not in {full_name(queue)}{reason}"
             )
 
     def assert_refused(self, application: ApplicationId, words: str = "") -> None:
         """Assert that an application was rejected, with a reason that contains `words`."""
         __tracebackhide__ = True
-        found = self.application(application)
-        if found.state != "REJECTED" or words not in found.diagnostics:
+        view = self.application(application)
+        if view.state != "REJECTED" or words not in view.diagnostics:
             raise AssertionError(
-                f"application {application} is {found.state} in {found.queue}, not refused"
-                f" because of {words!r}: {found.diagnostics or 'no diagnostics'}"
+                f"application {application} is {view.state} in {view.queue}, not refused"
+                f" because of {words!r}: {view.diagnostics or 'no diagnostics'}"
             )
 
     def _compare(

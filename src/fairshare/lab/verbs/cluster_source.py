@@ -70,16 +70,18 @@ def nodes_of(text: str, types: ResourceTypes) -> tuple[NodeJoined, ...]:
 def _yarn(text: str) -> Iterator[_Node]:
     try:
         listed: Any = (msgspec.json.decode(text)["nodes"] or {}).get("node", [])
-        for one in listed:
-            total = one.get("totalResource", {})
+        for node in listed:
+            total = node.get("totalResource", {})
             amounts = {
-                MEMORY: total.get("memory", one["usedMemoryMB"] + one["availMemoryMB"]),
-                VCORES: total.get("vCores", one["usedVirtualCores"] + one["availableVirtualCores"]),
+                MEMORY: total.get("memory", node["usedMemoryMB"] + node["availMemoryMB"]),
+                VCORES: total.get(
+                    "vCores", node["usedVirtualCores"] + node["availableVirtualCores"]
+                ),
             }
             more = total.get("resourceInformations", {}).get("resourceInformation", [])
             amounts |= {kind["name"]: kind["value"] for kind in more}
-            name, rack = one["nodeHostName"], one.get("rack", "/default-rack")
-            yield _Node(name, _whole(amounts), rack, one["state"] == "RUNNING")
+            name, rack = node["nodeHostName"], node.get("rack", "/default-rack")
+            yield _Node(name, _whole(amounts), rack, node["state"] == "RUNNING")
     except (msgspec.DecodeError, AttributeError, KeyError, TypeError) as error:
         raise ClusterUnreadable(f"this is not YARN's list of nodes: {error!r}") from error
 

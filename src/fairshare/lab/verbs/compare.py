@@ -64,17 +64,17 @@ def command(paths: tuple[Path, ...], page: Path | None, as_json: bool) -> None:
             raise click.UsageError("--html shows single runs: simulate without --seeds")
         _compare_seeds(several, as_json=as_json)
         return
-    found = compare(reports)
+    comparison = compare(reports)
     if page is not None:
         write_page(page, reports)
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(comparison))
         return
     console = open_console()
-    print_all(console, overview_table(runs_overview(found.runs, duration)))
-    if text := idle_text(found):
+    print_all(console, overview_table(runs_overview(comparison.runs, duration)))
+    if text := idle_text(comparison):
         click.echo(f"\n{text}")
-    for one in found.pairings:
+    for one in comparison.pairings:
         click.echo(f"\n{plain(one.run)}: {pairing_sentence(one, duration)}")
         moved = moved_overview(one, duration)
         if moved.rows:

@@ -181,8 +181,8 @@ def command(
     source = read_source(path)
     rules = read_rules(rules_file.read_text(), str(rules_file)) if rules_file else Rules()
     history = read_recorded(source, Path(workload)) if workload else None
-    given = None if history is not None else _given(source, workload)
-    offered = given.nodes if given else ()
+    loaded = None if history is not None else _given(source, workload)
+    offered = loaded.nodes if loaded else ()
     try:
         known = known_cluster(source, cluster, offered)
     except UnknownResourceType as error:
@@ -195,8 +195,8 @@ def command(
     )
     conversion = convert(source, options)
     rules.check(conversion.findings, conversion.children)
-    found = tally(conversion.findings)
-    refused = strict and found.lost + found.unknown > 0
+    counts = tally(conversion.findings)
+    refused = strict and counts.lost + counts.unknown > 0
     written = Written([], [])
     if output is not None and not refused:
         written = write_directory(conversion.files, output, force=force)
@@ -204,7 +204,7 @@ def command(
     if history is not None:
         planned = compare_on(history, conversion)
     elif workload is not None:
-        comparison = _compare(source, conversion, options, given, seed, until)
+        comparison = _compare(source, conversion, options, loaded, seed, until)
     if as_json:
         answer = _answer(source, conversion, comparison, written)
         if planned is not None:
@@ -215,7 +215,7 @@ def command(
         if planned is not None:
             show(open_console(stderr=prints), planned, ())
     if refused:
-        what = "Something is lost" if found.lost else "Without yarn-site.xml something may be lost"
+        what = "Something is lost" if counts.lost else "Without yarn-site.xml something may be lost"
         click.echo(f"{what}, and --strict forbids it: nothing was written.", err=True)
         raise SystemExit(1)
 
@@ -299,14 +299,14 @@ def _finding_table(_: Console, findings: Sequence[Finding]) -> Table:
     made.add_column("Became", overflow="fold")
     made.add_column("Why", overflow="fold")
     made.add_column("Where", overflow="fold")
-    for one in findings:
-        where = f"{Path(one.file).name}:{one.line}" if one.line else NOTHING
+    for finding in findings:
+        where = f"{Path(finding.file).name}:{finding.line}" if finding.line else NOTHING
         made.add_row(
-            Text(plain(short_queue(one.queue)) or "all"),
-            Text(plain(f"{one.element} {one.value}".strip())),
-            Text(one.outcome, style=OUTCOME_STYLES[one.outcome]),
-            Text(plain(one.became) or NOTHING),
-            Text(plain(one.why)),
+            Text(plain(short_queue(finding.queue)) or "all"),
+            Text(plain(f"{finding.element} {finding.value}".strip())),
+            Text(finding.outcome, style=OUTCOME_STYLES[finding.outcome]),
+            Text(plain(finding.became) or NOTHING),
+            Text(plain(finding.why)),
             Text(plain(where)),
         )
     return made
@@ -322,16 +322,16 @@ def _finding_list(console: Console, findings: Sequence[Finding]) -> Text:
         break_on_hyphens=False,
     )
     lines: list[Text] = []
-    for queue, group in groupby(findings, key=lambda one: one.queue):
+    for queue, group in groupby(findings, key=lambda finding: finding.queue):
         lines.append(Text(plain(queue) or "all queues", style="bold"))
-        for one in group:
-            row = f"{one.element} {one.value}".strip()
-            row = wrapper.fill(plain(row + (f" -> {one.became}" if one.became else "")))
-            line = Text(f"  {one.outcome:8}{row.removeprefix(indent)}")
-            line.stylize(OUTCOME_STYLES[one.outcome], 2, len(indent))
+        for finding in group:
+            row = f"{finding.element} {finding.value}".strip()
+            row = wrapper.fill(plain(row + (f" -> {finding.became}" if finding.became else "")))
+            line = Text(f"  {finding.outcome:8}{row.removeprefix(indent)}")
+            line.stylize(OUTCOME_STYLES[finding.outcome], 2, len(indent))
             lines.append(line)
-            if one.outcome != "kept":
-                lines.append(Text(wrapper.fill(plain(one.why)), style="dim"))
+            if finding.outcome != "kept":
+                lines.append(Text(wrapper.fill(plain(finding.why)), style="dim"))
     return Text("\n").join(lines)
 
 

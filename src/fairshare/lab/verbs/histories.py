@@ -129,12 +129,12 @@ def _origin(kept: _Kept, last_ms: int | None) -> Origin | None:
     for sequence in reversed([one for one in kept.states() if one >= first - 1]):
         try:
             snapshot = kept.state(sequence)
-            found = _origin_of(snapshot)
+            origin = _origin_of(snapshot)
         except JournalError:
             continue  # as a server that starts goes back to an older one
         if last_ms is not None and snapshot.now_ms <= kept.journal.last_instant_ms() - last_ms:
-            return found
-        oldest = found
+            return origin
+        oldest = origin
     if oldest is None and not whole:
         raise Failure(
             f"the journal of {kept.journal.path.parent} begins with record {first}, as those before"

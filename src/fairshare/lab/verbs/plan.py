@@ -221,19 +221,19 @@ def command(
                 world = read_world(against, last_ms)
             configuration = configuration_for(conf, world)
             beat_ms = None if traced is None else traced.beat_ms
-            found = plan(world, configuration, configuration.container_expiry_ms, beat_ms, watch)
+            outcome = plan(world, configuration, configuration.container_expiry_ms, beat_ms, watch)
     except KeyboardInterrupt:
         click.echo(
             "Ctrl-C ended it: there is no plan, as a comparison of a part would be misleading",
             err=True,
         )
         raise SystemExit(INTERRUPTED) from None
-    failed = [one for one in fail_if if _holds(one, found)]
+    failed = [one for one in fail_if if _holds(one, outcome)]
     if as_json:
-        answer = {**msgspec.to_builtins(found), "failed": [one.text for one in failed]}
+        answer = {**msgspec.to_builtins(outcome), "failed": [one.text for one in failed]}
         print_json(answer)
     else:
-        show(open_console(), found, lint(conf), last_ms, traced)
+        show(open_console(), outcome, lint(conf), last_ms, traced)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
     if failed:
@@ -252,14 +252,14 @@ def configuration_for(conf: Path, world: World) -> Configuration:
 
 
 def _holds(condition: Condition, found: Plan) -> bool:
-    for one in (found.whole, *found.queues, *found.users):
-        if one.name in (condition.name, f"root.{condition.name}"):
-            if one in found.users and condition.metric in OF_QUEUES:
+    for sums in (found.whole, *found.queues, *found.users):
+        if sums.name in (condition.name, f"root.{condition.name}"):
+            if sums in found.users and condition.metric in OF_QUEUES:
                 raise Failure(
                     f"--fail-if {condition.text!r}: {condition.name!r} is a user, and only queues"
                     f" have a {condition.metric}"
                 )
-            return condition.holds(one.before, one.after)
+            return condition.holds(sums.before, sums.after)
     raise Failure(
         f"--fail-if {condition.text!r}: no queue and no user of the history is {condition.name!r},"
         f" and it is not {ALL!r}"

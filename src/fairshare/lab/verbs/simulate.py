@@ -342,12 +342,12 @@ def _several(setup: Setup, count: int, *, as_json: bool) -> None:
             err=True,
         )
     if runs:
-        found = repetition(runs)
+        report = repetition(runs)
         if as_json:
-            print_json(msgspec.to_builtins(found))
+            print_json(msgspec.to_builtins(report))
         else:
             console = open_console()
-            print_all(console, *seeds_parts(found))
+            print_all(console, *seeds_parts(report))
     if interrupted:
         raise SystemExit(INTERRUPTED)
     if any(run.off for run in runs) and setup.until_ms is None:
@@ -380,9 +380,13 @@ def _rejected(report: Report) -> list[ApplicationReport]:
 def _finish(report: Report, watch: Watch, *, ends: bool) -> None:
     """Print what is wrong, and exit with the code for it. `ends`: nothing should be left."""
     rejected = _rejected(report)
-    for one in rejected[:_REJECTED_SHOWN]:
+    for application in rejected[:_REJECTED_SHOWN]:
         click.echo(
-            plain(f"rejected: {one.name or one.id}: {in_plain_words(one.diagnostics)}"), err=True
+            plain(
+                f"rejected: {application.name or application.id}:"
+                f" {in_plain_words(application.diagnostics)}"
+            ),
+            err=True,
         )
     if len(rejected) > _REJECTED_SHOWN:
         more = len(rejected) - _REJECTED_SHOWN
@@ -390,7 +394,7 @@ def _finish(report: Report, watch: Watch, *, ends: bool) -> None:
     if watch.interrupted:
         click.echo("Ctrl-C ended the simulation: the report is of what there was", err=True)
         raise SystemExit(INTERRUPTED)
-    if rejected or any(one.for_ever or ends for one in report.unfinished):
+    if rejected or any(application.for_ever or ends for application in report.unfinished):
         raise SystemExit(1)
 
 

@@ -147,13 +147,13 @@ def simulate_seeds(setup: Setup, count: int) -> tuple[list[RunNumbers], bool]:
         try:
             futures = [pool.submit(_run, seed) for seed in range(1, count + 1)]
             _wait(futures)
-            found = [run for future in futures if (run := future.result()) is not None]
+            runs = [run for future in futures if (run := future.result()) is not None]
         except BaseException:
             stopped.value = 1
             raise
         finally:
             signal.signal(signal.SIGINT, earlier)
-    return found, interrupted
+    return runs, interrupted
 
 
 def _processors() -> int:
@@ -188,18 +188,18 @@ def unfinished(scheduler: Scheduler, most: int | None = None) -> tuple[Unfinishe
     most `most` of them, as each takes a while."""
     state = scheduler.state
     words = Words(state.types, state.epoch_ms)
-    found: list[Unfinished] = []
+    waiting: list[Unfinished] = []
     for application in state.applications.values():
         if application.over:
             continue
-        if most is not None and len(found) >= most:
+        if most is not None and len(waiting) >= most:
             name = application_name(state.epoch_ms, application.id)
             submission = application.submission
-            found.append(Unfinished(name, submission.name, application.queue, sentence=NOT_SAID))
+            waiting.append(Unfinished(name, submission.name, application.queue, sentence=NOT_SAID))
             continue
         why = reasons(application, scheduler.limits_of(application.id), state)
-        found.append(_of(application, state.epoch_ms, why, words))
-    return tuple(found)
+        waiting.append(_of(application, state.epoch_ms, why, words))
+    return tuple(waiting)
 
 
 def _of(application: Application, epoch_ms: int, why: list[Reason], words: Words) -> Unfinished:

@@ -319,12 +319,12 @@ CHANGE_COLUMNS: Final = (
 def runs_table(runs: Sequence[tuple[str, Repetition]]) -> Listing:
     """A row for each run, with half of the interval beside each number."""
     rows: list[list[Cell]] = []
-    for name, found in runs:
-        whole = found.whole
+    for name, numbers in runs:
+        whole = numbers.whole
         rows.append(
             [
                 name,
-                _seeds(found.seeds),
+                _seeds(numbers.seeds),
                 _time(whole.get("makespan_ms")),
                 *(_time(whole.get(key)) for key in _TIMES),
                 _number(whole.get("slowdown_p50"), 2),

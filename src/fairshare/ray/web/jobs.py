@@ -105,13 +105,13 @@ async def _submission(
 async def _uploaded(request: Request, user: str, job: RayJobRequest) -> dict[str, str]:
     """The SHA-256 of each package that a job names; raises InputError for one that is missing."""
     packages = server_of(request).packages
-    found = {}
+    digests = {}
     for uri in packages_of(job.runtime_env or {}):
         digest = await run_in_threadpool(packages.find, user, uri.removeprefix("gcs://"))
         if digest is None:
             raise InputError("bad-request", f"{uri:.200} is not there: {user} has not uploaded it")
-        found[uri] = digest
-    return found
+        digests[uri] = digest
+    return digests
 
 
 def _check_still_there(request: Request, packages: dict[str, str]) -> None:
@@ -124,11 +124,11 @@ def _check_still_there(request: Request, packages: dict[str, str]) -> None:
 async def list_jobs(request: Request) -> Response:
     """GET /api/jobs/: those that the caller may see, the newest first."""
     server = server_of(request)
-    found = (
+    jobs = (
         details_of(server, application, job, explain=False)
         for application, job in visible_jobs(request)
     )
-    return answer([one async for one in sliced(found)])
+    return answer([one async for one in sliced(jobs)])
 
 
 async def show_job(request: Request) -> Response:
@@ -201,7 +201,7 @@ def packages_of(runtime_env: Mapping[str, Any]) -> tuple[str, ...]:
                 f"runtime_env.{name} is not supported: only {', '.join(SUPPORTED)} are. Install"
                 " what the job needs on the nodes, or let the entrypoint do it"
             )
-    found: list[str] = []
+    uris: list[str] = []
     working_dir = runtime_env.get("working_dir")
     modules = runtime_env.get("py_modules") or ()
     if not isinstance(modules, list | tuple):
@@ -214,8 +214,8 @@ def packages_of(runtime_env: Mapping[str, Any]) -> tuple[str, ...]:
                 f"runtime_env.{place}: {uri!r:.200} is not a directory that the client has uploaded"
                 " (gcs://NAME.zip): name a local directory"
             )
-        found.append(uri)
-    return tuple(dict.fromkeys(found))
+        uris.append(uri)
+    return tuple(dict.fromkeys(uris))
 
 
 def variables_of(runtime_env: Mapping[str, Any]) -> dict[str, str]:
@@ -319,16 +319,16 @@ def entrypoint_resources(request: RayJobRequest) -> dict[str, int]:
 
 def _settings(metadata: Mapping[str, str]) -> dict[str, str]:
     """What metadata says to fairshare."""
-    found = {
+    settings = {
         name.removeprefix(PREFIX): value
         for name, value in metadata.items()
         if name.startswith(PREFIX)
     }
-    for name in found:
+    for name in settings:
         if name not in KEYS:
             known = ", ".join(PREFIX + key for key in KEYS)
             raise _wrong(f"metadata {PREFIX}{name:.100}: there is no such key, only {known}")
-    return found
+    return settings
 
 
 def _whole(settings: Mapping[str, str], key: str, default: Any, least: int, most: int) -> Any:

@@ -98,18 +98,18 @@ def read_job(request: Request) -> tuple[Application, Job]:
     """
     name = request.path_params["job"]
     epoch_ms = request.app.state.server.epoch_ms
-    found = [
+    applications = [
         (application, job)
         for application, job in index_of(request).jobs()
         if name in (job.submission_id, application_name(epoch_ms, application.id))
         and sees_all_of(request, application)
     ]
-    if not found:
+    if not applications:
         raise InputError("unknown-job", f"Job {name:.200} does not exist")
-    chosen = found[0]
+    chosen = applications[0]
     if identity_of(request) is not None:
         user = caller_of(request, None)
-        chosen = next((one for one in found if one[0].user == user), chosen)
+        chosen = next((one for one in applications if one[0].user == user), chosen)
     note(request, application=application_name(epoch_ms, chosen[0].id))
     return chosen
 

@@ -321,7 +321,7 @@ class Words:
 
     def values(self, reason: Reason) -> dict[str, object]:
         """What the texts of causes may name of a reason."""
-        count, wanted = reason.count, self.amount(reason.wanted)
+        count, amount = reason.count, self.amount(reason.wanted)
         names = [application_name(self._epoch_ms, number) for number in reason.ahead]
         first, more = ", ".join(names), count - len(names)
         weight = "" if reason.weight == 1 else f", whose weight is {reason.weight:g}"
@@ -331,7 +331,7 @@ class Words:
             "count": _Number(count),
             "containers": _Number(reason.containers),
             "gang": _Number(count + reason.containers),
-            "wanted": wanted,
+            "wanted": amount,
             "used": self.amount(reason.used),
             "limit": self.amount(reason.limit),
             "most": self.amount(reason.limit, beside=reason.wanted),
@@ -339,7 +339,7 @@ class Words:
             "no_more": (
                 "there is room now, and it starts next"
                 if reason.wanted is None
-                else f"one more of {wanted} does not fit"
+                else f"one more of {amount} does not fit"
             ),
             "nodes": reason.node if count == 1 else f"All {count:,} nodes",
             "all_nodes": (

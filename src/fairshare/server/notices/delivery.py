@@ -153,11 +153,11 @@ class Delivery:
 
     def _is_listed(self, url: str) -> bool:
         """Whether the configuration allows a URL, wherever its host is."""
-        wanted = urlsplit(url)
+        called = urlsplit(url)
         for prefix in self._settings.webhooks:
             listed = urlsplit(prefix)
-            same = (listed.scheme, listed.netloc.lower()) == (wanted.scheme, wanted.netloc.lower())
-            beginning, path = listed.path.removesuffix("/"), wanted.path
+            same = (listed.scheme, listed.netloc.lower()) == (called.scheme, called.netloc.lower())
+            beginning, path = listed.path.removesuffix("/"), called.path
             if same and (path == listed.path or f"{path}/".startswith(f"{beginning}/")):
                 return True
         return False

@@ -88,10 +88,10 @@ async def show_report(request: Request) -> Response:
         )
     server = server_of(request)
     now_ms = server.service.now_ms()
-    wanted = _wanted(request, parameters)
+    selection = _wanted(request, parameters)
     keep_ms = server.settings.accounting.keep_days * 86_400_000
-    since_ms = max(wanted.since_ms, now_ms - keep_ms, 0)
-    until_ms = min(wanted.until_ms, now_ms)
+    since_ms = max(selection.since_ms, now_ms - keep_ms, 0)
+    until_ms = min(selection.until_ms, now_ms)
     periods = [Period("", since_ms, until_ms)]
     try:
         if "month" in by:
@@ -103,7 +103,7 @@ async def show_report(request: Request) -> Response:
     rows = []
     if periods and since_ms < until_ms:
         directory = server.accounting.directory
-        rows = await _asked(request, lambda: report_rows(directory, wanted, by, periods))
+        rows = await _asked(request, lambda: report_rows(directory, selection, by, periods))
     return answer(Report(by=by, since_ms=since_ms, until_ms=until_ms, rows=tuple(rows)))
 
 

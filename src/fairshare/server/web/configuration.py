@@ -191,14 +191,14 @@ async def show_text(request: Request) -> Response:
     """GET /configuration/texts/VERSION: with the text."""
     read_parameters(request)
     texts = editor_of(request).texts
-    wanted = request.path_params["version"]
+    version = request.path_params["version"]
     text = (
-        texts.get(int(wanted))
-        if wanted.isascii() and wanted.isdigit() and len(wanted) <= 18
+        texts.get(int(version))
+        if version.isascii() and version.isdigit() and len(version) <= 18
         else None
     )
     if text is None or texts.newest is None:
-        raise InputError("unknown-version", f"the text of version {wanted} is not kept (any more)")
+        raise InputError("unknown-version", f"the text of version {version} is not kept (any more)")
     row = _text_row(text, texts.newest.number)
     return answer(TextVersionDetails(**msgspec.structs.asdict(row), text=text.text))
 

@@ -259,11 +259,11 @@ def check_asks(limits: LimitSettings, counts: list[int]) -> None:
             "too-many-asks",
             f"{len(counts)} asks are more than the {limits.asks} of one request: send several",
         )
-    wanted = sum(count for count in counts if count > 0)
-    if wanted > limits.containers:
+    total = sum(count for count in counts if count > 0)
+    if total > limits.containers:
         raise InputError(
             "too-many-containers",
-            f"{counted(wanted, 'container')} are more than the {limits.containers} of one request:"
+            f"{counted(total, 'container')} are more than the {limits.containers} of one request:"
             " ask for the rest when some of these are done",
         )
 

@@ -255,24 +255,24 @@ def in_sight(
     """The names of the queues that are visible, and of those that the page needs beside them."""
     known = {view.name: view for view in queues}
     turned = dict.fromkeys(folds)
-    wanted: dict[str, None] = {}
+    names: dict[str, None] = {}
 
     def with_all_above(name: str) -> None:
-        while name in known and name not in wanted:
-            wanted[name] = None
+        while name in known and name not in names:
+            names[name] = None
             name = known[name].parent
 
     for view in queues:
         if not view.parent or not known[view.parent].parent:
-            wanted[view.name] = None
+            names[view.name] = None
         elif search or below:
             owed = view.leaf and shares[view.name].state == "owed"
             if search in view.name.casefold() and (owed or not below):
                 with_all_above(view.name)
-        elif view.parent in wanted and view.parent in turned:
-            wanted[view.name] = None  # queues below the first level are closed at first
+        elif view.parent in names and view.parent in turned:
+            names[view.name] = None  # queues below the first level are closed at first
     with_all_above(selected)
-    return wanted
+    return names
 
 
 MOST_POINTS = 2_000

@@ -212,16 +212,16 @@ class Translation:
 
     def _array(self, body: work.TaskGroup, command: Command, place: str) -> TaskArray | None:
         """The array of a group; None if it has none, or a wrong one."""
-        wanted = body.array
-        if wanted is None:
+        task_array = body.array
+        if task_array is None:
             return None
-        lines = wanted.lines
+        lines = task_array.lines
         if body.callable or body.payload:
             self.problems.append(f"{place}.array: a callable has no arguments to put a line into")
         if any("\0" in line for line in lines):
             self.problems.append(f"{place}.array.lines: a line holds a NUL character")
         try:
-            text = wanted.indexes or (f"1-{len(lines)}" if lines else "")
+            text = task_array.indexes or (f"1-{len(lines)}" if lines else "")
             count, indexes = parse_indexes(text)
         except ValueError as error:
             self.problems.append(f"{place}.array.indexes: {error}")

@@ -86,15 +86,15 @@ def apply_update(properties: Mapping[str, str], update: Update) -> dict[str, str
     >>> apply_update(old, read_json('{"add-queue": {"queue-name": "root.b"}}'))
     {'yarn.scheduler.capacity.root.queues': 'a,b'}
     """
-    found = dict(properties)
+    changed = dict(properties)
     for queue in update.remove:
-        _remove(found, queue)
+        _remove(changed, queue)
     for change in update.add:
-        _add(found, change)
+        _add(changed, change)
     for change in update.update:
-        _put(found, f"{PREFIX}{change.queue}.", change.entries)
-    _put(found, "", update.globals)
-    return found
+        _put(changed, f"{PREFIX}{change.queue}.", change.entries)
+    _put(changed, "", update.globals)
+    return changed
 
 
 def _remove(properties: dict[str, str], queue: str) -> None:
@@ -160,12 +160,12 @@ class PropertyDraft(DraftForm):
     """Drafts of a `<configuration>`."""
 
     def read_spans(self, top: Span) -> Reading:
-        found = list(_properties(top))
-        names = {name for name, _, _ in found}
-        queues = _queue_names({name: value for name, value, _ in found})
+        spans = list(_properties(top))
+        names = {name for name, _, _ in spans}
+        queues = _queue_names({name: value for name, value, _ in spans})
         entries: list[Entry] = []
         parts: list[Part] = []
-        for name, value, span in found:
+        for name, value, span in spans:
             queue, rest = _queue_of(name, queues) if name in names else ("", name)
             entries.append(Entry(queue, rest, value, (span.last("value") or span).place.line))
             if queue:
@@ -200,21 +200,21 @@ DRAFT: Final = PropertyDraft(EMPTY_PROPERTIES, FORM)
 def draft_site(text: str, file: str, configuration: Configuration, problems: Problems) -> Site:
     """The properties of a draft before those of all other files, unless those are final."""
     include = include_reader(configuration.directory)
-    own = read_site([(file, text)], problems, os.environ, include, misplaced)
-    merged = {found.name: found for found in configuration.store.base}
-    for found in own:
-        earlier = merged.get(found.name)
+    site = read_site([(file, text)], problems, os.environ, include, misplaced)
+    merged = {property_.name: property_ for property_ in configuration.store.base}
+    for property_ in site:
+        earlier = merged.get(property_.name)
         if earlier is not None and earlier.final:
             problems.warning(
-                Place(file, found.place.line, found.place.column),
+                Place(file, property_.place.line, property_.place.column),
                 "final",
-                f"{found.name} is final in {earlier.place.file}:{earlier.place.line}:"
+                f"{property_.name} is final in {earlier.place.file}:{earlier.place.line}:"
                 " this value has no effect",
                 "ignores this value",
             )
         else:
-            merged[found.name] = found
-    return Site(merged, dict(os.environ), own.misplaced)
+            merged[property_.name] = property_
+    return Site(merged, dict(os.environ), site.misplaced)
 
 
 def _properties(top: Span) -> Iterator[tuple[str, str, Span]]:
@@ -230,16 +230,16 @@ def _properties(top: Span) -> Iterator[tuple[str, str, Span]]:
 
 def _queue_names(properties: Mapping[str, str]) -> frozenset[str]:
     """The queues that the lists of children lead to from root."""
-    found = {ROOT}
+    names = {ROOT}
     waiting = [ROOT]
     while waiting:
         queue = waiting.pop()
         for part in properties.get(f"{PREFIX}{queue}.queues", "").split(","):
             child = f"{queue}.{part.strip()}"
-            if part.strip() and child not in found and len(child) <= LONGEST_NAME:
-                found.add(child)
+            if part.strip() and child not in names and len(child) <= LONGEST_NAME:
+                names.add(child)
                 waiting.append(child)
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _queue_of(name: str, queues: frozenset[str]) -> tuple[str, str]:

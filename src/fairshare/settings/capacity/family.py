@@ -210,13 +210,13 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         Reads no file but the one that mapping-rule-json-file names.
         """
         site = store.with_properties(properties)
-        now, found = capacity_reading.read_capacity(site, STORED, read_file)
+        now, file_problems = capacity_reading.read_capacity(site, STORED, read_file)
         problems = Problems()
         settings = with_maximum(
             capacity_changes.refreshed_capacity(in_force, now), now, site, problems
         )
         problems.raise_errors()
-        return Refreshed(settings, (), found, store)
+        return Refreshed(settings, (), file_problems, store)
 
     def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
         if not isinstance(state, capacity_state.CapacityState):
@@ -270,11 +270,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems: Problems,
     ) -> CapacitySettings | None:
         site = capacity_changes.draft_site(text, file, configuration, problems)
-        found = capacity_reading.collect_capacity(
+        settings = capacity_reading.collect_capacity(
             site, problems, file, file_reader(configuration.directory)
         )
-        _apply(capacity_subject.CapacitySubject(found, site, file, cluster, True), problems)
-        return None if problems.errors else found
+        _apply(capacity_subject.CapacitySubject(settings, site, file, cluster, True), problems)
+        return None if problems.errors else settings
 
     def lint_properties(
         self, store: ConfigurationStore, properties: Mapping[str, str], read_file: FileReader

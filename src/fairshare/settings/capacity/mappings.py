@@ -94,13 +94,13 @@ def _read_document(text: str, start: Place, problems: Problems) -> tuple[Mapping
     for key in document:
         if key != "rules":
             _report_unknown(key, "beside rules", start, problems)
-    found = []
+    mappings = []
     for number, rule in enumerate(rules, 1):
         try:
-            found.append(_rule_of_json(rule, number, start, problems))
+            mappings.append(_rule_of_json(rule, number, start, problems))
         except _Wrong as error:
             problems.error(start, RULE, f"mapping rule {number}: {error}", REFUSED)
-    return tuple(found)
+    return tuple(mappings)
 
 
 def _rule_of_json(rule: object, number: int, place: Place, problems: Problems) -> MappingRule:

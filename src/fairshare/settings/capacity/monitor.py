@@ -129,7 +129,7 @@ def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
     default = MonitorSettings()
     management = [one for one in MONITOR if one.name == _MANAGEMENT_INTERVAL]
     preemption = [one for one in MONITOR if one not in management]
-    own, _ = read_if_runs(
+    settings, _ = read_if_runs(
         _PROPORTIONAL, site, problems, lambda found: read_fields(preemption, site, default, found)
     )
     managed, _ = read_if_runs(
@@ -141,14 +141,14 @@ def read_monitor(site: Site, problems: Problems) -> MonitorSettings:
         problems,
         lambda found: read_fields(INTRA_QUEUE, site, IntraQueuePreemption(), found),
     )
-    on = own["monitor_on"]
+    on = settings["monitor_on"]
     policies = _policies(site, on, problems)
     return MonitorSettings(
         enabled=on and _PROPORTIONAL in policies,
         auto_removal=on and REMOVAL in policies,
         legacy_queue_management=on and _MANAGEMENT in policies,
         intra_queue=IntraQueuePreemption(**intra),
-        **own,
+        **settings,
         **managed,
     )
 

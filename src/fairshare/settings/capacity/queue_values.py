@@ -130,9 +130,9 @@ class QueueValues:
         """The short names of the queues right below; None if the file has no list."""
         if name not in self._site:
             return None
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for child in self._site.between_commas(name, self._problems):
-            if child in found:
+            if child in names:
                 self._refuse(
                     name,
                     f"{child!r} is given twice, but names must differ",
@@ -153,9 +153,9 @@ class QueueValues:
                     "takes names of any length",
                 )
             else:
-                found[child] = None
-        self._look_for_blanks(name, found)
-        return tuple(found)
+                names[child] = None
+        self._look_for_blanks(name, names)
+        return tuple(names)
 
     def _look_for_blanks(self, name: str, found: Collection[str]) -> None:
         """A part that is only blank, as behind the last comma of `a,b, `."""
@@ -213,14 +213,14 @@ class QueueValues:
         """A maximum of a label: unlike the queue's, -1 is not taken for 100."""
         if self._is_root:
             return self.label_capacity(name)
-        found = self.maximum(name)
+        maximum = self.maximum(name)
         text = self.text(name)
-        if isinstance(found, Percentage) and text is not None and "[" not in text:
+        if isinstance(maximum, Percentage) and text is not None and "[" not in text:
             percent = literals.single(text)
             if not 0 <= percent <= 100:
                 message = f"Illegal capacity of {percent:g}: it must be 0 to 100 percent"
                 self._refuse(name, message)
-        return found
+        return maximum
 
     def largest_container(self, name: str) -> dict[str, int] | None:
         """Amounts by resource type."""

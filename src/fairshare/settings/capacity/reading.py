@@ -209,11 +209,11 @@ def _check_calculator(site: Site, manager: ManagerSettings, problems: Problems) 
 def _report_misplaced(site: Site, types: ResourceTypes, problems: Problems) -> None:
     """Properties of yarn-site.xml in the scheduler's own file have no effect, but for what Hadoop
     checks of resource types and of the sizes of containers."""
-    for found in site.misplaced.values():
+    for property_ in site.misplaced.values():
         problems.warning(
-            found.place,
+            property_.place,
             "misplaced-property",
-            f"{found.name} has no effect in {CAPACITY_FILE}: write it into yarn-site.xml",
+            f"{property_.name} has no effect in {CAPACITY_FILE}: write it into yarn-site.xml",
             "reads it from yarn-site.xml alone",
         )
     everywhere = site.with_misplaced()

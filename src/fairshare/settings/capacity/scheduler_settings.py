@@ -44,12 +44,12 @@ def _users_parallel(
 ) -> dict[str, int]:
     """By user; a user's name may have periods."""
     before, after = name.split("USER")
-    found = {}
+    limits = {}
     for one in site.names(before):
         user = one.removeprefix(before).removesuffix(after)
         if one == f"{before}{user}{after}":
-            found[user] = _later(site, one, NO_LIMIT, problems, literals.exact_integer)
-    return found or default
+            limits[user] = _later(site, one, NO_LIMIT, problems, literals.exact_integer)
+    return limits or default
 
 
 def _integer_later(site: Site, name: str, default: int, problems: Problems) -> int:

@@ -31,9 +31,9 @@ def read_capacity_site(
     Without a file there is what Hadoop ships: one queue, root.default.
     """
     path = directory / CAPACITY_FILE
-    found = [*documents]
+    files = [*documents]
     try:
-        found.append((str(path), path.read_bytes()))
+        files.append((str(path), path.read_bytes()))
     except FileNotFoundError:
         problems.warning(
             Place(str(path)),
@@ -43,9 +43,9 @@ def read_capacity_site(
         )
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
-    site = read_site(found, problems, environment, include_reader(directory), misplaced)
+    site = read_site(files, problems, environment, include_reader(directory), misplaced)
     # A file that is broken says too little to ask for its queues.
-    was_read = len(found) > len(documents) and not any(
+    was_read = len(files) > len(documents) and not any(
         problem.file == str(path) for problem in problems.errors
     )
     if was_read or f"{PREFIX}root.queues" in site:

@@ -136,7 +136,7 @@ def _weight(text: str) -> Weight | None:
 def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> Vector:
     """The amounts of a text in brackets, in the order of the types; 0 of what it does not name."""
     body = text.strip("[]\n") if legacy else text.replace(" ", "").strip("[]\n")
-    found: dict[str, Amount] = {}
+    amounts: dict[str, Amount] = {}
     for part in body.split(","):
         name, separator, written = part.partition("=")
         if not separator or not written:
@@ -148,10 +148,10 @@ def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> 
             continue
         amount = _legacy_amount(written, skipped) if legacy else _amount(written, skipped)
         if amount is not None:
-            found[resource] = amount
-    if found.get(MEMORY, Amount(0)).value == 0:
+            amounts[resource] = amount
+    if amounts.get(MEMORY, Amount(0)).value == 0:
         skipped(f"{literals.trim(text)!r} has no memory: it counts as if it were not there")
-    return Vector(tuple(found.get(name, Amount(0)) for name in types.names))
+    return Vector(tuple(amounts.get(name, Amount(0)) for name in types.names))
 
 
 def _legacy_amount(written: str, skipped: Skipped) -> Amount | None:
@@ -242,7 +242,7 @@ def _rule(body: str) -> PriorityRule:
 
 def read_workflow_priorities(text: str) -> tuple[WorkflowPriority, ...]:
     """Entries `workflow:queue:priority`, separated by commas; a workflow in any case of letters."""
-    found = []
+    priorities = []
     for entry in dict.fromkeys(part for part in parts_of(text) if part):
         parts = [piece for part in entry.split(":") if (piece := literals.trim(part))]
         if len(parts) != 3:
@@ -253,5 +253,5 @@ def read_workflow_priorities(text: str) -> tuple[WorkflowPriority, ...]:
             priority = literals.integer(parts[2])
         except ValueError as error:
             raise ValueError(f"Illegal workflow priority for mapping {entry!r}: {error}") from error
-        found.append(WorkflowPriority(parts[0].lower(), parts[1], priority))
-    return tuple(found)
+        priorities.append(WorkflowPriority(parts[0].lower(), parts[1], priority))
+    return tuple(priorities)

@@ -251,7 +251,7 @@ class QueueReader:
     ) -> dict[str, str]:
         """What is wrong in a value that Hadoop reads when a queue is created; see
         `QueueSettings.unreadable`."""
-        found: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         written = {name.removeprefix(scope.prefix) for name in scope.names}
         lists: list[tuple[Kind, Iterable[Setting]]] = [("maker", READ_TO_MAKE)]
         passed = (*at_start, CHILDREN.name, *_unread(scope))
@@ -260,10 +260,10 @@ class QueueReader:
         for kind, settings in lists:
             for one in settings:
                 if one.name in written:
-                    self._try(scope, kind, one, one.name, found)
+                    self._try(scope, kind, one, one.name, reasons)
             for user in scope.users if kind != "maker" and not scope.template else ():
-                self._try(scope, kind, USER_WEIGHT, f"{USERS}{user}.{USER_WEIGHT.name}", found)
-        return found
+                self._try(scope, kind, USER_WEIGHT, f"{USERS}{user}.{USER_WEIGHT.name}", reasons)
+        return reasons
 
     def _try(
         self, scope: Scope, kind: Kind, one: Setting, suffix: str, found: dict[str, str]

@@ -130,13 +130,13 @@ def read_placement_policy(
 
 def _rules(element: Element, values: ElementValues) -> list[Element]:
     """The children that are rules, in any case of letters; others are reported."""
-    found = []
+    rules = []
     for child in element.children:
         if child.name.lower() == "rule":
-            found.append(child)
+            rules.append(child)
         else:
             values.unknown(child, ("rule",), f"<{element.name}>")
-    return found
+    return rules
 
 
 def _rule(element: Element, values: ElementValues) -> RuleSettings | None:

@@ -45,7 +45,7 @@ def class_names() -> dict[str, str]:
 
     Raises ConfigurationError as `available_policies` does.
     """
-    found: dict[str, Policy] = {}
+    policies: dict[str, Policy] = {}
     names = set(POLICIES)
     problems = Problems()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
@@ -63,11 +63,11 @@ def class_names() -> dict[str, str]:
             )
         else:
             names.add(policy.name)
-            found[entry.value.replace(":", ".")] = policy
+            policies[entry.value.replace(":", ".")] = policy
     problems.raise_errors()
-    for policy in found.values():
+    for policy in policies.values():
         register(policy)
-    return {name: policy.name for name, policy in found.items()}
+    return {name: policy.name for name, policy in policies.items()}
 
 
 def _policy_of(entry: EntryPoint) -> Policy:

@@ -140,19 +140,19 @@ class _FileReader:
         self, elements: list[Element], known: Mapping[str, Setting], inside: str
     ) -> dict[str, Any]:
         """The values of known elements; the last of two counts."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for element in elements:
             setting = known.get(element.name)
             if setting is None or setting.since > self._generation:
                 self._report(element, setting, inside, known)
                 continue
             try:
-                found[setting.field] = setting.read(element.text)
+                values[setting.field] = setting.read(element.text)
             except ValueError as error:
                 self._problems.error(
                     element.text_place, element.name, f"<{element.name}>: {error}", BAD_FILE
                 )
-        return found
+        return values
 
     def _report(
         self, element: Element, setting: Setting | None, inside: str, known: Mapping[str, Setting]

@@ -190,11 +190,11 @@ def default_pool_undeclared(subject: PoolsSubject) -> Iterator[Finding]:
 def locality_half_set(subject: PoolsSubject) -> Iterator[Finding]:
     """A wait that the automatic one overwrites."""
     settings = subject.settings
-    own = {
+    delays = {
         "locality.delay.node": settings.locality_delay_node_ms,
         "locality.delay.rack": settings.locality_delay_rack_ms,
     }
-    written = [name for name, delay_ms in own.items() if delay_ms is not None]
+    written = [name for name, delay_ms in delays.items() if delay_ms is not None]
     if not settings.deficits and settings.locality_delay_ms == -1 and len(written) == 1:
         yield Finding(
             subject.site.place(PREFIX + written[0]),

@@ -69,13 +69,13 @@ def manager_names() -> dict[str, str]:
 @cache
 def _names(group: str) -> dict[str, str]:
     kind, register = _kind_of(group)
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     names: dict[str, str] = dict(_BUILT_IN[group])
     problems = Problems()
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
         try:
             loaded = _load(entry, kind)
-            if loaded.name in found or loaded.name in names.values():
+            if loaded.name in classes or loaded.name in names.values():
                 raise ValueError(f"there is another one called {loaded.name!r}")
         except Exception as error:  # another's code may fail in any way when it is imported
             owner = f"package {entry.dist.name}" if entry.dist else "installed packages"
@@ -86,10 +86,10 @@ def _names(group: str) -> dict[str, str]:
                 f" {error}; mend or remove the package",
             )
         else:
-            found[loaded.name] = loaded
+            classes[loaded.name] = loaded
             names[loaded.name] = names[entry.value.replace(":", ".")] = loaded.name
     problems.raise_errors()
-    for plug_in in found.values():
+    for plug_in in classes.values():
         register(plug_in)
     return names
 
@@ -368,8 +368,8 @@ def _plug_in(site: Site, name: str, problems: Problems) -> str:
         for problem in error.problems:
             problems.error(site.place(PREFIX + name), "plug-in", str(problem))
         return "" if adjuster else DEFAULT_LOAD_MANAGER
-    found = known.get(written)
-    if found is None:
+    plugin = known.get(written)
+    if plugin is None:
         names = ", ".join(sorted(filter(None, known)))
         problems.error(
             site.place(PREFIX + name),
@@ -378,7 +378,7 @@ def _plug_in(site: Site, name: str, problems: Problems) -> str:
             "loads any class that it finds",
         )
         return "" if adjuster else DEFAULT_LOAD_MANAGER
-    return str(found)
+    return str(plugin)
 
 
 def _defaults(site: Site, problems: Problems) -> dict[str, str]:
@@ -387,13 +387,13 @@ def _defaults(site: Site, problems: Problems) -> dict[str, str]:
     As they are written: `${user.name}` is replaced by the user of each job.
     """
     chosen = site.string(PREFIX + "poolnameproperty", "", problems)
-    wanted = [name for name in (*_OF_JOBS, chosen) if name]
-    found: dict[str, str] = {}
+    names = [name for name in (*_OF_JOBS, chosen) if name]
+    classes: dict[str, str] = {}
     written = {one.name: one.value for one in site}
-    while wanted:
-        name = wanted.pop()
-        if name in written and name not in found:
+    while names:
+        name = names.pop()
+        if name in written and name not in classes:
             site.text(name, problems)
-            found[name] = written[name]
-            wanted += [other for other in written if "${" + other + "}" in written[name]]
-    return {name: found[name] for name in sorted(found)}
+            classes[name] = written[name]
+            names += [other for other in written if "${" + other + "}" in written[name]]
+    return {name: classes[name] for name in sorted(classes)}

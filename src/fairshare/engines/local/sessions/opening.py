@@ -158,16 +158,16 @@ def _alive(
 ) -> tuple[Launch, int, tuple[int, int]]:
     """The order of a container, the pid of its supervisor, and pidfds of it and of the first
     process. Raises an exception if it does not run."""
-    found, launch, record = fate(directory), read_launch(directory), read_json(directory.pid)
-    if isinstance(found, Alive):
-        opened.callback(os.close, found.pidfd)
-    if not isinstance(found, Alive) or launch is None or record is None:
+    known_fate, launch, record = fate(directory), read_launch(directory), read_json(directory.pid)
+    if isinstance(known_fate, Alive):
+        opened.callback(os.close, known_fate.pidfd)
+    if not isinstance(known_fate, Alive) or launch is None or record is None:
         raise _not_running(directory)
     first = os.pidfd_open(record["pid"])
     opened.callback(os.close, first)
     if processes.start_time(record["pid"]) != record["start"]:
         raise _not_running(directory)
-    return launch, record["supervisor"], (found.pidfd, first)
+    return launch, record["supervisor"], (known_fate.pidfd, first)
 
 
 def _not_running(directory: ContainerDirectory) -> InputError:

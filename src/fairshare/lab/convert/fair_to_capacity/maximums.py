@@ -59,15 +59,15 @@ class Maximums:
     def template(self, parent: Queue) -> str | None:
         """The maximum of queues made below a parent on demand, as text; None: they have none, or
         none that can be written. Says what became of maxChildResources."""
-        own = parent.own.max_child_share
-        amount = own or self._source.settings.allocations.queue_max_share_default
+        maximum = parent.own.max_child_share
+        amount = maximum or self._source.settings.allocations.queue_max_share_default
         if amount is None or self._options.mode in ("absolute", "vectors"):
             text = None
         else:
             bound, _ = self._bound(self._parts(amount, None))
             text = None if bound is None or bound >= 1 else percent_text(bound)
-        if own is not None:
-            self._note_child_maximum(parent, own, text)
+        if maximum is not None:
+            self._note_child_maximum(parent, maximum, text)
         return text
 
     # What is written.

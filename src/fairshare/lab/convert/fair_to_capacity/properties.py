@@ -101,8 +101,8 @@ def _write_times(source: Source, draft: Draft) -> None:
 
 
 def _note_queue(source: Source, queue: Queue, fires: bool, draft: Draft) -> None:
-    own = queue.own
-    if not own.preemptable:
+    settings = queue.own
+    if not settings.preemptable:
         became = draft.set_queue(queue.path, "disable_preemption", "true")
         why = "nothing is taken from it, nor from the queues below"
         if not fires and source.subject.has_site:
@@ -112,9 +112,9 @@ def _note_queue(source: Source, queue: Queue, fires: bool, draft: Draft) -> None
             queue.name, "preemption", "allowPreemptionFrom", "false", "kept", became, why, place
         )
     for element, value in (
-        ("minSharePreemptionTimeout", _seconds(own.min_share_timeout_ms)),
-        ("fairSharePreemptionTimeout", _seconds(own.fair_share_timeout_ms)),
-        ("fairSharePreemptionThreshold", _number(own.fair_share_threshold)),
+        ("minSharePreemptionTimeout", _seconds(settings.min_share_timeout_ms)),
+        ("fairSharePreemptionTimeout", _seconds(settings.fair_share_timeout_ms)),
+        ("fairSharePreemptionThreshold", _number(settings.fair_share_threshold)),
     ):
         if value:
             _note_time(source, queue.name, element, value, fires, draft)
@@ -281,13 +281,13 @@ def _increments(source: Source, draft: Draft) -> None:
         if increment <= 0 or (increment == least and not written):
             continue
         key = _minimum_key(name, settings.types.names[:2])
-        wanted = min(increment, most)
-        became = draft.set_site(key, str(wanted)) if wanted != least else f"{key}={least}"
-        if wanted != least:
+        minimum = min(increment, most)
+        became = draft.set_site(key, str(minimum)) if minimum != least else f"{key}={least}"
+        if minimum != least:
             newer = f"{RESOURCE_TYPES}.{name}.minimum-allocation"
             if newer != key and newer in source.site:
                 draft.site[newer] = None
-        if least <= wanted == increment:
+        if least <= minimum == increment:
             outcome: Outcome = "kept"
             why = "asks are rounded up to multiples of it"
         else:

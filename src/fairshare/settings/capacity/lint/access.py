@@ -45,11 +45,11 @@ def application_priority_capped(subject: CapacitySubject) -> Iterator[Finding]:
         return
     most = subject.settings.maximum_application_priority
     for name, own in subject.leaves:
-        wanted = own.default_application_priority
-        if wanted is not None and wanted > most:
+        priority = own.default_application_priority
+        if priority is not None and priority > most:
             yield Finding(
                 subject.place(name, "default-application-priority"),
-                f"default-application-priority {wanted} of {name} is above the cluster's maximum"
+                f"default-application-priority {priority} of {name} is above the cluster's maximum"
                 f" {most}: applications get {most}. Set {_MAXIMUM} in yarn-site.xml",
                 f"takes {most}",
             )
@@ -149,11 +149,11 @@ def variable_in_list(subject: CapacitySubject) -> Iterator[Finding]:
     """Names that look like variables of the user who submits, which lists do not have."""
     for name, own in subject.queues:
         for suffix, acl in ((_SUBMIT, own.submit_acl), (_ADMINISTER, own.administer_acl)):
-            found = variable_of(acl or "")
-            if found:
+            variable = variable_of(acl or "")
+            if variable:
                 yield Finding(
                     subject.place(name, suffix),
-                    f"{suffix} of {name} has {found}, which is not the user who"
+                    f"{suffix} of {name} has {variable}, which is not the user who"
                     " submits: list users and groups by their names",
                     "replaces properties, such as the name of the ResourceManager's own account,"
                     " and takes everything else for a name",
@@ -185,11 +185,11 @@ _RACK_DELAY = PREFIX + "rack-locality-additional-delay"
 
 def container_size_overridden(subject: CapacitySubject) -> Iterator[Finding]:
     """Two ways of writing the largest container, of which one wins."""
-    for name, own in subject.queues:
+    for name, queue in subject.queues:
         for suffix in _SIZES:
             if not subject.is_written(name, suffix):
                 continue
-            if own.maximum_allocation is not None:
+            if queue.maximum_allocation is not None:
                 yield subject.silent(
                     property_of(name, suffix), f"maximum-allocation of {name} is set, too"
                 )

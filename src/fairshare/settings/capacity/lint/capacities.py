@@ -86,10 +86,10 @@ def maximum_zero(subject: CapacitySubject) -> Iterator[Finding]:
 def capacity_zero(subject: CapacitySubject) -> Iterator[Finding]:
     """A leaf that is guaranteed nothing, and so takes no application."""
     settings = subject.settings
-    for name, own in subject.leaves:
-        if own.maximum_applications is not None or settings.queue_maximum_applications > 0:
+    for name, queue in subject.leaves:
+        if queue.maximum_applications is not None or settings.queue_maximum_applications > 0:
             continue
-        if own.label_capacities or subject.guarantee(name) != 0:
+        if queue.label_capacities or subject.guarantee(name) != 0:
             continue
         guilty = next(one for one in subject.path(name) if _is_nothing(subject, one))
         if subject.own(guilty).capacity is None and property_of(guilty, "capacity") in subject.site:
@@ -97,7 +97,7 @@ def capacity_zero(subject: CapacitySubject) -> Iterator[Finding]:
         what = f"{name} is guaranteed nothing"
         if guilty != name:
             what += f", because {guilty} is"
-        elif own.capacity is None:
+        elif queue.capacity is None:
             what = f"{property_of(name, 'capacity')} is not set, so that {name} has 0 percent"
         yield Finding(
             subject.place(guilty, "capacity"),
@@ -169,16 +169,16 @@ def amounts_above_cluster(subject: CapacitySubject) -> Iterator[Finding]:
         if isinstance(capacity := subject.own(child).capacity, Vector)
         and (amounts := capacity.absolute) is not None
     ]
-    for name, wanted, there in zip(
+    for name, amount, there in zip(
         subject.settings.types.names,
         map(sum, zip(*vectors, strict=True)),
         subject.cluster,
         strict=False,
     ):
-        if wanted > there:
+        if amount > there:
             yield Finding(
                 subject.place(subject.children(ROOT)[0], "capacity"),
-                f"the capacities of the queues below root add up to {name}={wanted}, and the"
+                f"the capacities of the queues below root add up to {name}={amount}, and the"
                 f" cluster has {there}: all are scaled down",
                 "scales them down in proportion",
             )
@@ -189,14 +189,14 @@ def vcores_not_looked_at(subject: CapacitySubject) -> Iterator[Finding]:
     if subject.settings.dominant:
         return
     index = subject.settings.types.names.index(VCORES)
-    for name, own in subject.queues:
+    for name, queue in subject.queues:
         for suffix, value in (
-            ("capacity", own.capacity),
-            ("maximum-capacity", own.maximum_capacity),
+            ("capacity", queue.capacity),
+            ("maximum-capacity", queue.maximum_capacity),
         ):
             if isinstance(value, Vector) and value.amounts[index].value:
                 yield _unseen(subject, name, suffix)
-        if own.maximum_allocation_vcores is not None:
+        if queue.maximum_allocation_vcores is not None:
             yield _unseen(subject, name, "maximum-allocation-vcores")
 
 
@@ -323,14 +323,14 @@ def _one_at_a_time(subject: CapacitySubject, name: str, where: str, share: float
 
 def no_applications(subject: CapacitySubject) -> Iterator[Finding]:
     """Numbers of applications that let none in."""
-    for name, own in subject.queues:
-        if own.maximum_applications == 0 and subject.leaf[name]:
+    for name, queue in subject.queues:
+        if queue.maximum_applications == 0 and subject.leaf[name]:
             yield Finding(
                 subject.place(name, "maximum-applications"),
                 f"maximum-applications of {name} is 0: it refuses every application",
                 "refuses every application of the queue",
             )
-        if own.maximum_parallel_applications == 0:
+        if queue.maximum_parallel_applications == 0:
             yield Finding(
                 subject.place(name, "max-parallel-apps"),
                 f"max-parallel-apps of {name} is 0: applications are accepted, and none starts",

@@ -120,13 +120,13 @@ def creation_needs_weights(subject: CapacitySubject) -> Iterator[Finding]:
     (Hadoop: CapacitySchedulerQueueManager.createQueue)."""
     if not subject.settings.legacy_queue_mode:
         return
-    for name, own in subject.parents:
+    for name, queue in subject.parents:
         others = [
             child
             for child in subject.children(name)
             if not isinstance(subject.own(child).capacity, Weight)
         ]
-        if own.dynamic_children and others:
+        if queue.dynamic_children and others:
             yield Finding(
                 subject.place(name, _ENABLED),
                 f"no queue can be made below {name}: {others[0]} has no weight, and queues made on"

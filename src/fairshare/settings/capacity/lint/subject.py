@@ -79,15 +79,15 @@ class CapacitySubject:
         (Hadoop: CSQueueUtils.updateAbsoluteCapacitiesByNodeLabels).
         """
         part = 1.0
-        for one in self.path(name):
-            if one == ROOT:
+        for ancestor in self.path(name):
+            if ancestor == ROOT:
                 return part
-            capacity = self.own(one).capacity
+            capacity = self.own(ancestor).capacity
             match capacity:
                 case Vector():
                     return None
                 case Weight(weight):
-                    total = self._weight_below(parent_name(one))
+                    total = self._weight_below(parent_name(ancestor))
                     part *= weight / total if total else 0.0
                 case Percentage(percent):
                     part *= percent / 100

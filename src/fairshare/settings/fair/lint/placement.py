@@ -216,12 +216,12 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
 def variable_in_list(subject: Subject) -> Iterator[Finding]:
     """Names that look like variables, which lists do not have."""
     for name, element in subject.written("aclSubmitApps", "aclAdministerApps"):
-        found = variable_of(element.text)
-        if found:
+        variable = variable_of(element.text)
+        if variable:
             yield Finding(
                 element.text_place,
-                f"{element.name} of {name} has {found}, which is not replaced: it names a user who"
-                " is called so. List users and groups by their names",
+                f"{element.name} of {name} has {variable}, which is not replaced: it names a user"
+                " who is called so. List users and groups by their names",
                 "looks for a user of this name",
             )
 

@@ -29,13 +29,13 @@ def minimum_above_maximum(subject: Subject) -> Iterator[Finding]:
     """A minimum above a maximum that is a percentage, or the file's default."""
     default = subject.allocations.queue_max_share_default
     for queue in subject.allocations.queues.values():
-        own = queue.max_share
-        if queue.min_share is None or (own is not None and own.absolute is not None):
+        maximum = queue.max_share
+        if queue.min_share is None or (maximum is not None and maximum.absolute is not None):
             continue  # two amounts in one queue are compared when the file is read
-        amount = own or default
+        amount = maximum or default
         limit = subject.resolved(amount)
         if amount is not None and not fits(queue.min_share, limit):
-            source = "maxResources" if own is not None else "queueMaxResourcesDefault"
+            source = "maxResources" if maximum is not None else "queueMaxResourcesDefault"
             yield Finding(
                 subject.place(queue.name, "minResources"),
                 f"minResources of {queue.name} is above its {source}"
@@ -49,19 +49,19 @@ def minimums_above_bound(subject: Subject) -> Iterator[Finding]:
     for parent in subject.parents:
         children = subject.children(parent.name)
         none = subject.settings.types.none
-        wanted = total((child.min_share or none for child in children), len(none))
+        minimums = total((child.min_share or none for child in children), len(none))
         maximum = subject.maximum(parent)
         bound = smallest(maximum, subject.cluster or maximum)
-        if fits(wanted, bound):
+        if fits(minimums, bound):
             continue
-        in_cluster = subject.cluster is not None and not fits(wanted, subject.cluster)
+        in_cluster = subject.cluster is not None and not fits(minimums, subject.cluster)
         what = "the cluster has" if in_cluster else f"the maxResources of {parent.name} allows"
         limit = subject.cluster if in_cluster and subject.cluster else maximum
         yield Finding(
             subject.place(parent.name, "maxResources"),
             f"the minResources of the {counted(len(children), 'queue')} in {parent.name} add up to"
             " more than"
-            f" {what} ({subject.beyond(wanted, limit)}): not all of them can be kept",
+            f" {what} ({subject.beyond(minimums, limit)}): not all of them can be kept",
             "gives each its minimum as its fair share, so that the shares exceed the total",
         )
 
@@ -73,12 +73,12 @@ def minimums_above_parents_minimum(subject: Subject) -> Iterator[Finding]:
             continue
         none = subject.settings.types.none
         children = subject.children(parent.name)
-        wanted = total((child.min_share or none for child in children), len(none))
-        if not fits(wanted, parent.min_share):
+        minimums = total((child.min_share or none for child in children), len(none))
+        if not fits(minimums, parent.min_share):
             yield Finding(
                 subject.place(parent.name, "minResources"),
                 f"the minResources of the queues in {parent.name} add up to more than its own"
-                f" ({subject.beyond(wanted, parent.min_share)}): it may not get what it promises",
+                f" ({subject.beyond(minimums, parent.min_share)}): it may not get what it promises",
                 "looks at each level by itself",
             )
 
