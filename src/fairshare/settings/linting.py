@@ -21,6 +21,7 @@ from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.directory import collect_directory, named_family, names_scheduler
 from fairshare.settings.engines import runs_here
 from fairshare.settings.family import AnyFamily
+from fairshare.settings.high_availability import ENABLED, OWN, own_identifier
 from fairshare.settings.known_names import report_not_honoured, report_unknown
 from fairshare.settings.registry import FILE_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import cluster_of
@@ -68,6 +69,18 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
         yield "type-without-nodes", finding
     for finding in _minimums_of_nodes(configuration):
         yield "minimum-above-half-a-node", finding
+    for finding in _unknown_identifier(configuration):
+        yield "address", finding
+
+
+def _unknown_identifier(configuration: Configuration) -> Iterator[Finding]:
+    """Several ResourceManagers, and none that this server is: its ports do not open."""
+    if configuration.shell.hadoop.enabled == "no":
+        return
+    site, problems = configuration.site, Problems()
+    own_identifier(site, problems)
+    for problem in problems.errors:
+        yield Finding(site.place(OWN, ENABLED), problem.message, problem.hadoop, "error")
 
 
 def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:

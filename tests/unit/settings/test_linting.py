@@ -140,3 +140,28 @@ def test_another_kind_of_file_is_an_error(tmp_path: Path) -> None:
     assert found(file) == [("page.xml", 1, "allocations")]
     file.write_text("no XML")
     assert found(file) == [("page.xml", 1, "xml")]
+
+
+HA = "<property><name>yarn.resourcemanager.ha.{}</name><value>{}</value></property>\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "toml", "rules"),
+    [
+        ("203.0.113.7", "", ["address"]),  # an address for documentation, of no machine
+        ("127.0.0.1", "", []),
+        ("203.0.113.7", "[hadoop]\nenabled = 'no'\n", []),
+    ],
+)
+def test_one_of_several_resource_managers_that_does_not_find_itself_is_an_error(
+    tmp_path: Path, host: str, toml: str, rules: list[str]
+) -> None:
+    name = "<property><name>yarn.resourcemanager.hostname.rm1</name><value>{}</value></property>"
+    several = HA.format("enabled", "true") + HA.format("rm-ids", "rm1") + name.format(host)
+    write(tmp_path, "<queue name='a'/>", f"{FAIR}\n{several}")
+    (tmp_path / "fairshare.toml").write_text(toml)
+    problems = [problem for problem in lint(tmp_path) if problem.rule == "address"]
+    assert [problem.rule for problem in problems] == rules
+    for problem in problems:
+        assert problem.severity == "error"
+        assert "set yarn.resourcemanager.ha.id to the one of" in problem.message

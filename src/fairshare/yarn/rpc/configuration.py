@@ -11,9 +11,7 @@ properties say, by a table or a script; without one all hosts are in the default
 ScriptBasedMapping, TableMapping).
 """
 
-import contextlib
 import logging
-import socket
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +25,7 @@ from fairshare.documents import xml
 from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.server.settings import LiveSettings
+from fairshare.settings.high_availability import own_identifier
 from fairshare.settings.manager import read_expiries, read_rolling
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
@@ -244,7 +243,6 @@ class MasterSettings(Struct, frozen=True):
 _RM: Final = "yarn.resourcemanager."
 _HOST: Final = f"{_RM}hostname"
 _BIND: Final = f"{_RM}bind-host"
-_HA: Final = f"{_RM}ha."
 _SHUFFLE: Final = "mapreduce.shuffle."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
 
@@ -366,22 +364,8 @@ def _check_security(site: Site, problems: Problems) -> None:
 def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, tuple[str, int]]:
     """Of each port. With `yarn.resourcemanager.ha.enabled` the properties end with the id of this
     ResourceManager."""
-    suffix = ""
-    if site.boolean(f"{_HA}enabled", False, problems):
-        known = site.strings(f"{_HA}rm-ids", problems)
-        number, hint = site.string(f"{_HA}id", "", problems), ""
-        if not number:
-            hosts = {known_id: _host_of(site, known_id, problems) for known_id in known}
-            here = [known_id for known_id, host in hosts.items() if _is_of_this_machine(host)]
-            number = here[0] if len(here) == 1 else ""
-            hint = f"; the addresses of {', '.join(here) or 'none of them'} are of this machine"
-        if number not in known:
-            message = (
-                f"{_HA}enabled is true: set {_HA}id to the one of {_HA}rm-ids"
-                f" ({', '.join(known) or 'none'}) that this server is{hint}"
-            )
-            problems.error(site.place(f"{_HA}id", f"{_HA}enabled"), "address", message)
-        suffix = f".{number}"
+    identifier = own_identifier(site, problems)
+    suffix = f".{identifier}" if identifier else ""
     host = site.string(_HOST + suffix, "", problems) or site.string(_HOST, LOOPBACK, problems)
     bound = site.string(_BIND, "", problems)
     found = {}
@@ -390,26 +374,6 @@ def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, t
         own, port = _address(site, problems, name + suffix, written or f"{host}:{default}")
         found[port_name] = (bound or own or host, 0 if any_port else port)
     return found
-
-
-def _host_of(site: Site, number: str, problems: Problems) -> str:
-    """The host of one of several ResourceManagers, by which Hadoop finds its own (HAUtil)."""
-    written = site.string(f"{_RM}address.{number}", "", problems)
-    return written.rpartition(":")[0] or site.string(f"{_HOST}.{number}", "", problems)
-
-
-def _is_of_this_machine(host: str) -> bool:
-    if not host:
-        return False
-    try:
-        addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
-    except (OSError, UnicodeError):
-        return False
-    for family, kind, protocol, _, address in addresses:
-        with socket.socket(family, kind, protocol) as probe, contextlib.suppress(OSError):
-            probe.bind(address)  # possible at an address of this machine only
-            return True
-    return False
 
 
 def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[str, int]:
