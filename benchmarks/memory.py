@@ -3,9 +3,10 @@ application: `python -m benchmarks.memory [--applications 900] [--nodes 500]`.
 
 A real LiveServer with its journal on disk, under the Fair Scheduler and under the Capacity
 Scheduler, on an engine whose containers start at once and keep nothing. Counted is what Python
-allocates (`tracemalloc`): what lives after a collection, divided by the number. That of a finished
-application is what the server keeps while it remembers it; waiting applications wait on a full
-cluster, and have one task each.
+allocates (`tracemalloc`): what lives after a collection, divided by the number, once the event feed
+has dropped its records, which it keeps for ten seconds, and ended applications are packed. That of
+a finished application is what the server keeps while it remembers it; waiting applications wait on
+a full cluster, and have one task each.
 """
 
 import argparse
@@ -19,9 +20,16 @@ from pathlib import Path
 
 from tests.manual_engine import ManualEngine
 
-from fairshare.core.model.inputs import ContainerExited, ContainerStarted, SubmitApplication
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    ContainerStarted,
+    ReserveApplication,
+    SubmitApplication,
+)
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.server.event_feed import KEPT_MS
+from fairshare.server.retention import INTERVAL_S
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 
@@ -64,11 +72,14 @@ def live_bytes() -> int:
 
 
 async def settled(server: LiveServer) -> None:
-    """Wait until nothing has changed for half a second."""
+    """Wait until nothing has changed for half a second, and nothing recent is kept any more."""
     version = -1
     while version != server.service.version:
         version = server.service.version
         await asyncio.sleep(0.5)
+    await asyncio.sleep(KEPT_MS / 1_000)
+    await server.service.ask(ReserveApplication())  # one record, at which the feed drops others
+    await asyncio.sleep(3 * INTERVAL_S)
 
 
 async def measure(scheduler: str, folder: Path, applications: int, nodes: int) -> dict[str, float]:

@@ -59,6 +59,13 @@ class Kinds:
         self.add_missing: Callable[[str], Iterable[None]] = lambda looked_for: ()
         self.by_tag: dict[str, Kind] = {}
         self._by_class: dict[type, Kind] = {}
+        self.packed: set[type] = set()
+
+    def add_packed(self, packed: type, cls: type) -> None:
+        """Objects of a packed class are written as what their method `open` returns, which has a
+        tag, and come back as that."""
+        self.packed.add(packed)
+        self._by_class[packed] = self._by_class[cls]
 
     def add(
         self,
@@ -195,6 +202,8 @@ class Writer(dict[type, Way]):
                 f"{kind.__module__}.{kind.__qualname__} does not belong into a snapshot: it has no"
                 " tag in `snapshot.py`"
             )
+        if kind in self._kinds.packed:
+            return self._opened
         place = self.place(found.tag, found.fields)
         if found.names is not None:
             return lambda one: [NAMED, place, one.name]
@@ -230,6 +239,15 @@ class Writer(dict[type, Way]):
             return [number]
 
         return way
+
+    def _opened(self, one: Any) -> Value:
+        """What is packed, as what it opens to; `later` keeps that until all is written."""
+        number = self._numbers.get(id(one))
+        if number is None:
+            whole = one.open()
+            [number] = self[type(whole)](whole)
+            self._numbers[id(one)] = number
+        return [number]
 
     def later(self, kind: type, row: Way) -> Way:
         rows, numbers, todo = self.rows, self._numbers, self._todo

@@ -25,6 +25,7 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.arrays import TaskArray
 from fairshare.core.model.asks import Ask, AskKey, AskTable
+from fairshare.core.model.ended import EndedApplication
 from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
@@ -121,7 +122,8 @@ add("drain", Drain)
 add("failing", Failing)
 add("queue", Queue)
 add("attempt", Attempt)
-add("application", Application)
+add("application", Application, derived=("packed",))
+STORED.add_packed(EndedApplication, Application)
 add("resource-types", ResourceTypes)
 add("assignment", Assignment)
 add("gang", Gang)

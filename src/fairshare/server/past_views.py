@@ -14,14 +14,15 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import Generic, TypeVar
+from itertools import chain, pairwise
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from fairshare.api.applications import ApplicationRow
 from fairshare.api.nodes import Node as NodeRow
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.packing import Pattern
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.protocol import Made, Steps
 from fairshare.core.schedulers.views import QueueView
@@ -260,25 +261,23 @@ def _point(kept: _Kept, queue: str) -> Point | None:
     return Point(kept.at_ms, used, demand, fair_share, steady, promised, kept.total)
 
 
-class _Track:
-    """One object: `rows[n]` is its state from `instants[n]` on; None: it did not exist."""
+_Track = tuple[Any, ...]
+"""One object: instants in ascending order, each with the row that held from then on; None: it did
+not exist. One tuple, as nearly every application has one or two rows."""
 
-    __slots__ = ("instants", "rows")
 
-    def __init__(self, instants: list[int], rows: list[bytes | None]) -> None:
-        self.instants = instants
-        self.rows = rows
-
-    def at(self, at_ms: int) -> bytes | None:
-        """The row that held at an instant."""
-        place = bisect_right(self.instants, at_ms)
-        return self.rows[place - 1] if place else None
+def _at(track: _Track, at_ms: int) -> bytes | None:
+    """The row that held at an instant."""
+    place = bisect_right(track[::2], at_ms)
+    packed: bytes | None = track[2 * place - 1] if place else None
+    return packed
 
 
 class RowHistory(Generic[Key, Row]):
     """All things of one kind by their key; `form` is what their rows are.
 
-    `take` and `thin` are called by one thread; others may read meanwhile.
+    `take` and `thin` are called by one thread; others may read meanwhile. A row is packed as what
+    distinguishes it from the first one: a row of 330 bytes then takes 20 to 60.
     """
 
     def __init__(self, form: type[Row]) -> None:
@@ -288,6 +287,7 @@ class RowHistory(Generic[Key, Row]):
         self._names = [field.name for field in fields]
         self._decoder = msgspec.json.Decoder(tuple[tuple(f.type for f in fields)])  # type: ignore[misc]
         self._tracks: dict[Key, _Track] = {}
+        self._pattern: Pattern | None = None
         self._last: Mapping[Key, Row] = {}
 
     def __len__(self) -> int:
@@ -308,8 +308,7 @@ class RowHistory(Generic[Key, Row]):
             if before is not None:
                 missing -= 1
             if before is not row and before != row:
-                content = _encoder.encode(msgspec.structs.astuple(row))
-                self._write(key, at_ms, zlib.compress(content, 1))
+                self._write(key, at_ms, self._packed(row))
         if missing:
             for key in last:
                 if key not in rows:
@@ -317,18 +316,14 @@ class RowHistory(Generic[Key, Row]):
         self._last = rows
 
     def _write(self, key: Key, at_ms: int, packed: bytes | None) -> None:
-        track = self._tracks.get(key)
-        if track is None:
-            track = self._tracks[key] = _Track([], [])
-        track.rows.append(packed)  # first, so that concurrent readers find a row for each instant
-        track.instants.append(at_ms)
+        self._tracks[key] = (*self._tracks.get(key, ()), at_ms, packed)
         self.size += OVERHEAD_BYTES + len(packed or b"")
 
     def at(self, at_ms: int) -> dict[Key, Row]:
         """All things that were there, in the order in which they were first seen."""
         rows = {}
         for key, track in list(self._tracks.items()):
-            packed = track.at(at_ms)
+            packed = _at(track, at_ms)
             if packed is not None:
                 rows[key] = self._row(packed)
         return rows
@@ -336,11 +331,18 @@ class RowHistory(Generic[Key, Row]):
     def one(self, key: Key, at_ms: int) -> Row | None:
         """One object at a past instant; None if it did not exist, or is not remembered."""
         track = self._tracks.get(key)
-        packed = None if track is None else track.at(at_ms)
+        packed = None if track is None else _at(track, at_ms)
         return None if packed is None else self._row(packed)
 
+    def _packed(self, row: Row) -> bytes:
+        content = _encoder.encode(msgspec.structs.astuple(row))
+        if self._pattern is None:
+            self._pattern = Pattern(content)
+        return self._pattern.pack(content)
+
     def _row(self, packed: bytes) -> Row:
-        values = self._decoder.decode(zlib.decompress(packed))
+        assert self._pattern is not None
+        values = self._decoder.decode(self._pattern.unpack(packed))
         return self._form(**dict(zip(self._names, values, strict=True)))
 
     def thin(self, kept: Sequence[int]) -> None:
@@ -354,20 +356,20 @@ class RowHistory(Generic[Key, Row]):
             thinned = _thinned(track, kept)
             if thinned is not None:
                 tracks[key] = thinned
-                size += sum(OVERHEAD_BYTES + len(row or b"") for row in thinned.rows)
+                size += sum(OVERHEAD_BYTES + len(row or b"") for row in thinned[1::2])
         self._tracks, self.size = tracks, size
 
 
 def _thinned(track: _Track, kept: Sequence[int]) -> _Track | None:
     """The track at these moments alone; None if it was never there in any of them."""
     rows: dict[int, bytes | None] = {}
-    for instant, row in zip(track.instants, track.rows, strict=True):
+    for instant, row in zip(track[::2], track[1::2], strict=True):
         place = bisect_left(kept, instant)
         if place < len(kept):
             rows[kept[place]] = row
     while rows and rows[first := next(iter(rows))] is None:
         del rows[first]  # what was not there before the first moment need not be remembered
-    return _Track(list(rows), list(rows.values())) if rows else None
+    return tuple(chain.from_iterable(rows.items())) or None
 
 
 _Result = TypeVar("_Result")

@@ -7,11 +7,13 @@ What plans need of those goes to the long history.
 
 import asyncio
 import contextlib
-import heapq
 import logging
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from fairshare.core.model.applications import Application
+from fairshare.core.model.ended import pack
 from fairshare.core.model.events import ApplicationEnded, ApplicationRejected
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import ForgetApplications
@@ -21,13 +23,14 @@ from fairshare.errors import InputError, JournalError
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
-from fairshare.runtime.projections.projections import checked_parts
+from fairshare.runtime.projections.projections import Projections, checked_parts
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
 from fairshare.server.side_file import to_the_end
+from fairshare.server.slices import sliced
 from fairshare.settings.shell import RetentionSettings
 
 DEFAULT_FINISHED = 1_000
@@ -66,30 +69,41 @@ class FinishedApplications:
     """Finished applications, in the order of their ends."""
 
     def __init__(self, state: State) -> None:
-        ended = (a for a in state.applications.values() if a.finished_ms is not None)
-        self._ended_at = [(a.finished_ms or 0, a.id) for a in ended]
-        heapq.heapify(self._ended_at)
+        self._applications = state.applications
+        ended = [one for one in state.applications.values() if one.over]
+        ended.sort(key=lambda one: (one.finished_ms, one.id))
+        self._in_order = deque(one.id for one in ended)
+        self._latest: list[ApplicationId] = []
+        self._settled = list(self._in_order)
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records."""
         observers.events(self._ended, ApplicationEnded, ApplicationRejected)
 
     def _ended(self, record: Record, event: ApplicationEnded | ApplicationRejected) -> None:
-        heapq.heappush(self._ended_at, (record.now_ms, event.application))
+        self._in_order.append(event.application)
+        self._latest.append(event.application)
+
+    def take_settled(self) -> list[Application]:
+        """Those that had ended before the previous call, each once: who asks for an application as
+        soon as it has ended has asked."""
+        settled, self._settled, self._latest = self._settled, self._latest, []
+        return [self._applications[one] for one in settled if one in self._applications]
 
     def take_old(self, now_ms: int, count: int, age_ms: int) -> list[ApplicationId]:
         """Those beyond the last `count`, or older than `age_ms`; at most FORGOTTEN_AT_ONCE."""
         old: list[ApplicationId] = []
-        while self._ended_at and len(old) < FORGOTTEN_AT_ONCE:
-            if len(self._ended_at) <= count and now_ms - self._ended_at[0][0] < age_ms:
+        while self._in_order and len(old) < FORGOTTEN_AT_ONCE:
+            oldest = self._applications.get(self._in_order[0])
+            ended_ms = 0 if oldest is None else oldest.finished_ms or 0
+            if len(self._in_order) <= count and now_ms - ended_ms < age_ms:
                 break
-            old.append(heapq.heappop(self._ended_at)[1])
+            old.append(self._in_order.popleft())
         return old
 
-    def put_back(self, now_ms: int, applications: list[ApplicationId]) -> None:
-        """Put back applications that could not be forgotten yet."""
-        for number in applications:
-            heapq.heappush(self._ended_at, (now_ms, number))
+    def put_back(self, applications: list[ApplicationId]) -> None:
+        """Put back applications that could not be forgotten yet, as the latest ones."""
+        self._in_order += applications
 
 
 class Retention:
@@ -103,12 +117,14 @@ class Retention:
         settings: RetentionSettings,
         journal: SqliteJournal,
         service: Service,
+        projections: Projections,
         parts: Callable[[], dict[str, Any]],
         since: Position,
     ) -> None:
         self._settings = settings
         self._journal = journal
         self._service = service
+        self._projections = projections
         self._parts = parts
         self._saved = since.sequence
         self._saved_bytes = journal.appended
@@ -126,12 +142,19 @@ class Retention:
         """Apply the retention periodically until cancelled. A full disk does not end it."""
         while True:
             await asyncio.sleep(INTERVAL_S)
+            await self.pack()
             try:
                 await self.forget()
                 await self.shorten()
             except JournalError as error:
                 _log.error("no snapshot could be taken: %s", error)
                 await asyncio.sleep(60 * INTERVAL_S)
+
+    async def pack(self) -> None:
+        """Keep what is known of applications that have ended in few bytes."""
+        async for application in sliced(self._finished.take_settled()):
+            pack(application)
+            self._projections.pack(application.id)
 
     async def forget(self) -> None:
         """Let the state forget applications that ended long ago."""
@@ -146,10 +169,10 @@ class Retention:
             try:
                 await self._service.ask(ForgetApplications(tuple(old)))
             except InputError:  # the server is busy or stopping
-                self._finished.put_back(now_ms, old)
+                self._finished.put_back(old)
                 return
             kept = [number for number in old if number in self._service.state.applications]
-            self._finished.put_back(now_ms, kept)
+            self._finished.put_back(kept)
             if kept:
                 return
 

@@ -158,7 +158,12 @@ class LiveServer:
             )
             self.editor = ConfigurationEditor(self.configuration, self.directory.path, state)
             self._retention = Retention(
-                settings.retention, self._journal, self.service, self._parts, self._since
+                settings.retention,
+                self._journal,
+                self.service,
+                self.projections,
+                self._parts,
+                self._since,
             )
             self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)

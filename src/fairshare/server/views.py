@@ -53,7 +53,6 @@ class Views:
         self._scheduler = scheduler
         self._state = scheduler.state
         self._history = history
-        self._applications: dict[ApplicationId, ApplicationView] = {}
         self._written: dict[Hashable, bytes] = {}
 
     def kept(self, key: Hashable) -> bytes | None:
@@ -108,10 +107,7 @@ class Views:
 
     def application(self, number: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""
-        view = self._applications.get(number)
-        if view is None:
-            view = self._applications[number] = self._scheduler.application_view(number)
-        return view
+        return self._scheduler.application_view(number)
 
     def groups(self, application: Application) -> tuple[GroupProgress, ...]:
         """The groups of tasks of one application in the order of their submission."""
@@ -242,12 +238,20 @@ def group_view(progress: TaskGroupProgress) -> GroupProgress:
 
 def progress_of(groups: tuple[GroupProgress, ...]) -> Progress:
     """The sum over all groups of an application."""
+    return _progress(
+        sum(group.count for group in groups),
+        sum(group.succeeded for group in groups),
+        sum(group.running for group in groups),
+        sum(group.waiting for group in groups),
+        sum(group.failed for group in groups),
+    )
+
+
+@lru_cache(4096)
+def _progress(total: int, succeeded: int, running: int, waiting: int, failed: int) -> Progress:
+    """Shared by all rows that have the same."""
     return Progress(
-        total=sum(group.count for group in groups),
-        succeeded=sum(group.succeeded for group in groups),
-        running=sum(group.running for group in groups),
-        waiting=sum(group.waiting for group in groups),
-        failed=sum(group.failed for group in groups),
+        total=total, succeeded=succeeded, running=running, waiting=waiting, failed=failed
     )
 
 

@@ -165,4 +165,4 @@ def test_a_class_without_a_tag_and_an_undeclared_field_are_found():
     assert {name for base in bases(order.cls) for name, _ in assignments(base)} >= {"heap", "key"}
     assert ("applications", STORED.by_tag["attempts-of-application"].cls) not in reached(order)
     held = {cls.__qualname__ for _, cls in reached(STORED.by_tag["attempt-history"])}
-    assert held == {"ApplicationAttempts", "ContainerAllocated"}
+    assert held == {"ApplicationAttempts", "ContainerAllocated", "PackedAttempts"}

@@ -144,7 +144,8 @@ class Application:
     `attempt` is the current attempt: the last one that has started, before the first one an
     inactive attempt with the number 0. `first_priority` is the priority as resolved at the
     submission. `preempted` and `containers_allocated` count containers over all attempts.
-    `recent_failures_ms` are the instants of failed attempts where failures expire.
+    `recent_failures_ms` are the instants of failed attempts where failures expire. `packed` is what
+    `ended.py` makes of some of the fields, which are then read from it.
     """
 
     LATER_FIELDS: ClassVar[Mapping[str, object]] = {
@@ -165,6 +166,7 @@ class Application:
         "first_priority",
         "groups",
         "id",
+        "packed",
         "preempted",
         "priority",
         "queue",
@@ -204,6 +206,7 @@ class Application:
         self.containers_allocated = 0
         self.tasks = TaskBoard()
         self.attempt = Attempt(self, 0, types)
+        self.packed: bytes
 
     @property
     def started_ms(self) -> int:
@@ -229,6 +232,10 @@ class Application:
             earlier_ms = [ms for ms in self.recent_failures_ms if ms > now_ms - validity_ms]
             self.recent_failures_ms = (*earlier_ms, now_ms)
 
+    def let_go(self) -> None:
+        """Delete the attempt, which leads back: else both would wait for Python's collector."""
+        del self.attempt
+
     def shrink_tables(self) -> None:
         """Give back the room that the tables of its containers keep for what was in them."""
         attempt, board = self.attempt, self.tasks
@@ -237,6 +244,11 @@ class Application:
         for table in tables:
             if not table:
                 table.clear()
+
+    @property
+    def active(self) -> bool:
+        """Whether its attempt is in a queue."""
+        return self.attempt.active
 
     @property
     def containers(self) -> dict[ContainerId, ContainerAllocated]:

@@ -357,10 +357,11 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     # Applications.
 
     def _application_submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+        queue = self.queues.get(event.queue)
         application = Application(
             event.application,
             event.submission,
-            event.queue,
+            event.queue if queue is None else queue.name,  # one text for all of a queue
             event.priority,
             now_ms,
             len(self.none),
@@ -386,8 +387,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
 
     def _applications_forgotten(self, now_ms: int, event: ApplicationsForgotten) -> None:
         for number in event.applications:
-            application = self.applications.pop(number)
-            del application.attempt  # which leads back: else both would wait for Python's collector
+            self.applications.pop(number).let_go()
 
     def _attempt_started(self, now_ms: int, event: AttemptStarted) -> None:
         application = self.applications[event.application]

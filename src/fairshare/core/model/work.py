@@ -60,7 +60,7 @@ class Command(CommandFields, frozen=True):
         return (bool(self.callable) or self.payload is not None) and not self.is_launch_context
 
 
-class TaskGroup(GroupFields, frozen=True):
+class TaskGroup(GroupFields, frozen=True, omit_defaults=True):
     """`count` identical tasks of an application; the manager is their master.
 
     The environment of a task has its index in FAIRSHARE_TASK_INDEX (from 0, or as the `array`

@@ -45,6 +45,10 @@ class FifoAttempt(Attempt):
         self.rank = 0
         self.entry: Entry | None = None
 
+    def outside(self) -> Attempt:
+        """Outside of the queue it competes for nothing."""
+        return self.plain()
+
 
 def _arrival(attempt: FifoAttempt) -> Entry:
     return attempt.rank
@@ -113,6 +117,8 @@ def volatile_fields(state: FifoState) -> VolatileFieldsOf:
     free = positive(subtract(state.total, state.used))
 
     def look(application: Application) -> VolatileFields:
+        if application.over:
+            return VolatileFields(state.none, state.none, free, application.diagnostics)
         demand = total((application.used, application.attempt.asks.pending), len(state.none))
         return VolatileFields(demand, state.none, free, application.diagnostics)
 

@@ -2,10 +2,15 @@
 
 The core's state only has the present; YARN's clients also read the history. This projection is
 rebuilt from the journal at a start, and decides nothing. Amounts over time are vectors of the
-cluster's types, in units times milliseconds.
+cluster's types, in units times milliseconds. The history of an ended application is packed, and
+opened for each reader.
 """
 
-from typing import Self
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Self, cast
+
+import msgspec
 
 from fairshare.core.model.events import (
     ApplicationEnded,
@@ -23,9 +28,11 @@ from fairshare.core.model.events import (
     MasterStarted,
     MasterUnregistered,
     QueueCreated,
+    RequestRefused,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import FinishApplication, MasterRegistered, UnregisterMaster
+from fairshare.core.model.packing import Pattern
 from fairshare.core.model.resources import Resource, ResourceTypes, add, scale
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
@@ -122,10 +129,83 @@ class ApplicationAttempts:
         return self.attempts[-1] if self.attempts else None
 
     @property
+    def attempted(self) -> bool:
+        """Whether an attempt has started."""
+        return bool(self.attempts)
+
+    @property
     def unregistered(self) -> bool:
         """Whether its master reported its outcome."""
         last = self.attempt
         return last is not None and bool(last.final_status)
+
+
+_fields_of_attempt = attrgetter(*Attempt.__slots__)
+_NAMES = [name for name in ApplicationAttempts.__slots__ if name != "attempts"]
+_fields = attrgetter(*_NAMES)
+
+
+class PackedAttempts(bytes):
+    """The `ApplicationAttempts` of an application that has ended, to be read as they are; the first
+    two bytes are what is read of all applications."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, history: ApplicationAttempts) -> Self:
+        head = bytes((history.attempted, history.unregistered))
+        return cls(head + _PATTERN.pack(_encoded(history)))
+
+    @property
+    def attempted(self) -> bool:
+        """Whether an attempt has started."""
+        return bool(self[0])
+
+    @property
+    def unregistered(self) -> bool:
+        """Whether its master reported its outcome."""
+        return bool(self[1])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_opened(self), name)
+
+    def open(self) -> ApplicationAttempts:
+        """What is packed; a new one."""
+        attempts, fields = msgspec.msgpack.decode(_PATTERN.unpack(self[2:]))
+        history = ApplicationAttempts(())
+        for name, value in zip(_NAMES, fields, strict=True):
+            setattr(history, name, tuple(value) if type(value) is list else value)
+        if history.end is not None:
+            history.end = ApplicationState(history.end)
+        for values in attempts:
+            attempt = object.__new__(Attempt)
+            for name, value in zip(Attempt.__slots__, values, strict=True):
+                setattr(attempt, name, value)
+            history.attempts.append(attempt)
+        return history
+
+
+_opened = lru_cache(4)(PackedAttempts.open)  # readers read several fields in a row
+
+
+def _encoded(history: ApplicationAttempts) -> bytes:
+    attempts = [_fields_of_attempt(one) for one in history.attempts]
+    return msgspec.msgpack.encode((attempts, _fields(history)))
+
+
+def _typical() -> ApplicationAttempts:
+    history, attempt = ApplicationAttempts((1 << 20, 1 << 10)), Attempt(1, 1 << 40)
+    attempt.registered, attempt.end = True, "FINISHED"
+    attempt.launched_ms = attempt.finished_ms = history.launched_ms = 1 << 40
+    history.attempts = [attempt]
+    history.end = ApplicationState.FINISHED
+    history.progress = 1.0
+    history.preempted = history.preempted_ms = (0, 0)
+    history.outside = True
+    return history
+
+
+_PATTERN = Pattern(_encoded(_typical()))
 
 
 class AttemptHistory(Projection):
@@ -136,7 +216,7 @@ class AttemptHistory(Projection):
 
     def __init__(self, types: ResourceTypes) -> None:
         self._none = types.none
-        self._applications: dict[ApplicationId, ApplicationAttempts] = {}
+        self._applications: dict[ApplicationId, ApplicationAttempts | PackedAttempts] = {}
         self._live: dict[ContainerId, ContainerAllocated] = {}
         self._new_queues: set[str] = set()  # created by the record of the last submission
 
@@ -146,12 +226,20 @@ class AttemptHistory(Projection):
 
     def of(self, application: ApplicationId) -> ApplicationAttempts:
         """One application; an empty one if no record names it."""
-        return self._applications.get(application) or ApplicationAttempts(self._none)
+        found = self._applications.get(application)
+        return cast("ApplicationAttempts | None", found) or ApplicationAttempts(self._none)
+
+    def pack(self, application: ApplicationId) -> None:
+        """Keep the history of an application that has ended, of which no more records come, in few
+        bytes."""
+        found = self._applications.get(application)
+        if type(found) is ApplicationAttempts and found.end is not None:
+            self._applications[application] = PackedAttempts.of(found)
 
     def report_progress(self, application: ApplicationId, fraction: float) -> None:
         """A master's progress report, 0 to 1. Not in the journal: masters repeat it."""
         found = self._applications.get(application)
-        if found is not None and found.end is None:
+        if type(found) is ApplicationAttempts and found.end is None:
             found.progress = min(max(fraction, 0.0), 1.0)
             self.reports += 1
 
@@ -171,6 +259,11 @@ class AttemptHistory(Projection):
         observers.after(self._master_registered, MasterRegistered)
         observers.after(self._master_says_where, UnregisterMaster)
         observers.after(self._master_finishes, FinishApplication)
+
+    def _asked_of(self, record: Record, application: ApplicationId) -> ApplicationAttempts:
+        """The application of a request; an empty one if it was refused, and so changed nothing."""
+        refused = RequestRefused in map(type, record.events)
+        return ApplicationAttempts(self._none) if refused else self.of(application)
 
     def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
         found = self._applications[event.application] = ApplicationAttempts(self._none)
@@ -221,7 +314,7 @@ class AttemptHistory(Projection):
     def _master_registered(self, record: Record) -> None:
         given = record.input
         assert isinstance(given, MasterRegistered)
-        last = self.of(given.application).attempt
+        last = self._asked_of(record, given.application).attempt
         if last is not None and last.registered and not last.host:
             last.host, last.rpc_port = given.host, given.rpc_port
             last.tracking_url = given.tracking_url
@@ -238,14 +331,14 @@ class AttemptHistory(Projection):
     def _master_says_where(self, record: Record) -> None:
         given = record.input
         assert isinstance(given, UnregisterMaster)
-        last = self.of(given.application).attempt
+        last = self._asked_of(record, given.application).attempt
         if last is not None and last.final_status:
             last.tracking_url = given.tracking_url or last.tracking_url
 
     def _master_finishes(self, record: Record) -> None:
         given = record.input
         assert isinstance(given, FinishApplication)
-        history = self.of(given.application)
+        history = self._asked_of(record, given.application)
         last = history.attempt
         if history.end is not None and last is not None and last.registered:
             last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"

@@ -1,8 +1,14 @@
 """The history of containers: a bounded projection, derived from events alone.
 
 The core forgets a container when it completes; tenants need its outcome for longer. This projection
-is rebuilt from the journal at a start, and decides nothing.
+is rebuilt from the journal at a start, and decides nothing. The containers of an application that
+has ended are packed, in about 40 bytes each, and opened for each reader.
 """
+
+from functools import lru_cache
+from typing import cast
+
+import msgspec
 
 from fairshare.core.model.events import (
     ApplicationsForgotten,
@@ -13,7 +19,12 @@ from fairshare.core.model.events import (
     ContainerRunning,
     GangRestarted,
 )
-from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.identifiers import (
+    APPLICATION_SHIFT,
+    ApplicationId,
+    ContainerId,
+    application_of,
+)
 from fairshare.core.model.resources import Resource
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
@@ -104,12 +115,120 @@ class ApplicationHistory:
             self.tasks[place] = TaskRecord(container)
 
 
+class _Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A finished container: its number without that of its application, and its instants as the
+    milliseconds since its allocation, or None."""
+
+    number: int
+    node: str
+    resource: Resource
+    master: bool
+    allocated_ms: int
+    launched_after: int | None
+    running_after: int | None
+    finished_after: int
+    gpus: tuple[str, ...]
+    group: int
+    task: int
+    exit_code: int | None
+    diagnostics: str
+    peak_memory_mb: int
+    cpu_ms: int
+
+
+_Tasks = list[tuple[int, int, int, int]]
+"""Of each task that is kept: its group and index, its number of containers, and which is the last.
+"""
+
+_Content = tuple[ApplicationId, list[_Packed], _Tasks]
+_decode = msgspec.msgpack.Decoder(_Content).decode
+
+
+class PackedHistory(bytes):
+    """The `ApplicationHistory` of an application all of whose containers have finished."""
+
+    __slots__ = ()
+
+    def open(self) -> ApplicationHistory:
+        """What is packed; not to be changed."""
+        return _opened(self)
+
+
+def _packed(application: ApplicationId, history: ApplicationHistory) -> PackedHistory:
+    first = application << APPLICATION_SHIFT
+    containers = [
+        _Packed(
+            one.container - first,
+            one.node,
+            one.resource,
+            one.master,
+            one.allocated_ms,
+            _since(one.allocated_ms, one.launched_ms),
+            _since(one.allocated_ms, one.running_ms),
+            (one.finished_ms or 0) - one.allocated_ms,
+            one.gpus,
+            one.group,
+            one.task,
+            one.exit_code,
+            one.diagnostics,
+            one.peak_memory_mb,
+            one.cpu_ms,
+        )
+        for one in history.containers.values()
+    ]
+    tasks = [
+        (*place, task.attempts, task.last.container - first)
+        for place, task in history.tasks.items()
+    ]
+    return PackedHistory(msgspec.msgpack.encode((application, containers, tasks)))
+
+
+def _since(begin_ms: int, instant_ms: int | None) -> int | None:
+    return None if instant_ms is None else instant_ms - begin_ms
+
+
+def _after(begin_ms: int, duration_ms: int | None) -> int | None:
+    return None if duration_ms is None else begin_ms + duration_ms
+
+
+def _unpacked(packed: PackedHistory) -> ApplicationHistory:
+    application, containers, tasks = _decode(packed)
+    first = application << APPLICATION_SHIFT
+    history = ApplicationHistory()
+    for one in containers:
+        record = object.__new__(ContainerRecord)
+        record.container = first + one.number
+        record.node = one.node
+        record.resource = one.resource
+        record.master = one.master
+        record.allocated_ms = one.allocated_ms
+        record.launched_ms = _after(one.allocated_ms, one.launched_after)
+        record.running_ms = _after(one.allocated_ms, one.running_after)
+        record.finished_ms = one.allocated_ms + one.finished_after
+        record.gpus = one.gpus
+        record.group = one.group
+        record.task = one.task
+        record.exit_code = one.exit_code
+        record.diagnostics = one.diagnostics
+        record.peak_memory_mb = one.peak_memory_mb
+        record.cpu_ms = one.cpu_ms
+        history.containers[record.container] = record
+    for group, index, attempts, last in tasks:
+        task = history.tasks[group, index] = TaskRecord(history.containers[first + last])
+        task.attempts = attempts
+    return history
+
+
+_opened = lru_cache(4)(_unpacked)  # readers look at an application several times in a row
+_NOTHING = ApplicationHistory()
+
+
 class ContainerHistory(Projection):
     """All live containers, and the last `limit` finished ones."""
 
     def __init__(self, limit: int = MAX_FINISHED) -> None:
         self.limit = limit
-        self._applications: dict[ApplicationId, ApplicationHistory] = {}
+        self._applications: dict[ApplicationId, ApplicationHistory | PackedHistory] = {}
         self._finished: dict[ContainerId, None] = {}  # the oldest first
         self._forgotten: list[ApplicationId] = []
 
@@ -122,32 +241,35 @@ class ContainerHistory(Projection):
         observers.events(self._applications_forgotten, ApplicationsForgotten)
 
     def _allocated(self, record: Record, event: ContainerAllocated) -> None:
-        history = self._applications.get(event.application)
+        history = self._to_change(event.application)
         if history is None:
             history = self._applications[event.application] = ApplicationHistory()
         history.containers[event.container] = ContainerRecord(event)
 
     def _running(self, record: Record, event: ContainerRunning) -> None:
-        known = self.container(event.container)
+        history = self._to_change(application_of(event.container))
+        known = history.containers.get(event.container) if history else None
         if known is not None:
             known.running_ms = record.now_ms
             known.gpus = event.gpus
 
     def _launched(self, record: Record, event: ContainerLaunched) -> None:
-        known = self.container(event.container)
-        if known is None:
+        history = self._to_change(application_of(event.container))
+        known = history.containers.get(event.container) if history else None
+        if known is None or history is None:
             return
         known.launched_ms = record.now_ms
         known.group, known.task = event.group, event.task
-        tasks = self._applications[application_of(event.container)].tasks
+        tasks = history.tasks
         task = tasks.get((event.group, event.task)) if tasks else None
         if task is not None:
             task.attempts += 1
             task.last = known
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:
-        known = self.container(event.container)
-        if known is None:
+        history = self._to_change(application_of(event.container))
+        known = history.containers.get(event.container) if history else None
+        if known is None or history is None:
             return
         known.finished_ms = record.now_ms
         known.exit_code = event.exit_code
@@ -155,28 +277,30 @@ class ContainerHistory(Projection):
         known.peak_memory_mb = event.peak_memory_mb
         known.cpu_ms = event.cpu_ms
         if event.exit_code:
-            self._applications[application_of(event.container)].keep_task(known)
+            history.keep_task(known)
         self._finished[event.container] = None
         if len(self._finished) > self.limit:
             self._forget(next(iter(self._finished)))
 
     def _repeated(self, record: Record, event: AttemptStarted | GangRestarted) -> None:
         """Tasks that have succeeded may run again."""
-        history = self.application(event.application)
-        for container in history.containers.values():
-            history.keep_task(container)
+        history = self._to_change(event.application)
+        if history is not None:
+            for container in history.containers.values():
+                history.keep_task(container)
 
     def _applications_forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
         for number in event.applications:
-            history = self._applications.pop(number, None)
-            for container in history.containers if history else ():
+            for container in self.application(number).containers:
                 self._finished.pop(container, None)
+            self._applications.pop(number, None)
             self._forgotten.append(number)
 
     def _forget(self, container: ContainerId) -> None:
         del self._finished[container]
         application = application_of(container)
-        history = self._applications[application]
+        history = self._to_change(application)
+        assert history is not None
         record = history.containers.pop(container)
         task = history.tasks.get((record.group, record.task))
         if task is not None and task.last is record:
@@ -185,21 +309,40 @@ class ContainerHistory(Projection):
             del self._applications[application]
             self._forgotten.append(application)
 
+    def _to_change(self, application: ApplicationId) -> ApplicationHistory | None:
+        """The history of an application, no longer packed; None if nothing is known."""
+        history = self._applications.get(application)
+        if type(history) is PackedHistory:
+            history = self._applications[application] = _unpacked(history)
+        return cast("ApplicationHistory | None", history)
+
+    def pack(self, application: ApplicationId) -> None:
+        """Keep the history of an application that has ended in few bytes."""
+        history = self._applications.get(application)
+        if type(history) is ApplicationHistory and all(
+            one.finished_ms is not None for one in history.containers.values()
+        ):
+            self._applications[application] = _packed(application, history)
+
     def container(self, container: ContainerId) -> ContainerRecord | None:
         """One container, or None if it never existed, or is forgotten."""
-        history = self._applications.get(application_of(container))
-        return history.containers.get(container) if history else None
+        return self.application(application_of(container)).containers.get(container)
 
     def application(self, application: ApplicationId) -> ApplicationHistory:
         """The containers and tasks of one application; empty if nothing is known."""
-        return self._applications.get(application) or ApplicationHistory()
+        history = self._applications.get(application)
+        if type(history) is PackedHistory:
+            return history.open()
+        return cast("ApplicationHistory | None", history) or _NOTHING
 
     def on_node(self, node: str, at_ms: int) -> list[ContainerRecord]:
         """The remembered containers that a node had at an instant, in the order of allocation."""
+        word = node.encode()  # packed ones without it need not be opened
         return [
             record
-            for history in self._applications.values()
-            for record in history.containers.values()
+            for number, history in self._applications.items()
+            if type(history) is not PackedHistory or history.find(word) >= 0
+            for record in self.application(number).containers.values()
             if record.node == node
             and record.allocated_ms <= at_ms
             and (record.finished_ms is None or record.finished_ms > at_ms)

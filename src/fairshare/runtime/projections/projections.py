@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, get_type_hints
 
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import JournalError
@@ -18,11 +19,13 @@ from fairshare.runtime.projections.attempt_history import (
     ApplicationAttempts,
     Attempt,
     AttemptHistory,
+    PackedAttempts,
 )
 from fairshare.runtime.projections.container_history import (
     ApplicationHistory,
     ContainerHistory,
     ContainerRecord,
+    PackedHistory,
     TaskRecord,
 )
 from fairshare.runtime.projections.node_history import InactiveNode, NodeHistory, Utilization
@@ -37,7 +40,7 @@ from fairshare.runtime.projections.scheduler_history import (
     Run,
     SchedulerHealth,
 )
-from fairshare.runtime.projections.timelines import Mark, Span, Timeline, Timelines
+from fairshare.runtime.projections.timelines import Mark, PackedTimeline, Span, Timeline, Timelines
 from fairshare.runtime.snapshot import STORED
 
 add = STORED.add
@@ -97,6 +100,9 @@ add("timeline", Timeline)
 add("timelines", Timelines, "_lives", "_reserved", "_live")
 add("mark", Mark)
 add("span", Span)
+STORED.add_packed(PackedAttempts, ApplicationAttempts)
+STORED.add_packed(PackedHistory, ApplicationHistory)
+STORED.add_packed(PackedTimeline, Timeline)
 
 
 Parts = Mapping[str, Any]
@@ -131,6 +137,12 @@ class Projections:
         """Follow the records, as `Projection.subscribe` does."""
         for one in self._all:
             one.subscribe(observers, scheduler)
+
+    def pack(self, application: ApplicationId) -> None:
+        """Keep what is known of an application that has ended in few bytes."""
+        self.attempts.pack(application)
+        self.history.pack(application)
+        self.timelines.pack(application)
 
     def parts(self) -> dict[str, Projection]:
         """All of them, for a snapshot."""

@@ -1,10 +1,13 @@
 """The history of applications as spans: held back by a limit, queued, running; reservations; and
 marks of changes to them. Derived from records alone, as all projections.
 
-An application is queued while it has no container, and runs while it has one.
+An application is queued while it has no container, and runs while it has one. The history of one
+that has ended is packed, and opened for each reader.
 """
 
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar, cast
+
+import msgspec
 
 from fairshare.core.model.events import (
     ApplicationAdmitted,
@@ -24,6 +27,7 @@ from fairshare.core.model.events import (
     ReservationMoved,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.packing import Pattern
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.runtime.observers import Observers
@@ -110,17 +114,66 @@ def _drop_last(known: Entries[Kept]) -> None:
     known.pop()
 
 
+_Rows = list[tuple[str, int, int | None]]
+_Content = tuple[_Rows, _Rows, list[tuple[str, int, str]], bool]
+_decode = msgspec.msgpack.Decoder(_Content).decode
+_TYPICAL: _Content = ([(QUEUED, 1 << 40, 1 << 40), (RUNNING, 1 << 40, 1 << 40)], [], [], False)
+_PATTERN = Pattern(msgspec.msgpack.encode(_TYPICAL))
+
+
+class PackedTimeline(bytes):
+    """The `Timeline` of an application that has ended."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, life: Timeline) -> Self:
+        spans = [
+            [(span.what, span.since_ms, span.until_ms) for span in kept]
+            for kept in (life.phases, life.reservations)
+        ]
+        marks = [(mark.kind, mark.at_ms, mark.what) for mark in life.marks]
+        return cls(_PATTERN.pack(msgspec.msgpack.encode((*spans, marks, life.held))))
+
+    def open(self) -> Timeline:
+        """What is packed; a new one."""
+        phases, reservations, marks, held = _decode(_PATTERN.unpack(self))
+        life = Timeline()
+        life.phases, life.reservations = _spans(phases), _spans(reservations)
+        life.marks = [Mark(*row) for row in marks] or ()
+        life.held = held
+        return life
+
+
+def _spans(rows: _Rows) -> Entries[Span]:
+    spans = []
+    for what, since_ms, until_ms in rows:
+        span = Span(what, since_ms)
+        span.until_ms = until_ms
+        spans.append(span)
+    return spans or ()
+
+
 class Timelines(Projection):
     """All applications of the records."""
 
     def __init__(self) -> None:
-        self._lives: dict[ApplicationId, Timeline] = {}
+        self._lives: dict[ApplicationId, Timeline | PackedTimeline] = {}
         self._reserved: dict[str, tuple[ApplicationId, Span]] = {}  # by node
         self._live: set[ContainerId] = set()
 
     def of(self, application: ApplicationId) -> Timeline:
         """One application; an empty history if no record names it."""
-        return self._lives.get(application) or Timeline()
+        life = self._lives.get(application)
+        if type(life) is PackedTimeline:
+            return life.open()
+        return cast("Timeline | None", life) or Timeline()
+
+    def pack(self, application: ApplicationId) -> None:
+        """Keep the history of an application that has ended in few bytes."""
+        life = self._lives.get(application)
+        if type(life) is Timeline and not life.live:
+            self._lives[application] = PackedTimeline.of(life)
 
     def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         observers.events(self._allocated, ContainerAllocated)
@@ -202,8 +255,8 @@ class Timelines(Projection):
 
     def _known(self, number: ApplicationId) -> Timeline:
         life = self._lives.get(number)
-        if life is None:
-            life = self._lives[number] = Timeline()
+        if type(life) is not Timeline:
+            life = self._lives[number] = self.of(number)
         return life
 
     def _held(self, now_ms: int, number: ApplicationId, *, held: bool) -> None:

@@ -38,11 +38,12 @@ class SubmittedBytes:
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
-        self._sizes: dict[ApplicationId, int] = {}
+        self._sizes: dict[ApplicationId, int] = {}  # of those that are not over
         self._all: Counter[str] = Counter()
         self._masters: set[ContainerId] = set()  # not launched yet: a driver is in its submission
         self._launches: dict[ContainerId, int] = {}
-        self._over: dict[str, dict[ApplicationId, None]] = {}  # in the order of their ends
+        # By user, in the order of their ends, with their sizes.
+        self._over: dict[str, dict[ApplicationId, int]] = {}
         for application in sorted(applications, key=lambda one: one.finished_ms or 0):
             self._add(application.id, application.user, size_of(application.submission))
             board = application.tasks.groups[len(application.submission.tasks) :]
@@ -96,11 +97,11 @@ class SubmittedBytes:
         """Finished applications of a user, in the order of their ends: as many as free `size`
         bytes, or all."""
         applications: list[ApplicationId] = []
-        for number in self._over.get(user, ()):
+        for number, freed in self._over.get(user, {}).items():
             if size <= 0:
                 break
             applications.append(number)
-            size -= self._sizes[number]
+            size -= freed
         return tuple(applications)
 
     @contextlib.contextmanager
@@ -114,7 +115,9 @@ class SubmittedBytes:
 
     def _add(self, number: ApplicationId, user: str, size: int) -> None:
         self._users[number] = user
-        self._sizes[number] = self._sizes.get(number, 0) + size
+        over = self._over.get(user)
+        sizes = over if over is not None and number in over else self._sizes
+        sizes[number] = sizes.get(number, 0) + size
         self._take(user, -size)
 
     def _count(self, container: ContainerId, size: int) -> None:
@@ -133,15 +136,15 @@ class SubmittedBytes:
     def _end(self, number: ApplicationId) -> None:
         user = self._users.get(number)
         if user is not None:
-            self._over.setdefault(user, {})[number] = None
+            self._over.setdefault(user, {})[number] = self._sizes.pop(number)
 
     def _forget(self, number: ApplicationId) -> None:
         user = self._users.pop(number, None)
         if user is None:
             return
-        self._take(user, self._sizes.pop(number))
         over = self._over.get(user, {})
-        over.pop(number, None)
+        sizes = over if number in over else self._sizes
+        self._take(user, sizes.pop(number))
         if not over:
             self._over.pop(user, None)
 

@@ -481,7 +481,7 @@ def _shown_seconds(application: Application, history: ApplicationAttempts, types
 
     0: it has not been in a queue.
     """
-    if history.attempt is None or not (application.attempt.active or history.launched_ms):
+    if history.attempt is None or not (application.active or history.launched_ms):
         return 0
     return types if any(attempt.master for attempt in history.attempts) else 2
 
@@ -556,7 +556,7 @@ def _allocated(
     application: Application, history: ApplicationAttempts, none: Resource
 ) -> tuple[Resource, Resource, int]:
     """Its allocated and reserved resources, and its containers; -1 once it has left the queue."""
-    if application.attempt.active:
+    if application.active:
         reserved = total((r.resource for r in application.attempt.reservations.values()), len(none))
         return application.used, reserved, len(application.containers)
     if history.attempt is not None:

@@ -234,24 +234,27 @@ def _counts_in_steps(gateway: Gateway) -> Steps[dict[str, Counter[str]]]:
 
 def _counted(gateway: Gateway, application: Application) -> Iterator[tuple[str, int]]:
     history = gateway.attempt_history.of(application.id)
-    last = history.attempt
-    if last is None:
+    if not history.attempted:
         return
     ends = {"FINISHED": "Completed", "FAILED": "Failed", "KILLED": "Killed"}
     if application.over:
         word = ends.get(public_state(application, history), "")
     else:
-        word = "Pending" if application.managed and last.master is None else "Running"
+        last = history.attempt
+        waits = application.managed and last is not None and last.master is None
+        word = "Pending" if waits else "Running"
     for prefix in ("Apps", "UnmanagedApps") if application.unmanaged else ("Apps",):
         yield f"{prefix}Submitted", 1
         if word:
             yield f"{prefix}{word}", 1
     yield "AggregateContainersAllocated", application.containers_allocated
     yield "AllocatedContainers", len(application.containers)
-    attempt = application.attempt
-    if not application.over and attempt.active and attempt.asks.wanting:
+    if not application.active:
+        return
+    wanting = application.attempt.asks.wanting
+    if wanting:
         yield "ActiveApplications", 1
-        wanted = sum(key.anywhere.count for key in attempt.asks.wanting if key.anywhere)
+        wanted = sum(key.anywhere.count for key in wanting if key.anywhere)
         yield "PendingContainers", wanted
 
 

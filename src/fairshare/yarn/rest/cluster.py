@@ -243,9 +243,9 @@ class Counts:
     def count(self, application: Application) -> None:
         """Add one."""
         self._count_state(application)
-        attempt = application.attempt
-        if not attempt.active:
+        if not application.active:
             return
+        attempt = application.attempt
         if attempt.asks.wanting:
             self.pending_resource = add(self.pending_resource, attempt.asks.pending)
             self.pending_containers += sum(
@@ -257,12 +257,12 @@ class Counts:
 
     def _count_state(self, application: Application) -> None:
         history = self._history.of(application.id)
-        last = history.attempt
-        if last is None:
+        if not history.attempted:
             return
         self.submitted += 1
         if not application.over:
-            waits = application.managed and last.master is None
+            last = history.attempt
+            waits = application.managed and last is not None and last.master is None
             self.pending += waits
             self.running += not waits
             return

@@ -253,6 +253,7 @@ def truth(value: Any, default: bool = False) -> bool:
 
 
 MOST_MS = 2**63 - 1
+EVER = (0, MOST_MS)
 SELECTABLE = (
     "resourceRequests",
     "timeouts",
@@ -270,8 +271,8 @@ class Filter(msgspec.Struct, frozen=True):
     user: str = ""
     queue: str = ""
     limit: int = 2**63 - 1
-    started_ms: tuple[int, int] = (0, MOST_MS)
-    finished_ms: tuple[int, int] = (0, MOST_MS)
+    started_ms: tuple[int, int] = EVER
+    finished_ms: tuple[int, int] = EVER
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     name: str | None = None
@@ -386,11 +387,11 @@ def select(
     for application in applications:
         if found == wanted.limit:
             return
-        history = attempt_history.of(application.id)
         if not matches(wanted, application, queue):
             continue
+        history = attempt_history.of(application.id)
         first, last = wanted.finished_ms
-        if not first <= finished_ms(application, history) <= last:
+        if wanted.finished_ms != EVER and not first <= finished_ms(application, history) <= last:
             continue
         if wanted.states and public_state(application, history) not in wanted.states:
             continue
@@ -405,7 +406,7 @@ def matches(wanted: Filter, application: Application, queue: str) -> bool:
     if wanted.user and application.user != wanted.user:
         return False
     # Applications in a queue below match while they are in it; a finished one keeps its last queue.
-    below = application.attempt.active and application.queue.startswith(queue + ".")
+    below = application.active and application.queue.startswith(queue + ".")
     if queue and application.queue != queue and not below:
         return False
     if wanted.name is not None and application.submission.name != wanted.name:

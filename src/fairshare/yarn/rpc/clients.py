@@ -305,9 +305,7 @@ class Clients:
         """Whether an application is in one of the queues, or below it while it lives."""
         if application.queue in queues or self._gateway.yarn.shown_queue(application) in queues:
             return True
-        return application.attempt.active and any(
-            _is_below(application.queue, one) for one in queues
-        )
+        return application.active and any(_is_below(application.queue, one) for one in queues)
 
     async def metrics(
         self, caller: Caller, request: GetClusterMetricsRequestProto
@@ -354,7 +352,7 @@ class Clients:
         if request.includeApplications:
             path = info.queuePath
             for application in self._gateway.scheduler.state.applications.values():
-                if not application.attempt.active or not _is_below(application.queue, path):
+                if not application.active or not _is_below(application.queue, path):
                     continue
                 if may_view(self._gateway, caller, application):
                     report = application_report(self._gateway, application, caller, self._token_of)

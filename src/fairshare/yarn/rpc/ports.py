@@ -226,7 +226,7 @@ class Ports:
 
     def _token_of(self, application: Application) -> TokenProto | None:
         """The token of an unmanaged master, which its client fetches; None: it is over."""
-        if not application.attempt.active:
+        if not application.active:
             return None
         return self._signer.master(application.id, application.attempt.number).message()
 

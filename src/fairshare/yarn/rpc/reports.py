@@ -186,7 +186,7 @@ def _add_usage(
     gateway: Gateway,
 ) -> None:
     usage = report.app_resource_Usage
-    attempted = gateway.attempt_history.of(application.id).attempt is not None
+    attempted = gateway.attempt_history.of(application.id).attempted
     known = attempted and info.runningContainers >= 0
     if not known:
         amounts = dict.fromkeys(_AMOUNTS, _unknown(types))
@@ -495,7 +495,7 @@ def _add_statistics(
 ) -> None:
     """What the applications that the server remembers come to; Hadoop counts since its start."""
     none = gateway.scheduler.state.none
-    live = [application for application in applications if application.attempt.active]
+    live = [application for application in applications if application.active]
     attempts = [application.attempt for application in live]
     ends = [
         public_state(application, gateway.attempt_history.of(application.id))

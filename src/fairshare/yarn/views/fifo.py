@@ -79,7 +79,7 @@ class FifoYarn(YarnInterface):
 
     def matches_filter(self, application: Application, name: str) -> bool:
         """By the requested name; `default` has all that are active."""
-        if name == _ONLY_QUEUE and application.attempt.active:
+        if name == _ONLY_QUEUE and application.active:
             return True
         return self.shown_queue(application) == name
 

@@ -203,7 +203,7 @@ class YarnInterface:
 def counts_use(state: State, application: Application) -> bool:
     """Whether an application's use is a percentage above 0."""
     return bool(
-        application.attempt.active
+        application.active
         and state.total[0]
         and application.queue in state.queues
         and any(application.used)

@@ -4,6 +4,7 @@ import pytest
 from tests.observing import follower
 
 from fairshare.core.model.events import (
+    ApplicationsForgotten,
     AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
@@ -20,7 +21,11 @@ from fairshare.core.record import Record
 from fairshare.core.schedulers.fifo import FifoScheduler
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.journal.protocol import ObservedJournal
-from fairshare.runtime.projections.container_history import MAX_DIAGNOSTICS, ContainerHistory
+from fairshare.runtime.projections.container_history import (
+    MAX_DIAGNOSTICS,
+    ContainerHistory,
+    ContainerRecord,
+)
 
 SCHEDULER = FifoScheduler(ResourceTypes())
 
@@ -116,6 +121,66 @@ def test_an_application_without_a_known_container_is_forgotten_as_a_whole_once()
     assert history.take_forgotten() == []
     assert history.application(1).tasks == {}
     assert history.container(container_id(1, 1, 1)) is None
+
+
+def finished(history: ContainerHistory, containers: list[int], application: int = 1) -> None:
+    for number, container in enumerate(containers):
+        apply(history, 1_000, allocated(container, application))
+        apply(history, 1_001, ContainerLaunched(container, None, 0, number))
+        apply(history, 1_002, ContainerRunning(container, gpus=("gpu0",)))
+        apply(history, 1_900, ContainerCompleted(container, number % 2, f"code {number}", 12, 34))
+
+
+def fields(record: ContainerRecord) -> list[object]:
+    return [getattr(record, name) for name in ContainerRecord.__slots__]
+
+
+def test_a_packed_application_has_the_same_containers_and_tasks():
+    whole, packed = ContainerHistory(), ContainerHistory()
+    containers = [container_id(7, 2, number) for number in (1, 2, 3)]
+    for history in (whole, packed):
+        finished(history, containers, 7)
+    packed.pack(7)
+    one, other = whole.application(7), packed.application(7)
+    assert [fields(r) for r in one.containers.values()] == [
+        fields(r) for r in other.containers.values()
+    ]
+    assert {place: (t.attempts, t.last.container) for place, t in one.tasks.items()} == {
+        place: (t.attempts, t.last.container) for place, t in other.tasks.items()
+    }
+    assert other.tasks[0, 1].last is other.containers[containers[1]]
+    assert [r.container for r in packed.on_node("n1", 1_500)] == containers
+    assert packed.on_node("n1", 2_000) == packed.on_node("n2", 1_500) == []
+
+
+def test_an_application_of_which_a_container_lives_is_not_packed():
+    history = ContainerHistory()
+    container = container_id(1, 1, 1)
+    apply(history, 1, allocated(container))
+    history.pack(1)
+    apply(history, 2, ContainerCompleted(container, 0))
+    assert history.container(container).finished_ms == 2
+
+
+def test_the_containers_of_a_packed_application_are_forgotten_one_by_one():
+    history = ContainerHistory(limit=2)
+    containers = [container_id(1, 1, number) for number in (1, 2)]
+    finished(history, containers)
+    history.pack(1)
+    for number in (2, 3):
+        finished(history, [container_id(number, 1, 1)], number)
+        assert list(history.application(1).containers) == containers[number - 1 :]
+    assert history.take_forgotten() == [1]
+
+
+def test_a_packed_application_is_forgotten_with_its_containers():
+    history = ContainerHistory()
+    finished(history, [container_id(1, 1, 1)])
+    history.pack(1)
+    apply(history, 5, ApplicationsForgotten((1,)))
+    assert history.container(container_id(1, 1, 1)) is None
+    assert history.is_complete
+    assert history.take_forgotten() == [1]
 
 
 def test_of_long_diagnostics_the_end_is_kept():

@@ -248,6 +248,8 @@ def volatile_fields(state: CapacityState) -> VolatileFieldsOf:
 
     def look(application: Application) -> VolatileFields:
         attempt = state.attempts.get(application.id)
+        if application.over:
+            return VolatileFields(state.none, state.none, state.none, application.diagnostics)
         return VolatileFields(
             demand=add(application.used, application.attempt.asks.pending),
             fair_share=state.none,

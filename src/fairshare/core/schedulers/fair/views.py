@@ -240,7 +240,7 @@ def waits_for(state: FairState, application: Application) -> str:
     """The limit that holds an application back, in the words of Hadoop's diagnostics."""
     attempt = state.attempts.get(application.id)
     if attempt is None:
-        if application.attempt.number == 0 and not application.over:
+        if not application.over and application.attempt.number == 0:
             return f"No queue can be called {application.queue}: the application can only be killed"
         return ""
     limit = run_limit(state, attempt)

@@ -1,0 +1,200 @@
+"""Ended applications in few bytes: a server remembers thousands, and reads nearly none of them.
+
+What is rarely read of one (its submission, its tasks, its last attempt) is packed, and opened for
+each reader. It is the same to readers; only its memory is another.
+"""
+
+from collections.abc import Set
+from copy import copy
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from fairshare.core.model.applications import NO_PLACES, Application, Attempt
+from fairshare.core.model.events import ContainerAllocated, MasterUnregistered
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.packing import Pattern
+from fairshare.core.model.tasks import NO_PAUSES, NO_TASKS, GroupProgress, TaskBoard
+from fairshare.core.model.work import Command, TaskGroup
+
+OPENED = 4
+"""So many stay open: readers look at an application several times in a row."""
+
+
+class _Group(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The fields of a `GroupProgress` of which nothing runs."""
+
+    waiting: list[int]
+    results: dict[int, ContainerId]
+    failed: dict[int, int]
+    killed: Set[int]
+    started: bool
+    unstartable: Set[int]
+    paused: dict[int, int]
+    pauses: dict[int, int]
+
+
+class _Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What is packed. `added` are the groups of tasks that the submission does not have, `types`
+    is the number of resource types, and the rest that of an attempt which holds and asks nothing.
+    """
+
+    submission: SubmitApplication
+    added: list[TaskGroup]
+    groups: list[_Group]
+    types: int
+    number: int
+    started_ms: int
+    next_container: int
+    master: ContainerId | None
+    unregistered: MasterUnregistered | None
+    blacklist: list[str]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Packed).decode
+_TYPICAL = _Packed(
+    SubmitApplication(
+        "",
+        queue="default",
+        name="task",
+        tasks=(TaskGroup("task", 1, (1024, 1), Command(("/bin/sh", "-c", ""), environment={})),),
+    ),
+    [],
+    [_Group([], {0: 1 << 40 | 1 << 24 | 1}, {}, NO_TASKS, True, NO_TASKS, {}, {})],
+    types=2,
+    number=1,
+    started_ms=1 << 40,
+    next_container=2,
+    master=None,
+    unregistered=None,
+    blacklist=[],
+)
+_PATTERN = Pattern(_encode(_TYPICAL))
+
+
+class EndedApplication(Application):
+    """An application whose fields `submission`, `tasks` and `attempt` are packed."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """A field that is packed; not to be changed."""
+        if name == "attempt":
+            return _attempt(self)
+        if name == "submission":
+            return _opened(self.packed).submission
+        if name == "tasks":
+            return _board(self.packed)
+        raise AttributeError(name)
+
+    @property
+    def active(self) -> bool:
+        """It has ended."""
+        return False
+
+    @property
+    def containers(self) -> dict[ContainerId, ContainerAllocated]:
+        """None, which needs no opening."""
+        return {}
+
+    def let_go(self) -> None:
+        """It leads nowhere."""
+
+    def open(self) -> Application:
+        """The application as it was before it was packed; a new one."""
+        application = object.__new__(Application)
+        for name in Application.__slots__:
+            if name != "packed":
+                setattr(application, name, getattr(self, name))
+        application.attempt = copy(application.attempt)
+        application.attempt.application = application
+        return application
+
+
+def pack(application: Application) -> bool:
+    """Pack an application, if nothing more can happen to it; returns whether it is packed now."""
+    if isinstance(application, EndedApplication):
+        return True
+    attempt, board = application.attempt, application.tasks
+    if not application.over or not _is_idle(attempt) or board.assigned:
+        return False
+    submission = application.submission
+    groups = [_packed_group(progress) for progress in board.groups]
+    added = [progress.spec for progress in board.groups[len(submission.tasks) :]]
+    packed = _Packed(
+        submission,
+        added if groups else [],
+        groups,
+        len(attempt.used),
+        attempt.number,
+        attempt.started_ms,
+        attempt.next_container,
+        attempt.master,
+        attempt.unregistered,
+        list(attempt.blacklist),
+    )
+    application.packed = _PATTERN.pack(_encode(packed))
+    application.__class__ = EndedApplication  # in place, as others refer to it
+    del application.attempt, application.tasks, application.submission
+    return True
+
+
+def _is_idle(attempt: Attempt) -> bool:
+    """Whether it has left its queue, and has nothing that can change."""
+    if type(attempt) is not Attempt or attempt.active or any(attempt.used):
+        return False
+    tables = attempt.containers, attempt.launched, attempt.to_preempt, attempt.reservations
+    return not (any(tables) or attempt.asks.keys)
+
+
+def _packed_group(progress: GroupProgress) -> _Group:
+    return _Group(
+        list(progress.waiting),
+        progress.results,
+        progress.failed,
+        progress.killed,
+        progress.started,
+        progress.unstartable,
+        progress.paused,
+        progress.pauses,
+    )
+
+
+@lru_cache(OPENED)
+def _opened(packed: bytes) -> _Packed:
+    return _decode(_PATTERN.unpack(packed))
+
+
+@lru_cache(OPENED)
+def _board(packed: bytes) -> TaskBoard:
+    found, board = _opened(packed), TaskBoard()
+    if found.groups:
+        board.add((*found.submission.tasks, *found.added))
+    for progress, group in zip(board.groups, found.groups, strict=True):
+        progress.waiting = group.waiting
+        progress.results = group.results
+        progress.failed = group.failed
+        progress.killed = group.killed or NO_TASKS
+        progress.started = group.started
+        progress.unstartable = group.unstartable or NO_TASKS
+        progress.paused = group.paused or NO_PAUSES
+        progress.pauses = group.pauses or NO_PAUSES
+    board.derive()
+    return board
+
+
+@lru_cache(OPENED)
+def _attempt(application: EndedApplication) -> Attempt:
+    """Its last attempt."""
+    found = _opened(application.packed)
+    attempt = Attempt(application, found.number, found.types)
+    submitted_ms = application.submitted_ms  # nearly always the same; then one object for both
+    attempt.started_ms = submitted_ms if found.started_ms == submitted_ms else found.started_ms
+    attempt.next_container = found.next_container
+    attempt.master = found.master
+    attempt.unregistered = found.unregistered
+    attempt.blacklist = dict.fromkeys(found.blacklist) or NO_PLACES
+    return attempt
