@@ -368,11 +368,11 @@ def _read_items(value: Value, reader: Reader, node: Node, what: str) -> tuple[An
     return tuple(item for item in values if item is not None)
 
 
-def list_of(value: Value, words: str = "") -> Value:
+def list_of(value: Value) -> Value:
     """A list of values."""
     return Value(
         {"type": "array", "items": value.schema},
-        words or f"list of: {value.words}",
+        f"list of: {value.words}",
         lambda reader, node, what: _read_items(value, reader, node, what),
         value.structs,
     )

@@ -87,7 +87,6 @@ def splits_of(
     *,
     maps: int = 1,
     split_bytes: int = SPLIT_BYTES,
-    least_bytes: int = 1,
 ) -> list[Split]:
     """The splits of files, given with their sizes; the largest first, as in Hadoop.
 
@@ -98,7 +97,7 @@ def splits_of(
     """
     files = list(files)
     goal = sum(size for _, size in files) // max(1, maps)
-    size_bytes = max(least_bytes, 1, min(goal, split_bytes))
+    size_bytes = max(1, min(goal, split_bytes))
     splits: list[Split] = []
     for path, size in files:
         start = 0

@@ -13,7 +13,7 @@ from fairshare.server.web.standby import serve_as_standby as serve_as_standby
 
 
 def prepared(settings: LiveSettings) -> Callable[[], tuple[LiveServer, tuple[()]]]:
-    """As `config.engines.EngineKind.setup` says."""
+    """What makes the server of these settings, with its engine (`settings.engines.EngineKind`)."""
     check(settings)
     return lambda: (server_on_ray(settings), ())
 

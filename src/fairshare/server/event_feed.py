@@ -89,7 +89,7 @@ class EventFeed:
             kept.popleft()
             lines.popleft()
 
-    def recent(self, after: int, most: int = PAGE) -> list[Line] | None:
+    def recent(self, after: int) -> list[Line] | None:
         """The records after number `after` that are in memory; None if the next one is not."""
         if after >= self.last:
             return []
@@ -98,7 +98,7 @@ class EventFeed:
             return None
         start = after + 1 - first
         lines: list[Line] = []
-        for place in range(start, min(start + most, len(self._records))):
+        for place in range(start, min(start + PAGE, len(self._records))):
             line = self._lines[place]
             if line is None:
                 line = self._lines[place] = self._line(self._records[place])

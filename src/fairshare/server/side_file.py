@@ -107,7 +107,6 @@ class SideFile:
     connection that one thread closes while another one uses it ends the process."""
 
     def __init__(self, path: Path, form: int, tables: str) -> None:
-        """As `open_side_file`."""
         self.path = path
         self._using = threading.RLock()
         self._connection, self.moved_aside = open_side_file(path, form, tables)

@@ -114,7 +114,7 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         return path, document, str(path or source.directory / DEFAULT_ALLOCATION_FILE)
 
     def watched(self, configuration: Configuration) -> Watched:
-        """As `SchedulerFamily.watched`: the file, which is read again by itself."""
+        """The file of queues, which is read again by itself."""
         path = configuration.allocation_path or configuration.directory / DEFAULT_ALLOCATION_FILE
         return Watched(path, "allocation file", alone=True)
 
@@ -124,7 +124,8 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
     def refreshed(
         self, started: Configuration, in_force: Settings, now: Configuration, problems: Problems
     ) -> Settings:
-        """As `SchedulerFamily.refreshed`, and the allocation file of the start, as it is now.
+        """The settings in force with the new maximum, and the allocation file of the start as it is
+        now.
 
         Another name for it needs a restart.
         """

@@ -55,9 +55,9 @@ def user_name() -> str:
         return str(os.geteuid())
 
 
-def node_names(count: int, stem: str = "local") -> tuple[str, ...]:
+def node_names(count: int) -> tuple[str, ...]:
     """`local`, or `local-1`, `local-2`... for several."""
-    return (stem,) if count == 1 else tuple(f"{stem}-{number}" for number in range(1, count + 1))
+    return ("local",) if count == 1 else tuple(f"local-{number}" for number in range(1, count + 1))
 
 
 def split(amount: int, count: int) -> list[int]:

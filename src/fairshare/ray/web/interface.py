@@ -59,11 +59,9 @@ class RayJobs:
     own_routes: Sequence[ApiRoute] = packages.OWN_ROUTES
 
     def routes(self) -> Sequence[BaseRoute]:
-        """As `Interface.routes`."""
         return ray_routes()
 
     def connect(self, app: Starlette, server: LiveServer) -> None:
-        """As `Interface.connect`."""
         app.state.ray_jobs = JobIndex(lambda: server.service.state)
 
     def trusts(self, app: Starlette, origin: str, path: str) -> bool:

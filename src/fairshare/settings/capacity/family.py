@@ -118,7 +118,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         stored: Mapping[str, str] | None,
         problems: Problems,
     ) -> tuple[Site, ConfigurationStore]:
-        """As `SchedulerFamily.read_properties`: those of capacity-scheduler.xml come last."""
+        """The properties of all files; those of capacity-scheduler.xml come last."""
         if stored is None:
             merged = capacity_store.read_capacity_site(directory, documents, problems, os.environ)
         else:
@@ -133,11 +133,11 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return {scheduler_settings.CALCULATOR: scheduler_settings.DOMINANT}
 
     def written_properties(self, directory: Path) -> tuple[tuple[str, str], ...]:
-        """As `SchedulerFamily.written_properties`: those of capacity-scheduler.xml."""
+        """Those of capacity-scheduler.xml."""
         return capacity_store.written_properties(directory)
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
-        """As `SchedulerFamily.read`, with the node labels of fairshare.toml."""
+        """The settings, with the node labels of fairshare.toml."""
         auto_refresh_ms = capacity_monitor.read_auto_refresh(source.site, problems)
         name = str(source.directory / CAPACITY_FILE)
         found = capacity_reading.collect_capacity(
@@ -150,8 +150,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return capacity_reading.read_capacity(site)[0]
 
     def scenario_intervals(self, settings: CapacitySettings) -> tuple[int, int | None]:
-        """As `SchedulerFamily.scenario_intervals`: monitors work in rounds, those of preemption if
-        there are such."""
+        """Monitors work in rounds, those of preemption if there are such."""
         monitor = settings.monitor
         if monitor.enabled:
             return 0, monitor.interval_ms
@@ -160,7 +159,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         return 0, settings.queue_expiration_ms if monitor.auto_removal else 0
 
     def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
-        """As `SchedulerFamily.without_reservations`: Hadoop has no property that decides it."""
+        """Hadoop has no property that decides it."""
         return capacity_changes.unreserving(self.settings_of(configuration))
 
     # Changes while a server runs.
@@ -178,7 +177,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         now: Configuration,
         problems: Problems,
     ) -> CapacitySettings:
-        """As `SchedulerFamily.refreshed`, and its file, which must not have gone."""
+        """The settings of its file, which must not have gone."""
         missing = [one for one in now.problems if one.rule == capacity_store.MISSING_FILE]
         if missing and not any(one.rule == capacity_store.MISSING_FILE for one in started.problems):
             problems.error(
@@ -205,10 +204,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         properties: Mapping[str, str],
         read_file: FileReader,
     ) -> Refreshed:
-        """As `SchedulerFamily.with_properties`.
-
-        Reads no file but the one that mapping-rule-json-file names.
-        """
+        """Reads no file but the one that mapping-rule-json-file names."""
         site = store.with_properties(properties)
         now, file_problems = capacity_reading.read_capacity(site, STORED, read_file)
         problems = Problems()

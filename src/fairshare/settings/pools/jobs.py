@@ -56,7 +56,7 @@ SITE_FILE: Final = "mapred-site.xml"
 
 
 class PoolFiles:
-    """As `settings.jobs.JobFiles`."""
+    """The files of a simulated cluster with pools, and whether they have changed."""
 
     def __init__(
         self,

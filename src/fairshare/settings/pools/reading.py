@@ -62,7 +62,7 @@ def adjuster_names() -> dict[str, str]:
 
 
 def manager_names() -> dict[str, str]:
-    """As `adjuster_names`, of load managers."""
+    """The names of all load managers by what a file may write; otherwise as `adjuster_names`."""
     return _names(MANAGER_GROUP) | {DEFAULT_LOAD_MANAGER: DEFAULT_LOAD_MANAGER}
 
 

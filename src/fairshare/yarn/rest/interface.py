@@ -81,11 +81,9 @@ class YarnRest:
     own_routes: Sequence[ApiRoute] = ()
 
     def routes(self) -> Sequence[BaseRoute]:
-        """As `Interface.routes`."""
         return yarn_routes()
 
     def connect(self, app: Starlette, server: LiveServer) -> None:
-        """As `Interface.connect`."""
         gateway = Gateway(server, server.directory.secret())
         app.state.gateway = gateway
         app.state.application_infos = ApplicationInfos(gateway)

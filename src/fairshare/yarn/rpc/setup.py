@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def prepared(settings: LiveSettings) -> "Callable[[], tuple[LiveServer, tuple[Ports, ...]]]":
-    """As `config.engines.EngineKind.setup` says."""
+    """What makes the server of these settings, with its ports (`settings.engines.EngineKind`)."""
     ports = wanted_ports(settings)
 
     def make() -> "tuple[LiveServer, tuple[Ports, ...]]":
@@ -63,7 +63,7 @@ def wanted_ports(settings: LiveSettings) -> "PortSetup | None":
 async def serve_as_standby(
     settings: LiveSettings, active: Callable[[], str]
 ) -> AsyncIterator[None]:
-    """As `config.engines.EngineKind.setup` says."""
+    """Answer as a standby meanwhile (`settings.engines.EngineKind`)."""
     ports = wanted_ports(settings)
     if ports is None:
         async with standby.serve_as_standby(settings, active):

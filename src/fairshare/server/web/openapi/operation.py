@@ -117,10 +117,9 @@ def post(
     tag: str,
     body: type[msgspec.Struct],
     answer: Any,
-    status: int = 200,
 ) -> ApiRoute:
     """A route that carries out an order."""
-    return ApiRoute(path, endpoint, "POST", Operation(tag, answer, (), body, status))
+    return ApiRoute(path, endpoint, "POST", Operation(tag, answer, body=body))
 
 
 def operation_of(request: Request) -> Operation:
