@@ -3,7 +3,7 @@
 
 Each server is a simulated one with its own nodes, users, state and Fair Scheduler; a task takes a
 whole node. The users of each server ask for 80 % of its nodes on the average, but in waves that go
-from server to server like daylight, up to 140 % and down to 20 %. A router sends each application
+from server to server like daylight, from 160 % to nothing. A router sends each application
 to one server, whole, when it arrives. Of the servers it knows one number each: how many tasks they
 have, running and waiting, as they said last; with it counts what the router itself has sent since.
 
@@ -41,7 +41,7 @@ from fairshare.settings.registry import family_of
 
 NODE = (1024, 1)
 HOUR_MS = 3_600_000
-LOAD, WAVE = 0.8, 0.6
+LOAD, WAVE = 0.8, 1.0
 MEAN_TASK_S = 3_600
 MEAN_TASKS = 200
 SITE = (

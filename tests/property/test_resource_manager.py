@@ -130,6 +130,7 @@ def fair_settings(draw: st.DrawFn) -> FairSettings:
         locality_threshold_node=draw(st.sampled_from([-1.0, 0.2, 0.8])),
         locality_threshold_rack=draw(st.sampled_from([-1.0, 0.2, 0.8])),
         reservable_nodes=draw(st.sampled_from([0.05, 0.5, 1.0])),
+        entitled_after_ms=draw(st.sampled_from([None, 0, 1_000])),
         size_based_weight=draw(st.booleans()),
         allocations=AllocationSettings(queues=queues, from_file=True),
     )

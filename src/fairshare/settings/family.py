@@ -285,9 +285,15 @@ class SchedulerFamily(ABC, Generic[Settings]):
             return settings
         return msgspec.structs.replace(settings, **{self.administrators_field: f"{user},{written}"})
 
-    def without_reservations(self, configuration: Configuration, forced: bool) -> Settings:
-        """The settings under which no node is reserved; as they are where files decided that,
-        unless `forced`."""
+    reserves_in_part: bool = False
+    """Whether the scheduler can reserve a part of a node for what a queue is entitled to."""
+
+    def without_whole_reservations(
+        self, configuration: Configuration, entitled_after_ms: int | None, *, forced: bool
+    ) -> Settings:
+        """The settings under which no whole node is reserved; as they are where files decided
+        that, unless `forced`. A part is reserved for what has waited for `entitled_after_ms`; None:
+        none is."""
         return self.settings_of(configuration)
 
     # Changes while a server runs.

@@ -179,14 +179,16 @@ class EngineSettings(ContainerSettings, frozen=True, kw_only=True):
     """What runs containers. Sizes are those of one node; None: what this machine has.
 
     `reservations` says whether a node is kept free for a container that does not fit yet: as in
-    Hadoop (`on`), never (`off`), or on every cluster but one of a single node (`auto`).
+    Hadoop (`on`), never (`off`), only what its queue is entitled to (`entitled`), once it has
+    waited for `reserve_after_s`, or `auto`: `entitled` with a single node, `on` with more.
     """
 
     kind: Annotated[str, one_of(ENGINES)] = "local"
     nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
     memory_mb: Annotated[int, Meta(ge=1, le=2**40)] | None = None
     vcores: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    reservations: Literal["auto", "on", "off"] = "auto"
+    reservations: Literal["auto", "on", "off", "entitled"] = "auto"
+    reserve_after_s: Annotated[int, Meta(ge=0, le=86_400)] = 60
 
 
 class HadoopSettings(msgspec.Struct, frozen=True):

@@ -252,11 +252,13 @@ def random_input(chance: random.Random, bench):
     return NodeJoined("n0", (4096, 4))
 
 
+@pytest.mark.parametrize("entitled_after_ms", [None, 2_000])
 @pytest.mark.parametrize("seed", range(30))
-def test_no_node_would_take_anything_more_after_settling(make_bench, seed):
+def test_no_node_would_take_anything_more_after_settling(make_bench, seed, entitled_after_ms):
     """Within an interval at the latest; also after a restart in the middle."""
     chance = random.Random(seed)
     settings = FairSettings(
+        entitled_after_ms=entitled_after_ms,
         assign_multiple=chance.random() < 0.5,
         maximum_allocation=(4096, 4),
         increment_allocation=(512, 1),

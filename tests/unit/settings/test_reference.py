@@ -54,6 +54,7 @@ WITHOUT_A_ROW = {
         "maximum_allocation",
         "increment_allocation",
         "maximum_override_delay_ms",
+        "entitled_after_ms",
         "master_preemption_queues",
         "acl_enabled",
         "administrators",

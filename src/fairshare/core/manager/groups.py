@@ -266,11 +266,11 @@ def restart_broken_gangs(step: Step, application: Application) -> None:
 def gang_has_room(
     state: State, application: Application, progress: GroupProgress, size: Resource, label: str
 ) -> bool:
-    """Whether all containers of a gang fit into what is free now: nodes without a reservation."""
+    """Whether all containers of a gang fit into what is free now, and not reserved."""
     missing = len(progress.waiting)
     for node in _accepted(state, application, progress, label):
-        if node.reservation is None and node.name not in state.drains:
-            missing -= _fitting(state, size, state.room(node))
+        if not node.kept_whole and node.name not in state.drains:
+            missing -= _fitting(state, size, node.for_others(state.room(node)))
             if missing <= 0:
                 return True
     return False

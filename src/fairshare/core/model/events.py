@@ -210,13 +210,16 @@ class OffersCounted(Event, frozen=True):
 
 
 class ContainerReserved(Event, frozen=True):
-    """A node was reserved for an application's ask that does not fit yet."""
+    """A node was reserved for an application's ask that does not fit yet. `kept` and `since_ms`:
+    see `Reservation`."""
 
     application: ApplicationId
     node: str
     resource: Resource
     priority: int
     request: int
+    kept: tuple[int, ...] | None = None
+    since_ms: int = 0
 
 
 class ReservationDropped(Event, frozen=True):

@@ -34,13 +34,34 @@ from fairshare.core.model.resources import Resource, ResourceTypes, add, largest
 
 class Reservation(msgspec.Struct, frozen=True):
     """The reservation of a node for one ask of one application; it uses no resources of the node
-    until it is fulfilled."""
+    until it is fulfilled.
+
+    `kept` are the places of the resource types of which as much as the ask needs is kept free for
+    it since `since_ms`; the rest others may take. Without any the ask has waited here since then,
+    and nothing is kept yet. None: the whole node is kept, as in Hadoop.
+    """
 
     application: ApplicationId
     node: str
     resource: Resource
     priority: int
     request: int
+    kept: tuple[int, ...] | None = None
+    since_ms: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of the node is left for others."""
+        return self.kept is None
+
+    @property
+    def keeps(self) -> Resource:
+        """What is kept free for it once it is there."""
+        if self.kept is None:
+            return self.resource
+        return tuple(
+            amount if place in self.kept else 0 for place, amount in enumerate(self.resource)
+        )
 
 
 class Node:
@@ -90,6 +111,29 @@ class Node:
     def used(self) -> Resource:
         """The resources of all its containers, including those that are ending."""
         return subtract(self.total, self.available)
+
+    def for_others(self, room: Resource) -> Resource:
+        """What is left of a room here for applications without a reservation.
+
+        >>> node = Node("n", "/r", (8192, 4), {})
+        >>> node.reservation = Reservation(1, "n", (4096, 2), 0, 0, kept=(1,))
+        >>> node.for_others((8192, 1)), node.for_others((8192, 3))
+        ((8192, 0), (8192, 1))
+        """
+        reservation = self.reservation
+        if reservation is None:
+            return room
+        if reservation.whole:
+            return tuple(min(amount, 0) for amount in room)
+        return tuple(
+            max(amount - kept, min(amount, 0)) if kept else amount
+            for amount, kept in zip(room, reservation.keeps, strict=True)
+        )
+
+    @property
+    def kept_whole(self) -> bool:
+        """Whether the node is kept for one application, so that no other one gets anything."""
+        return self.reservation is not None and self.reservation.whole
 
     @property
     def occupants(self) -> int:

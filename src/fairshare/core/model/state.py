@@ -318,8 +318,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         reservation = Reservation(
-            event.application, event.node, event.resource, event.priority, event.request
-        )
+            event.application, event.node, event.resource, event.priority, event.request,
+            event.kept, event.since_ms,
+        )  # fmt: skip
         node = self.nodes[event.node]
         self._drop_reservation(node)
         node.reservation = reservation

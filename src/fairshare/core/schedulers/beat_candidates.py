@@ -26,7 +26,8 @@ class NodeGroups:
     application, by a reservation or by preemption, are separate.
 
     `groups` holds the numbers of those that are alike, in order; `reserved` and `promised` the
-    nodes that are separate; `silent` ones are neither, and are never asked. `new_groups` are the
+    nodes that are separate; a node of which only a part is reserved is in a group, too. `silent`
+    ones are neither, and are never asked. `new_groups` are the
     groups made since it was last cleared, `emptied_groups` those that lost their last node.
     """
 
@@ -69,9 +70,10 @@ class NodeGroups:
             self._keep_apart(number, None)
             if node is None:
                 del self.numbers[name], self.names[number]
-        elif node.reservation is None and not node.promised:
-            self._keep_apart(number, None)
-            self._join(number, (state.room(node), node.total, state.label_of(node)))
+        elif not node.kept_whole and not node.promised:
+            self._keep_apart(number, node if node.reservation is not None else None)
+            room = node.for_others(state.room(node))
+            self._join(number, (room, node.total, state.label_of(node)))
         else:
             self._join(number, None)
             self._keep_apart(number, node)
@@ -231,9 +233,10 @@ def _is_picky(application: Application) -> bool:
     )
 
 
-Heap = list[tuple[int, Group | None, bool]]
-"""Numbers of nodes to ask, not yet in order. With a group a node is like all others there: if it is
-of no use, so are they. With True the next node of the group follows."""
+Heap = list[tuple[int, bool, Group | None, bool]]
+"""Numbers of nodes to ask, not yet in order, and whether each is asked for what is kept free there;
+a number may be there for both. With a group a node is like all others there: if it is of no use, so
+are they. With True the next node of the group follows."""
 
 
 class Candidates:
@@ -367,24 +370,26 @@ class Candidates:
         useful = self._useful_groups()
         if not self.pending_sizes.picky:
             groups = self.node_groups.groups
-            heap = [(groups[group][0], group, True) for group in useful]
+            heap = [(groups[group][0], False, group, True) for group in useful]
         else:
             for group in useful:
                 self._add_members(heap, group, everywhere=everywhere)
         if self.grown_nodes and self.pending_sizes.sizes:
             self._add_left_over_room(heap, useful)
         if self._reserved_due or self.node_groups.promised:
-            heap += [(number, None, False) for number in self._apart()]
+            heap += [(number, True, None, False) for number in self._apart()]
         return heap
 
     def _add_members(self, heap: Heap, group: Group, *, everywhere: bool) -> None:
         members = self.node_groups.groups[group]
         if everywhere:
-            heap += [(number, None, False) for number in members]
+            heap += [(number, False, None, False) for number in members]
         else:
             names = self.node_groups.names
             heap += [
-                (number, None, False) for number in members if names[number] in self.grown_nodes
+                (number, False, None, False)
+                for number in members
+                if names[number] in self.grown_nodes
             ]
 
     def _useful_groups(self) -> dict[Group, None]:
@@ -414,7 +419,7 @@ class Candidates:
                 if group is not None and group not in useful:
                     memory, vcores = group[0][:2]
                     if memory > 0 and (vcores > 0 or self._state.counts_memory_alone):
-                        heap.append((number, group if alike else None, False))
+                        heap.append((number, False, group if alike else None, False))
 
     def _apart(self) -> Iterator[int]:
         """What still fits and is not granted is held back by a limit, and stays due."""

@@ -266,8 +266,10 @@ class HeartbeatRounds:
         heapify(heap)
         changed = granted = False
         while heap:
-            number, group, represents = heappop(heap)
-            proof = number if group is None else group
+            number, _, group, represents = heappop(heap)
+            proof: Group | int = number
+            if group is not None and number not in node_groups.reserved:
+                proof = group
             if proof in self._without_effect:
                 continue
             reserved = node_groups.reserved.get(number)
@@ -290,6 +292,6 @@ class HeartbeatRounds:
             if represents and group is not None:
                 following = node_groups.after(group, number)
                 if following is not None:
-                    heappush(heap, (following, group, True))
+                    heappush(heap, (following, False, group, True))
             yield
         return changed, granted

@@ -82,7 +82,13 @@ class Offers:
     @cached_property
     def free(self) -> Sequence[Node]:
         """The roomy nodes that are not kept for other applications."""
-        return [node for node in self.roomy if node.reservation is None and not node.promised]
+        return [
+            node
+            for node in self.roomy
+            if not node.promised
+            and not node.kept_whole
+            and fits(self._size, node.for_others(node.available))
+        ]
 
     @cached_property
     def drained_room(self) -> str:

@@ -105,6 +105,10 @@ class Cause(enum.StrEnum):
     POOL_TASKS = "pool-tasks", Lasts.PASSING
     # `node` is reserved for it until enough becomes free
     RESERVED_HERE = "node-reserved-for-it", Lasts.PASSING
+    # `node` keeps `limit` free for it since `due_ms`, which `queue` is entitled to
+    KEPT_FOR_IT = "room-kept-for-it", Lasts.PASSING
+    # `node` has room, and keeps `limit` free for the first of `ahead` since `due_ms`
+    KEPT_FOR_ANOTHER = "room-kept-for-another", Lasts.OBSTACLE
     # `count` with room; the only one is `node`
     RESERVED_FOR_OTHERS = "nodes-reserved-for-others", Lasts.OBSTACLE
     # `node` comes nearest, with `available` free
@@ -141,7 +145,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `drained` is a drained node that has room for one container. `preempting` is the number of
     containers of other applications to be killed for it, the first at `kill_at_ms`; without any,
     `preemption` says what the application is owed and what keeps preemption away, if it is below
-    its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries again.
+    its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries again, or since
+    when room is kept.
     """
 
     cause: Cause
@@ -421,7 +426,14 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
 
 
 _FOR_OTHERS_TO_END = frozenset(
-    {Cause.NO_ROOM, Cause.QUEUE_MAXIMUM, Cause.RESERVED_HERE, Cause.RESERVED_FOR_OTHERS}
+    {
+        Cause.NO_ROOM,
+        Cause.QUEUE_MAXIMUM,
+        Cause.RESERVED_HERE,
+        Cause.KEPT_FOR_IT,
+        Cause.KEPT_FOR_ANOTHER,
+        Cause.RESERVED_FOR_OTHERS,
+    }
 )
 """The causes that preemption could remove."""
 
@@ -469,10 +481,19 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     replace = msgspec.structs.replace
     reservations = view.application.attempt.reservations.values()
     own = [r for r in reservations if (r.priority, r.request) == key.order]
-    if own:
+    if own and own[0].kept != ():
         node = next((n for n in offers.usable if n.name == own[0].node), None)
         available = None if node is None else node.available
-        return replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
+        here = replace(about, cause=Cause.RESERVED_HERE, node=own[0].node, available=available)
+        if own[0].whole:
+            return here
+        return replace(
+            here,
+            cause=Cause.KEPT_FOR_IT,
+            queue=view.application.queue,
+            limit=own[0].keeps,
+            due_ms=own[0].since_ms,
+        )
     if not offers.roomy:
         nearest, kills = offers.nearest, view.limits.preempting()
         count, ahead = view.limits.ahead(key) if view.ahead else (0, ())
@@ -490,7 +511,17 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     if not free:
         only = offers.roomy[0].name if len(offers.nodes) == 1 else ""
         count = len(offers.roomy)
-        return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=count, node=only)
+        reservation = offers.roomy[0].reservation
+        if reservation is None or reservation.whole:
+            return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=count, node=only)
+        return replace(
+            about,
+            cause=Cause.KEPT_FOR_ANOTHER,
+            node=reservation.node,
+            ahead=(reservation.application,),
+            limit=reservation.keeps,
+            due_ms=reservation.since_ms,
+        )
     if key.places and not any(n.host in key.places for n in free) and key.opportunities:
         return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)
     count, ahead = view.limits.ahead(key)

@@ -188,6 +188,18 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         "{node} is kept free for it, and has {available} of the {wanted} so far.",
         "enough containers on {node} have ended",
     ),
+    Cause.KEPT_FOR_IT: Said(
+        "reserved",
+        "{node} keeps {limit} free for it{kept: (for *)}, to which {queue} is entitled, and has"
+        " {available} of the {wanted} so far.",
+        "enough containers on {node} have ended",
+    ),
+    Cause.KEPT_FOR_ANOTHER: Said(
+        "reserved",
+        "{node} has room, and keeps {limit} free for {first}{kept: (for *)}, whose queue is"
+        " entitled to that.",
+        "that one has started, or enough beyond that is free",
+    ),
     Cause.RESERVED_FOR_OTHERS: Said(
         "reserved",
         "{count:node} {count:has|have} room, and {count:is|are} kept free for others.",
@@ -361,6 +373,11 @@ class Words:
             + (", its minimum-user-limit-percent" if count else "")
             + (" or the user's weight" if weight else ""),
             "due": due.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            "kept": _Span(
+                ""
+                if self._now_ms is None
+                else f"{max(self._now_ms - reason.due_ms, 0) / 1_000:,.0f} s"
+            ),
             "until": _Span(
                 ""
                 if self._now_ms is None

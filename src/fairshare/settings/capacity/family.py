@@ -158,8 +158,10 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
             return 0, monitor.legacy_interval_ms
         return 0, settings.queue_expiration_ms if monitor.auto_removal else 0
 
-    def without_reservations(self, configuration: Configuration, forced: bool) -> CapacitySettings:
-        """Hadoop has no property that decides it."""
+    def without_whole_reservations(
+        self, configuration: Configuration, entitled_after_ms: int | None, *, forced: bool
+    ) -> CapacitySettings:
+        """None at all. Hadoop has no property that decides it."""
         return capacity_changes.unreserving(self.settings_of(configuration))
 
     # Changes while a server runs.

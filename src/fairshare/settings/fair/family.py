@@ -101,12 +101,18 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
         return msgspec.structs.replace(in_force, allocations=allocations), found
 
-    def without_reservations(self, configuration: Configuration, forced: bool) -> FairSettings:
-        """None of the nodes may be reserved; a file that sets the part of them has decided it."""
+    reserves_in_part = True
+
+    def without_whole_reservations(
+        self, configuration: Configuration, entitled_after_ms: int | None, *, forced: bool
+    ) -> FairSettings:
+        """None of the nodes may be reserved; a file that sets the number of them has decided it."""
         settings = self.settings_of(configuration)
         if RESERVABLE_NODES in configuration.site and not forced:
             return settings
-        return msgspec.structs.replace(settings, reservable_nodes=0.0)
+        return msgspec.structs.replace(
+            settings, reservable_nodes=0.0, entitled_after_ms=entitled_after_ms
+        )
 
     def lint_directory(
         self, configuration: Configuration, cluster: Resource | None, problems: Problems

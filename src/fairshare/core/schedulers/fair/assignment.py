@@ -21,7 +21,7 @@ from fairshare.core.model.events import (
     ReservationDropped,
 )
 from fairshare.core.model.identifiers import container_id
-from fairshare.core.model.nodes import Node
+from fairshare.core.model.nodes import Node, Reservation
 from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
@@ -138,6 +138,7 @@ class Heartbeat:
         "_aside",
         "_counting",
         "_ended_early",
+        "_kept",
         "_left",
         "_only_size",
         "_refused",
@@ -164,12 +165,14 @@ class Heartbeat:
         self._used = self._root.used  # of the cluster, before this heartbeat
         self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
         self._left = 0  # how many more containers of that size fit
+        self._kept = False  # whether a part of the node is kept for one application
 
     def run(self) -> None:
         """Serve applications that room was preempted for, then the reservation, then all others."""
         if self.node.promised:
             self._serve_promises()
         if self.node.reservation is None or not self._serve_reservation():
+            self._kept = self.node.reservation is not None
             self._serve_applications()
         if self._counting:
             self._waits.record(self.step, self.state)
@@ -222,7 +225,9 @@ class Heartbeat:
             return False
         if fits(reservation.resource, node.available):
             self._offer_key(attempt, key, fulfilling=True)
-        return True
+        elif not reservation.whole:
+            self._keep_entitled(attempt, reservation)
+        return reservation.whole
 
     def _master_fits(self, attempt: FairAttempt) -> bool:
         """What was refused stays refused: in a heartbeat a leaf only gets more masters. Thousands
@@ -246,14 +251,15 @@ class Heartbeat:
         count = 0
         multiple = settings.assign_multiple
         dynamic = multiple and settings.dynamic_max_assign
-        half = tuple(int(amount * 0.5) for amount in node.available) if dynamic else assigned
+        available = self._room()
+        half = tuple(int(amount * 0.5) for amount in available) if dynamic else assigned
         if not self._counting:
             only_size = self._root.only_size(self.state.reservable)
             if only_size is not None and any(only_size):
                 self._only_size = only_size
-                fit = fits(only_size, node.available)
-                self._left = count_fitting(only_size, node.available) if fit else 0
-        while node.reservation is None:
+                fit = fits(only_size, available)
+                self._left = count_fitting(only_size, available) if fit else 0
+        while not node.kept_whole:
             granted = self._walk()
             if granted is None or not multiple:
                 break
@@ -266,13 +272,18 @@ class Heartbeat:
                 break
         self._take_back()
 
+    def _room(self) -> Resource:
+        """What is free for an application without the reservation."""
+        available = self.node.available
+        return self.node.for_others(available) if self._kept else available
+
     # The walk.
 
     def _walk(self) -> Resource | None:
         """Offer the node from the root down until an application takes it; returns what it took, or
         None."""
         root = self._root
-        available = self.node.available
+        available = self._room() if self._kept else self.node.available
         if self._waiting or (self._ended_early and self._may_go_on()):
             self._take_back()
         queue = root
@@ -321,6 +332,9 @@ class Heartbeat:
         least = leaf.smallest_size
         if least is None or fits(least, available):
             return True
+        if self.state.settings.entitled_after_ms is not None:
+            below = not fits(_share_of(leaf, self.state), leaf.used)
+            return below and self.node.reservation is None
         most = self._most_reservations(len(self.state.nodes))
         left = leaf.asking
         for attempt in reversed(leaf.order.members):  # those that still ask are the youngest
@@ -376,7 +390,8 @@ class Heartbeat:
             ask = key.anywhere
             if ask is not None and ask.relax and not key.places:  # the common case, without detours
                 resource = ask.resource
-                fit = resource == fitting or fits(resource, node.available)
+                room = self._room() if self._kept else node.available
+                fit = resource == fitting or fits(resource, room)
                 if fit and not attempt.leaf.bounded:
                     return self._grant(attempt, key, resource, Locality.OFF_SWITCH, False)
         for key in attempt.asks.wanting:
@@ -448,7 +463,7 @@ class Heartbeat:
         """Grant the container if it fits, else reserve the node if that is allowed."""
         node = self.node
         resource = ask.resource
-        if not fits(resource, node.available):
+        if not fits(resource, node.available if fulfilling else self._room()):
             if fulfilling:
                 return None
             return self._reserve(attempt, key, resource, locality)
@@ -510,6 +525,9 @@ class Heartbeat:
             return None
         if node.reservation is not None and node.reservation.application != attempt.id:
             return None
+        if state.settings.entitled_after_ms is not None:
+            self._reserve_entitled(attempt, key, resource)
+            return None  # others go on with the rest of the node
         compare = leaf.policy.calculator
         if compare(state.total, resource, state.reservable, False) < 0:
             return None
@@ -519,6 +537,56 @@ class Heartbeat:
             return None
         self.step.emit(ContainerReserved(attempt.id, node.name, resource, *key.order))
         return resource
+
+    # Reservations in part, for what a queue is entitled to (docs/decisions/0023).
+
+    def _reserve_entitled(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> None:
+        """Let the wait of an ask begin that does not fit, if its queue is entitled to it."""
+        if self.node.reservation is not None or attempt.reservations:
+            return
+        if self._entitled_types(attempt.leaf, resource) is None:
+            return
+        number, now_ms = attempt.id, self.step.now_ms
+        self.step.emit(ContainerReserved(number, self.node.name, resource, *key.order, (), now_ms))
+
+    def _keep_entitled(self, attempt: FairAttempt, reservation: Reservation) -> None:
+        """Keep what the ask lacks here, if it has waited for long enough; drop the reservation if
+        the queue is not entitled to it any more."""
+        after_ms = self.state.settings.entitled_after_ms
+        short = self._entitled_types(attempt.leaf, reservation.resource)
+        if after_ms is None or short is None:
+            self.step.emit(ReservationDropped(self.node.name))
+            return
+        assert reservation.kept is not None
+        kept, now_ms = tuple(sorted({*reservation.kept, *short})), self.step.now_ms
+        if kept == reservation.kept:
+            return
+        if not reservation.kept and now_ms - reservation.since_ms < after_ms:
+            return
+        self.step.emit(
+            ContainerReserved(
+                reservation.application,
+                reservation.node,
+                reservation.resource,
+                reservation.priority,
+                reservation.request,
+                kept,
+                reservation.since_ms if reservation.kept else now_ms,
+            )
+        )
+
+    def _entitled_types(self, leaf: FairQueue, size: Resource) -> tuple[int, ...] | None:
+        """The types of which the node has too little for this size; None if the leaf is not
+        entitled to as much of them, or if the cluster has enough, so that others have no more than
+        their shares."""
+        state, available, share = self.state, self.node.available, _share_of(leaf, self.state)
+        short = tuple(i for i, amount in enumerate(size) if amount > available[i])
+        for i in short:
+            if leaf.used[i] + size[i] > share[i]:
+                return None
+            if state.total[i] - self._root.used[i] >= size[i]:
+                return None
+        return short
 
     def _reserved_enough(self, attempt: FairAttempt, locality: Locality) -> bool:
         """Whether an application has reserved its part of the cluster's, or rack's, nodes."""
@@ -533,6 +601,16 @@ class Heartbeat:
     def _most_reservations(self, nodes: int) -> int:
         """How many of so many nodes one application may reserve."""
         return math.ceil(single(nodes * self.state.settings.reservable_nodes))
+
+
+def _share_of(leaf: FairQueue, state: FairState) -> Resource:
+    """A leaf's fair share of all types. Of those that its parent's policy does not divide it is the
+    same part as of memory."""
+    share, total = leaf.fair_share, state.total
+    divided = len(share) if leaf.parent is None else leaf.parent.policy.shared_types(len(share))
+    return share[:divided] + tuple(
+        amount * share[0] // max(total[0], 1) for amount in total[divided:]
+    )
 
 
 def _names_places(attempt: FairAttempt) -> bool:

@@ -220,7 +220,7 @@ def _answer_of(
 
     Masters come last. Free room counts, but only after a first container was considered.
     """
-    kept_free = state.none if node.reservation is None else node.reservation.resource
+    kept_free = state.none if node.reservation is None else node.reservation.keeps
     for promised in node.promised.values():
         kept_free = add(kept_free, promised)
     room = take_from(node.available, kept_free)

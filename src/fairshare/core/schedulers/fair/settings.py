@@ -107,6 +107,7 @@ class FairSettings(msgspec.Struct, frozen=True):
     locality_delay_rack_ms: int = -1
     update_interval_ms: int = 500
     reservable_nodes: float = 0.05
+    entitled_after_ms: int | None = None
     reservation_threshold_multiple: float = 2.0
     acl_enabled: bool = False
     administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled

@@ -84,6 +84,8 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         reservation = node.reservation
         if reservation is None or node.promised or node.name in self.drains:
             return False
+        if not reservation.whole:  # others may get what it does not keep
+            return False
         if fits(reservation.resource, node.available):
             return False
         attempt = self.attempts.get(reservation.application)
@@ -127,7 +129,8 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:
         self.settings = tree.decode(event.settings)
-        self.reservable = tree.reservation_threshold(self.settings)
+        entitled = self.settings.entitled_after_ms is not None
+        self.reservable = self.none if entitled else tree.reservation_threshold(self.settings)
         if self.started_ms is None:
             self.started_ms = now_ms
         super()._configuration_loaded(now_ms, event)
@@ -248,8 +251,11 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
                 queue.preempted += 1
 
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
-        super()._container_reserved(now_ms, event)
         attempt = self.attempts[event.application]
+        keeps_more = event.kept is not None and event.node in attempt.reservations
+        super()._container_reserved(now_ms, event)
+        if keeps_more:
+            return
         attempt.reserved_numbers[event.node] = attempt.next_container
         attempt.next_container += 1
 

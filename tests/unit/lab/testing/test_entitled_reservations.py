@@ -1,0 +1,164 @@
+"""On one machine room is kept for a large task that waits, as far as its queue is entitled to it,
+and nothing else stops for that."""
+
+import random
+
+import pytest
+
+from fairshare.errors import ConfigurationError
+from fairshare.lab.testing.cluster import FairshareCluster
+
+SITE = """<configuration>
+<property><name>yarn.resourcemanager.scheduler.class</name>
+<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.{0}</value></property>
+<property><name>yarn.resource-types</name><value>yarn.io/gpu</value></property>
+<property><name>yarn.scheduler.minimum-allocation-mb</name><value>128</value></property>
+<property><name>yarn.scheduler.maximum-allocation-vcores</name><value>64</value></property>
+<property><name>yarn.scheduler.fair.assignmultiple</name><value>true</value></property>
+<property><name>yarn.scheduler.fair.dynamic.max.assign</name><value>false</value></property>
+</configuration>"""
+QUEUES = '<queue name="ann"/><queue name="bob"/><queue name="carol"/>'
+DOMINANT = "<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>"
+MACHINE = {"memory_mb": 65536, "vcores": 16, "yarn.io/gpu": 8}
+
+
+def machine(directory, toml="", policy=DOMINANT, nodes=1, scheduler="fair.FairScheduler"):
+    """A cluster of such machines, nearly always of one."""
+    (directory / "yarn-site.xml").write_text(SITE.format(scheduler))
+    (directory / "fair-scheduler.xml").write_text(f"<allocations>{QUEUES}{policy}</allocations>")
+    (directory / "fairshare.toml").write_text(toml)
+    return FairshareCluster(directory, nodes={f"n{n + 1}": MACHINE for n in range(nodes)})
+
+
+def sweep(cluster, queue="bob", gpus=0):
+    """Many small tasks of five to fifteen minutes, no two of which end together."""
+    chance = random.Random(7)
+    resources = {"yarn.io/gpu": gpus} if gpus else {}
+    for _ in range(250):
+        duration_s = 300 + round(chance.random() * 600, 3)
+        cluster.submit(queue, resources=resources, duration_s=duration_s)
+
+
+def test_a_task_of_half_the_machine_starts_though_small_tasks_never_end(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster)
+    cluster.advance(5)
+    half = cluster.submit("ann", vcores=8, memory_mb=8192)
+    cluster.advance(900)
+    cluster.assert_running(half, 1)
+
+
+def test_without_reservations_it_waits_until_all_small_tasks_are_over(tmp_path):
+    cluster = machine(tmp_path, '[engine]\nreservations = "off"\n')
+    sweep(cluster)
+    cluster.advance(5)
+    half = cluster.submit("ann", vcores=8, memory_mb=8192)
+    cluster.advance(3_600)
+    cluster.assert_running(half, 0)
+
+
+def until(cluster, fact, most_s=900):
+    """Let the time pass until something is so."""
+    for _ in range(most_s):
+        if fact():
+            return
+        cluster.advance(1)
+    raise AssertionError(f"not in {most_s} s")
+
+
+def gpus_of_bob(cluster) -> int:
+    return cluster.used("bob")["yarn.io/gpu"]
+
+
+@pytest.mark.parametrize("policy", [DOMINANT, ""])
+def test_gpus_are_kept_and_work_without_gpus_goes_on(tmp_path, policy):
+    cluster = machine(tmp_path, policy=policy)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: gpus_of_bob(cluster) == 6)
+    assert "n1 keeps 4 yarn.io/gpu free for it (for " in cluster.why(training)[0]
+    late = cluster.submit("bob", tasks=4)
+    cluster.advance(1)
+    cluster.assert_running(late, 4)
+    until(cluster, lambda: cluster.application(training).containers == 1)
+    assert gpus_of_bob(cluster) == 4
+
+
+def test_an_application_behind_kept_room_learns_for_which_one_it_is_kept(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: gpus_of_bob(cluster) == 7)
+    waits = cluster.submit("bob", resources={"yarn.io/gpu": 1})
+    cluster.advance(1)
+    assert cluster.why(waits)[0].startswith(
+        "n1 has room, and keeps 4 yarn.io/gpu free for application_1000000000000_0251 (for 2 s),"
+        " whose queue is entitled to that."
+    )
+
+
+def test_nothing_is_kept_beyond_the_fair_share(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    cluster.submit("ann", resources={"yarn.io/gpu": 5})
+    cluster.advance(3_600)
+    assert gpus_of_bob(cluster) == 8
+
+
+def test_a_second_task_beyond_the_share_keeps_nothing(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    both = cluster.submit("ann", tasks=2, resources={"yarn.io/gpu": 4})
+    cluster.advance(3_000)
+    cluster.assert_running(both, 1)
+    assert gpus_of_bob(cluster) == 4
+
+
+def test_a_lone_user_keeps_nothing_from_himself(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, "ann", gpus=1)
+    large = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    cluster.advance(1_000)
+    cluster.assert_running(large, 0)
+    assert cluster.used("ann")["yarn.io/gpu"] == 8
+
+
+def test_room_is_kept_only_after_the_wait(tmp_path):
+    cluster = machine(tmp_path, "[engine]\nreserve_after_s = 400\n")
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    cluster.advance(380)
+    assert gpus_of_bob(cluster) == 8  # what has ended was replaced
+    cluster.advance(900)
+    cluster.assert_running(training, 1)
+
+
+def test_kept_room_is_given_back_when_the_one_that_waited_is_killed(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: gpus_of_bob(cluster) == 6)
+    cluster.kill(training)
+    cluster.advance(1)
+    assert gpus_of_bob(cluster) == 8
+
+
+def test_on_a_cluster_room_is_kept_on_one_node_if_that_is_switched_on(tmp_path):
+    cluster = machine(tmp_path, '[engine]\nreservations = "entitled"\n', nodes=2)
+    sweep(cluster, gpus=1)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 6})
+    until(cluster, lambda: cluster.application(training).containers == 1, most_s=3_600)
+    assert gpus_of_bob(cluster) >= 9  # the other node has served bob meanwhile
+
+
+def test_a_scheduler_that_keeps_no_parts_refuses_the_setting(tmp_path):
+    toml = '[engine]\nreservations = "entitled"\n'
+    with pytest.raises(ConfigurationError, match=r'"entitled" needs the Fair Scheduler'):
+        machine(tmp_path, toml, scheduler="fifo.FifoScheduler")
