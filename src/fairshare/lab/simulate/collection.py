@@ -288,12 +288,12 @@ class Collection:
         intervals = self._usage.intervals
         time_ms = sum(interval.length_ms for interval in intervals)
         none = self._state.none
-        found = []
+        reports = []
         for name in sorted({**members, **self._shares()}):
             of_queue = members.get(name, [])
             used = total((i.used.get(name, none) for i in intervals), len(none))
             shares = total((_fair(i.shares, name, none) for i in intervals), len(none))
-            found.append(
+            reports.append(
                 QueueReport(
                     name=name,
                     applications=len(of_queue),
@@ -305,7 +305,7 @@ class Collection:
                     fair_share=self._means(shares, time_ms),
                 )
             )
-        return tuple(found)
+        return tuple(reports)
 
     def _utilization(self, first_ms: int, last_ms: int) -> dict[str, float]:
         """The mean used fraction of each type over the makespan; intervals that overlap the
@@ -347,13 +347,13 @@ class Collection:
 
     def _means(self, areas: Resource, time_ms: int) -> dict[str, float]:
         key = areas, time_ms
-        found = self._known_means.get(key)
-        if found is None:
-            found = self._known_means[key] = {
+        means = self._known_means.get(key)
+        if means is None:
+            means = self._known_means[key] = {
                 name: round(area / time_ms, 3) if time_ms else 0.0
                 for name, area in zip(self._state.types.names, areas, strict=True)
             }
-        return found
+        return means
 
 
 def _places(event: ApplicationSubmitted) -> list[int] | None:

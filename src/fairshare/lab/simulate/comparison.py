@@ -146,7 +146,7 @@ def compare(reports: Sequence[tuple[str, Report]]) -> Comparison:
 
 def summary(name: str, report: Report) -> Run:
     """The sums of one report."""
-    found = report.applications
+    applications = report.applications
     starvation = starvations(report)
     starved = max(((ms, name) for name, ms in starvation.items()), default=(0, ""))
     return Run(
@@ -154,16 +154,16 @@ def summary(name: str, report: Report) -> Run:
         scheduler=report.scheduler,
         makespan_ms=report.makespan_ms,
         utilization=report.utilization,
-        longest_wait_ms=max((one.waiting_ms or 0 for one in found), default=0),
+        longest_wait_ms=max((one.waiting_ms or 0 for one in applications), default=0),
         jain=_jain(report),
         share_error=_share_error(report),
         starved_ms=starved[0],
         starved_queue=starved[1],
         used_most=used_most(report),
-        whole=_group("all", found),
-        queues=tuple(_queues(report, _groups(found, lambda one: one.queue), starvation)),
-        users=_groups(found, lambda one: one.user),
-        sizes=_groups(found, size_of, [*(words for _, words in SIZES), LARGEST_SIZE]),
+        whole=_group("all", applications),
+        queues=tuple(_queues(report, _groups(applications, lambda one: one.queue), starvation)),
+        users=_groups(applications, lambda one: one.user),
+        sizes=_groups(applications, size_of, [*(words for _, words in SIZES), LARGEST_SIZE]),
     )
 
 
@@ -334,12 +334,12 @@ def keyed(report: Report) -> dict[tuple[str, str, int, int], ApplicationReport]:
     A user in a closed loop submits later if what it waits for ends later: there the session is in
     place of the arrival, as a negative number."""
     seen: Counter[tuple[str, str, int]] = Counter()
-    found = {}
+    by_key = {}
     for one in report.applications:
         key = (one.name, one.user, -one.session or one.submitted_ms)
-        found[*key, seen[key]] = one
+        by_key[*key, seen[key]] = one
         seen[key] += 1
-    return found
+    return by_key
 
 
 def interval(changes: Sequence[float]) -> tuple[float, float]:

@@ -101,21 +101,21 @@ def parse_faults(text: str) -> FaultSettings:
     >>> parse_faults("mtbf=7d,tasks=0.01")
     FaultSettings(mtbf_ms=604800000, repair_ms=3600000, tasks=0.01)
     """
-    given: dict[str, int | float] = {}
+    values: dict[str, int | float] = {}
     for part in text.split(","):
         key, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or key not in ("mtbf", "repair", "tasks"):
             raise ValueError(f"{part.strip()!r} is not a kind of fault: {HOW_TO_WRITE}")
         name = "tasks" if key == "tasks" else f"{key}_ms"
-        if name in given:
+        if name in values:
             raise ValueError(f"{key} is given twice: {HOW_TO_WRITE}")
         if key == "tasks":
-            given[name] = _probability(value)
+            values[name] = _probability(value)
         else:
-            given[name] = parse_duration_ms(value, least_ms=1)
-    if "repair_ms" in given and "mtbf_ms" not in given:
+            values[name] = parse_duration_ms(value, least_ms=1)
+    if "repair_ms" in values and "mtbf_ms" not in values:
         raise ValueError("repair without mtbf has no effect, since no node is lost: give mtbf=7d")
-    found = msgspec.convert(given, FaultSettings)
+    found = msgspec.convert(values, FaultSettings)
     if found.mtbf_ms is None and not found.tasks:
         raise ValueError(f"nothing would fail: {HOW_TO_WRITE}")
     return found
@@ -123,12 +123,12 @@ def parse_faults(text: str) -> FaultSettings:
 
 def _probability(text: str) -> float:
     try:
-        found = float(text)
+        probability = float(text)
     except ValueError:
-        found = math.nan
-    if not 0 <= found < 1:
+        probability = math.nan
+    if not 0 <= probability < 1:
         raise ValueError(f"tasks={text} is not a probability: write 0 or more, and less than 1")
-    return found
+    return probability
 
 
 class Faults:
@@ -160,15 +160,15 @@ class Faults:
         """Draw when a node that has joined is lost, and when one that was lost is back."""
         if self.settings.mtbf_ms is None or self._agenda is None:
             return
-        given, now_ms = record.input, record.now_ms
-        if type(given) is NodeJoined:
-            self._joined[given.node] = given
-            lost_ms = now_ms + self._time_ms(given.node, self.settings.mtbf_ms)
-            self._agenda.at(lost_ms, NodeLost(given.node, report="a fault of the simulation"))
-        elif type(given) is NodeLost and given.node in self._joined:
+        recorded, now_ms = record.input, record.now_ms
+        if type(recorded) is NodeJoined:
+            self._joined[recorded.node] = recorded
+            lost_ms = now_ms + self._time_ms(recorded.node, self.settings.mtbf_ms)
+            self._agenda.at(lost_ms, NodeLost(recorded.node, report="a fault of the simulation"))
+        elif type(recorded) is NodeLost and recorded.node in self._joined:
             self.lost += 1
-            back_ms = now_ms + self._time_ms(given.node, self.settings.repair_ms)
-            self._agenda.at(back_ms, self._joined[given.node])
+            back_ms = now_ms + self._time_ms(recorded.node, self.settings.repair_ms)
+            self._agenda.at(back_ms, self._joined[recorded.node])
             self.back_ms = max(self.back_ms, back_ms)
 
     def of_tasks(

@@ -29,7 +29,7 @@ class Demands:
 
     def by_queue(self) -> dict[str, Resource]:
         """The demands of the queues that have, or had, applications."""
-        found, none, known = self._of_queue, self._state.none, self._known
+        levels, none, known = self._of_queue, self._state.none, self._known
         applications = self._state.applications
         for number in self.stale:
             before = known.get(number)
@@ -42,17 +42,17 @@ class Demands:
             if now == before:
                 continue
             if before is not None:
-                queue, wanted = before
-                found[queue] = subtract(found[queue], wanted)
+                queue, demand = before
+                levels[queue] = subtract(levels[queue], demand)
                 self.changed[queue] = None
             if now is None:
                 del known[number]
                 continue
-            queue, wanted = known[number] = now
-            found[queue] = add(found.get(queue, none), wanted)
+            queue, demand = known[number] = now
+            levels[queue] = add(levels.get(queue, none), demand)
             self.changed[queue] = None
         self.stale.clear()
-        return found
+        return levels
 
 
 class Levels:

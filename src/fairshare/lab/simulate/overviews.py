@@ -158,13 +158,13 @@ def groups_overview(
     runs: Sequence[Run], kind: Kind, duration: Duration, most: int | None = None
 ) -> Overview:
     """The queues, users or sizes of runs, the largest `most` first: a row for each in each run."""
-    found: dict[str, list[tuple[int, Group]]] = {}
+    columns: dict[str, list[tuple[int, Group]]] = {}
     for number, run in enumerate(runs):
         for group in getattr(run, kind):
-            found.setdefault(group.name, []).append((number, group))
-    largest = sorted(found, key=lambda name: -max(one.applications for _, one in found[name]))
-    names = list(found) if kind == "sizes" else largest[:most]
-    groups = [one for name in names for one in found[name]]
+            columns.setdefault(group.name, []).append((number, group))
+    largest = sorted(columns, key=lambda name: -max(one.applications for _, one in columns[name]))
+    names = list(columns) if kind == "sizes" else largest[:most]
+    groups = [one for name in names for one in columns[name]]
     several = len(runs) > 1
     queues = kind == "queues"
     placed = any(group.on_node is not None for _, group in groups)
@@ -221,7 +221,7 @@ def groups_overview(
         )
         for number, group in groups
     )
-    more = len(found) - len(names)
+    more = len(columns) - len(names)
     of_runs = tuple(number for number, _ in groups) if several else ()
     return _without_empty(Overview(headings, rows, more, of_runs), duration)
 

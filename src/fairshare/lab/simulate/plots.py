@@ -56,7 +56,7 @@ def plots(report: Report) -> dict[str, Plot]:
     """The plots of a report by the names of their files, without `.svg`."""
     queues = sorted(report.queues, key=lambda queue: -queue.used.get(MEMORY, 0))[:MOST_LINES]
     names = [queue.name for queue in queues]
-    found = {
+    pictures = {
         "use": Plot(
             "Memory in use and fair shares (dashed)",
             "hours",
@@ -79,10 +79,10 @@ def plots(report: Report) -> dict[str, Plot]:
         )
         title = f"{short(name)}: memory wanted, due and used"
         file = f"queue-{_file_name(name)}"
-        if file in found:
-            file += f"-{len(found)}"
-        found[file] = Plot(title, "hours", "part of the cluster", tuple(lines))
-    return found
+        if file in pictures:
+            file += f"-{len(pictures)}"
+        pictures[file] = Plot(title, "hours", "part of the cluster", tuple(lines))
+    return pictures
 
 
 def short(queue: str) -> str:

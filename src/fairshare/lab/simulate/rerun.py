@@ -88,7 +88,7 @@ def restated(world: World, settings: bytes) -> tuple[World, frozenset[Applicatio
     first = min((one.number for one in world.entries), default=0) - len(inputs)
     begin = [Entry(world.begin_ms, first + at, 0, given) for at, given in enumerate(inputs)]
     later = [one for one in world.entries if _concerns(one.input, left_out)]
-    found = replace(
+    world_as_asked = replace(
         world,
         origin=None,
         entries=(*begin, *later),
@@ -98,7 +98,7 @@ def restated(world: World, settings: bytes) -> tuple[World, frozenset[Applicatio
         facts=(),
         pace=None,
     )
-    return found, frozenset(left_out)
+    return world_as_asked, frozenset(left_out)
 
 
 def _concerns(given: Input, left_out: set[ApplicationId]) -> bool:
@@ -278,15 +278,15 @@ class Rerun:
                 self.engine.resume(container, life)
             if settings is not None:
                 loaded = True
-                given = LoadConfiguration(settings, world.epoch_ms)
-                self._push(world.begin_ms, world.origin.position.sequence, 0, given)
+                loading = LoadConfiguration(settings, world.epoch_ms)
+                self._push(world.begin_ms, world.origin.position.sequence, 0, loading)
         for entry in world.entries:
             if settings is not None and type(entry.input) is LoadConfiguration:
                 if loaded:
                     continue
                 loaded = True
-                given = LoadConfiguration(settings, world.epoch_ms)
-                self._push(entry.at_ms, entry.number, entry.turn, given)
+                loading = LoadConfiguration(settings, world.epoch_ms)
+                self._push(entry.at_ms, entry.number, entry.turn, loading)
             elif entry.after:
                 self._wait_for_facts(entry)
             else:

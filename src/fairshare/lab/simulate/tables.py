@@ -141,13 +141,15 @@ def _groups(run: Run) -> Iterator[tuple[Any, ...]]:
         ("size", run.sizes),
     )
     for kind, groups in kinds:
-        for one in groups:
+        for group in groups:
             times = (
-                getattr(found, rank, None) for found in (one.wait, one.slowdown) for rank in _TIMES
+                getattr(found, rank, None)
+                for found in (group.wait, group.slowdown)
+                for rank in _TIMES
             )
-            counts = (one.applications, one.rejected, one.unfinished, one.preempted)
-            work = (one.lost_gb_hours, one.preempted_gb_hours, one.on_node, one.on_rack)
-            yield (kind, one.name, *counts, *times, *work)
+            counts = (group.applications, group.rejected, group.unfinished, group.preempted)
+            work = (group.lost_gb_hours, group.preempted_gb_hours, group.on_node, group.on_rack)
+            yield (kind, group.name, *counts, *times, *work)
 
 
 _TIMELINE_COLUMNS: Final[tuple[tuple[str, Kind], ...]] = (

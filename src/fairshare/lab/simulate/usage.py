@@ -156,12 +156,12 @@ class Usage:
 
 
 def _areas(meters: dict[str, _Meter], now_ms: int) -> dict[str, Resource]:
-    found = {}
+    areas = {}
     for queue, meter in meters.items():
         area = meter.take(now_ms)
         if any(area):
-            found[queue] = area
-    return found
+            areas[queue] = area
+    return areas
 
 
 def _merged(first: Interval, second: Interval) -> Interval:

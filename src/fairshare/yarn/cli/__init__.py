@@ -57,18 +57,20 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
 
     These options may be anywhere. `COMMAND -help` explains a command.
     """
-    found = _Generic(words)
-    name = _ALSO.get(found.words[0].lower(), found.words[0].lower()) if found.words else "-help"
+    generic = _Generic(words)
+    name = (
+        _ALSO.get(generic.words[0].lower(), generic.words[0].lower()) if generic.words else "-help"
+    )
     if name.lstrip("-") in ("help", "h"):
         click.echo(context.get_help())
         return
     if name not in COMMANDS:
         raise click.UsageError(
-            f"there is no command {found.words[0]!r}; these are: {', '.join(COMMANDS)}"
+            f"there is no command {generic.words[0]!r}; these are: {', '.join(COMMANDS)}"
         )
     transport = context.find_root().obj
     code = run_command(
-        name, found, transport if isinstance(transport, httpx.BaseTransport) else None
+        name, generic, transport if isinstance(transport, httpx.BaseTransport) else None
     )
     if code:
         raise click.exceptions.Exit(code)

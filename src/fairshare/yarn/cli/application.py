@@ -136,12 +136,12 @@ def _list(call: Call, given: Arguments) -> int:
         parameters["applicationTypes"] = ",".join(types)
     if tags:
         parameters["applicationTags"] = ",".join(tags)
-    found = items(call.manager.get("/apps", **parameters), "apps", "app")
+    applications = items(call.manager.get("/apps", **parameters), "apps", "app")
     say(
         f"Total number of applications (application-types: {_names(types)}, states:"
-        f" {_names(chosen)} and tags: {_names(tags)}):{len(found)}"
+        f" {_names(chosen)} and tags: {_names(tags)}):{len(applications)}"
     )
-    ordered = sorted(found, key=lambda one: number_of(one["id"]))
+    ordered = sorted(applications, key=lambda one: number_of(one["id"]))
     return say_columns(WIDTHS, HEADERS, map(_row, ordered))
 
 
@@ -163,58 +163,58 @@ def find(manager: ResourceManager, identifier: str) -> Fields | None:
             " (names belong to YARN services, which are not here)"
         )
     try:
-        found: Fields = manager.get(f"/apps/{segment(identifier)}")["app"]
+        application: Fields = manager.get(f"/apps/{segment(identifier)}")["app"]
     except RemoteRefusal as refusal:
         if refusal.status == NOT_FOUND:
             return None
         raise
-    return found
+    return application
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:
-    found = find(manager, identifier)
-    if found is None:
+    application = find(manager, identifier)
+    if application is None:
         say(f"Application with id '{identifier}' doesn't exist in RM or Timeline Server.")
         return FAILED
     attempt = _last_attempt(manager, identifier)
-    address = attempt.get("originalTrackingUrl") or found.get("trackingUrl") or NOT_THERE
+    address = attempt.get("originalTrackingUrl") or application.get("trackingUrl") or NOT_THERE
     rows = (
-        ("Application-Id", found["id"]),
-        ("Application-Name", found.get("name", "")),
-        ("Application-Type", found.get("applicationType", "")),
-        ("User", found.get("user", "")),
-        ("Queue", found.get("queue", "")),
-        ("Application Priority", found.get("priority", 0)),
-        ("Start-Time", found.get("startedTime", 0)),
-        ("Finish-Time", found.get("finishedTime", 0)),
-        ("Progress", percentage(found.get("progress") or 0.0)),
-        ("State", found.get("state", "")),
-        ("Final-State", found.get("finalStatus", "")),
+        ("Application-Id", application["id"]),
+        ("Application-Name", application.get("name", "")),
+        ("Application-Type", application.get("applicationType", "")),
+        ("User", application.get("user", "")),
+        ("Queue", application.get("queue", "")),
+        ("Application Priority", application.get("priority", 0)),
+        ("Start-Time", application.get("startedTime", 0)),
+        ("Finish-Time", application.get("finishedTime", 0)),
+        ("Progress", percentage(application.get("progress") or 0.0)),
+        ("State", application.get("state", "")),
+        ("Final-State", application.get("finalStatus", "")),
         ("Tracking-URL", address),
         ("RPC Port", attempt.get("rpcPort", -1)),
         ("AM Host", attempt.get("host") or NOT_THERE),
-        ("Aggregate Resource Allocation", _seconds(found, "")),
-        ("Aggregate Resource Preempted", _seconds(found, "preempted")),
-        ("Log Aggregation Status", found.get("logAggregationStatus") or NOT_THERE),
-        ("Diagnostics", found.get("diagnostics", "")),
-        ("Unmanaged Application", str(bool(found.get("unmanagedApplication"))).lower()),
+        ("Aggregate Resource Allocation", _seconds(application, "")),
+        ("Aggregate Resource Preempted", _seconds(application, "preempted")),
+        ("Log Aggregation Status", application.get("logAggregationStatus") or NOT_THERE),
+        ("Diagnostics", application.get("diagnostics", "")),
+        ("Unmanaged Application", str(bool(application.get("unmanagedApplication"))).lower()),
         (
             "Application Node Label Expression",
-            found.get("appNodeLabelExpression") or "<Not set>",
+            application.get("appNodeLabelExpression") or "<Not set>",
         ),
         (
             "AM container Node Label Expression",
-            found.get("amNodeLabelExpression") or "<DEFAULT_PARTITION>",
+            application.get("amNodeLabelExpression") or "<DEFAULT_PARTITION>",
         ),
     )
     say_report("Application", rows)
-    for timeout in items(found, "timeouts", "timeout"):
+    for timeout in items(application, "timeouts", "timeout"):
         say(
             f"\tTimeoutType : {timeout['type']}\tExpiryTime : {timeout['expiryTime']}"
             f"\tRemainingTime : {timeout['remainingTimeInSeconds']}seconds"
         )
-    if found.get("rmClusterId"):
-        say(f"\tRMClusterId : {found['rmClusterId']}")
+    if application.get("rmClusterId"):
+        say(f"\tRMClusterId : {application['rmClusterId']}")
     say()
     return 0
 
@@ -257,12 +257,12 @@ def _kill(call: Call, identifiers: Sequence[str]) -> int:
     """Kill each application; returns 0 if at least one of them exists."""
     code = FAILED
     for identifier in identifiers:
-        found = find(call.manager, identifier)
-        if found is None:
+        application = find(call.manager, identifier)
+        if application is None:
             say(f"Application with id '{identifier}' doesn't exist in RM.")
             continue
         code = 0
-        if found["state"] in OVER:
+        if application["state"] in OVER:
             say(f"Application {identifier} has already finished ")
             continue
         say(f"Killing application {identifier}")
@@ -286,14 +286,14 @@ def _move(manager: ResourceManager, identifier: str, queue: str) -> int:
 
 def existing(manager: ResourceManager, identifier: str) -> Fields:
     """An application; raises RemoteRefusal if it does not exist."""
-    found = find(manager, identifier)
-    if found is None:
+    application = find(manager, identifier)
+    if application is None:
         raise RemoteRefusal(
             NOT_FOUND,
             "ApplicationNotFoundException",
             f"Application with id '{identifier}' doesn't exist in RM.",
         )
-    return found
+    return application
 
 
 def _prioritize(manager: ResourceManager, identifier: str, priority: int) -> int:

@@ -64,8 +64,8 @@ def _list(manager: ResourceManager, identifier: str) -> int:
     answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
     known = items(answer, "appAttempts", "appAttempt")
     # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
-    found = [manager.get(_path(one["appAttemptId"])) for one in known]
-    say(f"Total number of application attempts :{len(found)}")
+    attempts = [manager.get(_path(one["appAttemptId"])) for one in known]
+    say(f"Total number of application attempts :{len(attempts)}")
     rows = [
         (
             one["appAttemptId"],
@@ -73,28 +73,28 @@ def _list(manager: ResourceManager, identifier: str) -> int:
             one.get("amContainerId") or NOT_THERE,
             one.get("trackingUrl") or NOT_THERE,
         )
-        for one in sorted(found, key=lambda one: number_of(one["appAttemptId"]))
+        for one in sorted(attempts, key=lambda one: number_of(one["appAttemptId"]))
     ]
     return say_columns(WIDTHS, HEADERS, rows)
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:
-    found = found_or_missing(
+    attempt = found_or_missing(
         manager,
         _path(identifier),
         identifier,
         "Application Attempt",
         ApplicationNotFound="Application for AppAttempt",
     )
-    if found is None:
+    if attempt is None:
         return FAILED
     rows = (
-        ("ApplicationAttempt-Id", found["appAttemptId"]),
-        ("State", found.get("appAttemptState", "")),
-        ("AMContainer", found.get("amContainerId") or NOT_THERE),
-        ("Tracking-URL", found.get("trackingUrl") or NOT_THERE),
-        ("RPC Port", found.get("rpcPort", -1)),
-        ("AM Host", found.get("host") or NOT_THERE),
-        ("Diagnostics", found.get("diagnosticsInfo", "")),
+        ("ApplicationAttempt-Id", attempt["appAttemptId"]),
+        ("State", attempt.get("appAttemptState", "")),
+        ("AMContainer", attempt.get("amContainerId") or NOT_THERE),
+        ("Tracking-URL", attempt.get("trackingUrl") or NOT_THERE),
+        ("RPC Port", attempt.get("rpcPort", -1)),
+        ("AM Host", attempt.get("host") or NOT_THERE),
+        ("Diagnostics", attempt.get("diagnosticsInfo", "")),
     )
     return say_report("Application Attempt", rows)

@@ -182,7 +182,7 @@ def found_or_missing(
     `parents`: what is missing instead, by Hadoop's exception without `Exception`.
     """
     try:
-        found: Fields = manager.get(path)
+        fields: Fields = manager.get(path)
     except RemoteRefusal as refusal:
         if refusal.status != NOT_FOUND:
             raise
@@ -190,7 +190,7 @@ def found_or_missing(
             what = words if exception in refusal.exception else what
         say(f"{what} with id '{identifier}' doesn't exist in RM or Timeline Server.")
         return None
-    return found
+    return fields
 
 
 class Command:

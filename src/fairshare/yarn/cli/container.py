@@ -81,8 +81,8 @@ def containers_path(of_attempt: str) -> str:
 
 
 def _list(manager: ResourceManager, of_attempt: str) -> int:
-    found = items(manager.get(containers_path(of_attempt)), "container")
-    say(f"Total number of containers :{len(found)}")
+    containers = items(manager.get(containers_path(of_attempt)), "container")
+    say(f"Total number of containers :{len(containers)}")
     rows = [
         (
             one["containerId"],
@@ -93,14 +93,14 @@ def _list(manager: ResourceManager, of_attempt: str) -> int:
             one.get("nodeHttpAddress") or NOT_THERE,
             one.get("logUrl", ""),
         )
-        for one in sorted(found, key=lambda one: number_of(one["containerId"]))
+        for one in sorted(containers, key=lambda one: number_of(one["containerId"]))
     ]
     return say_columns(WIDTHS, HEADERS, rows)
 
 
 def _report(manager: ResourceManager, identifier: str) -> int:
     path = f"{containers_path(attempt_of(identifier))}/{segment(identifier)}"
-    found = found_or_missing(
+    container = found_or_missing(
         manager,
         path,
         identifier,
@@ -108,18 +108,18 @@ def _report(manager: ResourceManager, identifier: str) -> int:
         ApplicationNotFound="Application for Container",
         ApplicationAttemptNotFound="Application Attempt for Container",
     )
-    if found is None:
+    if container is None:
         return FAILED
     rows = (
-        ("Container-Id", found["containerId"]),
-        ("Start-Time", found.get("startedTime", 0)),
-        ("Finish-Time", found.get("finishedTime", 0)),
-        ("State", found.get("containerState", "")),
-        ("Execution-Type", found.get("executionType") or NOT_THERE),
-        ("LOG-URL", found.get("logUrl", "")),
-        ("Host", found.get("assignedNodeId", "")),
-        ("NodeHttpAddress", found.get("nodeHttpAddress") or NOT_THERE),
-        ("Diagnostics", found.get("diagnosticsInfo") or ""),
+        ("Container-Id", container["containerId"]),
+        ("Start-Time", container.get("startedTime", 0)),
+        ("Finish-Time", container.get("finishedTime", 0)),
+        ("State", container.get("containerState", "")),
+        ("Execution-Type", container.get("executionType") or NOT_THERE),
+        ("LOG-URL", container.get("logUrl", "")),
+        ("Host", container.get("assignedNodeId", "")),
+        ("NodeHttpAddress", container.get("nodeHttpAddress") or NOT_THERE),
+        ("Diagnostics", container.get("diagnosticsInfo") or ""),
     )
     return say_report("Container", rows)
 

@@ -26,17 +26,17 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> Fields:
     >>> _object([("entry", 1), ("entry", 2), ("name", 3)])
     {'entry': [1, 2], 'name': 3}
     """
-    found: Fields = {}
+    fields: Fields = {}
     seen: dict[str, int] = {}
     for key, value in pairs:
         seen[key] = seen.get(key, 0) + 1
         if seen[key] == 1:
-            found[key] = value
+            fields[key] = value
         elif seen[key] == 2:
-            found[key] = [found[key], value]
+            fields[key] = [fields[key], value]
         else:
-            found[key].append(value)
-    return found
+            fields[key].append(value)
+    return fields
 
 
 def items(document: Any, *path: str) -> list[Any]:

@@ -64,16 +64,16 @@ def run(call: Call, words: Sequence[str]) -> int:
     if application.find(manager, of_application) is None:
         print_error(f"Can not find any log file for the application: {of_application}")
         return FAILED
-    found = _containers(manager, of_application, only, arguments.values("am"))
+    containers = _containers(manager, of_application, only, arguments.values("am"))
     if "show_application_log_info" in arguments:
-        for one in found:
-            say(f"Container: {one['id']} on {one['node']}")
+        for fields in containers:
+            say(f"Container: {fields['id']} on {fields['node']}")
         return 0
     directory = Path(arguments.value("out")) if "out" in arguments else None
     wanted = tuple(file for file in arguments.values("log_files") if file.upper() != "ALL")
     count = 0
-    for one in found:
-        for log in _logs(manager, one, wanted):
+    for fields in containers:
+        for log in _logs(manager, fields, wanted):
             count += 1
             _print(log, size, directory)
     if not count:
@@ -87,26 +87,35 @@ def _containers(
     """The containers, each with `id`, `node`, and the web address `web` of its node."""
     path = f"/apps/{segment(of_application)}/appattempts"
     attempts = items(manager.get(path), "appAttempts", "appAttempt")
-    found: dict[str, Fields] = {}
-    for one in attempts:
-        if one.get("containerId"):
-            master = {"id": one["containerId"], "node": one["nodeId"], "attempt": one["id"]}
-            found[one["containerId"]] = {**master, "web": f"http://{one['nodeHttpAddress']}"}
+    containers: dict[str, Fields] = {}
+    for fields in attempts:
+        if fields.get("containerId"):
+            master = {
+                "id": fields["containerId"],
+                "node": fields["nodeId"],
+                "attempt": fields["id"],
+            }
+            containers[fields["containerId"]] = {
+                **master,
+                "web": f"http://{fields['nodeHttpAddress']}",
+            }
     if masters:
         every = "ALL" in [word.upper() for word in masters]
-        last = str(max((one["attempt"] for one in found.values()), default=0))
+        last = str(max((fields["attempt"] for fields in containers.values()), default=0))
         numbers = [last if word == "-1" else word for word in masters]
-        return [one for one in found.values() if every or str(one["attempt"]) in numbers]
-    for one in _own_containers(manager, of_application):
-        found.setdefault(one["id"], {**one, "web": ""})
+        return [
+            fields for fields in containers.values() if every or str(fields["attempt"]) in numbers
+        ]
+    for fields in _own_containers(manager, of_application):
+        containers.setdefault(fields["id"], {**fields, "web": ""})
     for number in attempts[-1:]:
         listed = manager.get(container.containers_path(number["appAttemptId"]))
-        for one in items(listed, "container"):
-            places = {"node": one["assignedNodeId"], "web": one.get("nodeHttpAddress", "")}
-            found.setdefault(one["containerId"], {"id": one["containerId"], **places})
+        for fields in items(listed, "container"):
+            places = {"node": fields["assignedNodeId"], "web": fields.get("nodeHttpAddress", "")}
+            containers.setdefault(fields["containerId"], {"id": fields["containerId"], **places})
     if only is not None:
-        found = {only: found.get(only, {"id": only, "node": "", "web": ""})}
-    return [found[name] for name in sorted(found, key=number_of)]
+        containers = {only: containers.get(only, {"id": only, "node": "", "web": ""})}
+    return [containers[name] for name in sorted(containers, key=number_of)]
 
 
 def _own_containers(manager: ResourceManager, of_application: str) -> list[Fields]:
@@ -117,13 +126,13 @@ def _own_containers(manager: ResourceManager, of_application: str) -> list[Field
 
 def _logs(manager: ResourceManager, one: Fields, wanted: Sequence[str]) -> Iterator[Log]:
     files = [file for file in _OWN_FILES if not wanted or file in wanted]
-    own = False
+    is_own = False
     for file in files:
         content = _own_log(manager, one["id"], file)
         if content is not None:
-            own = True
+            is_own = True
             yield Log(one["id"], one["node"], file, content)
-    if own or not one["web"]:
+    if is_own or not one["web"]:
         return
     for file in wanted or _files_at(manager, one):
         try:

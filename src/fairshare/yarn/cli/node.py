@@ -43,15 +43,15 @@ def _list(manager: ResourceManager, states: Sequence[str], *, details: bool) -> 
     found = items(manager.get("/nodes", states=",".join(states)), "nodes", "node")
     say(f"Total Nodes:{len(found)}")
     say(columns(WIDTHS, HEADERS))
-    for one in sorted(found, key=lambda one: str(one["id"])):
-        cells = (one["id"], one["state"], one.get("nodeHTTPAddress", ""), one["numContainers"])
+    for node in sorted(found, key=lambda node: str(node["id"])):
+        cells = (node["id"], node["state"], node.get("nodeHTTPAddress", ""), node["numContainers"])
         say(columns(WIDTHS, cells))
         if details:
             say("Detailed Node Information :")
-            say(f"\tConfigured Resources : {resource_text(_total(one))}")
-            say(f"\tAllocated Resources : {resource_text(_used(one))}")
-            _say_utilization(one)
-            say(f"\tNode-Labels : {_labels(one)}")
+            say(f"\tConfigured Resources : {resource_text(_total(node))}")
+            say(f"\tAllocated Resources : {resource_text(_used(node))}")
+            _say_utilization(node)
+            say(f"\tNode-Labels : {_labels(node)}")
     return 0
 
 
@@ -77,7 +77,7 @@ def _labels(one: Fields) -> str:
 
 
 def _say_utilization(one: Fields) -> None:
-    found = one.get("resourceUtilization") or {}
+    utilization = one.get("resourceUtilization") or {}
     for title, memory, virtual, cores in (
         ("Node", "nodePhysicalMemoryMB", "nodeVirtualMemoryMB", "nodeCPUUsage"),
         (
@@ -88,10 +88,10 @@ def _say_utilization(one: Fields) -> None:
         ),
     ):
         text = ""
-        if found:
+        if utilization:
             text = (
-                f"PMem:{found.get(memory, 0)} MB, VMem:{found.get(virtual, 0)} MB,"
-                f" VCores:{found.get(cores, 0.0)}"
+                f"PMem:{utilization.get(memory, 0)} MB, VMem:{utilization.get(virtual, 0)} MB,"
+                f" VCores:{utilization.get(cores, 0.0)}"
             )
         say(f"\tResource Utilization by {title} : {text}")
 

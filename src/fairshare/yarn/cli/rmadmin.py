@@ -53,7 +53,7 @@ OPTIONS = (
 
 def run(call: Call, words: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    name, *given = words or ("",)
+    name, *arguments = words or ("",)
     if name in ("-help", "--help"):
         say(usage(TITLE, OPTIONS))
         say("Refused, since REST cannot do them: " + ", ".join(_REFUSED))
@@ -66,7 +66,7 @@ def run(call: Call, words: Sequence[str]) -> int:
         say(usage(TITLE, OPTIONS))
         return FAILED
     try:
-        return action(call.manager, given)
+        return action(call.manager, arguments)
     except ValueError as error:
         print_error(f"{name[1:]}: {error}")
         say(usage(TITLE, OPTIONS))
@@ -96,7 +96,7 @@ def read_labels(text: str) -> list[Fields]:
     >>> read_labels("x(exclusive=false), y")
     [{'name': 'x', 'exclusivity': False}, {'name': 'y', 'exclusivity': True}]
     """
-    found = []
+    labels = []
     for part in (word.strip() for word in text.split(",")):
         if not part:
             continue
@@ -111,10 +111,10 @@ def read_labels(text: str) -> list[Fields]:
                 if not divider or key != "exclusive" or value not in ("true", "false"):
                     raise ValueError(LABEL_FORM)
                 exclusive = value == "true"
-        found.append({"name": name.strip(), "exclusivity": exclusive})
-    if not found:
+        labels.append({"name": name.strip(), "exclusivity": exclusive})
+    if not labels:
         raise ValueError(NO_LABELS)
-    return found
+    return labels
 
 
 def _add_labels(manager: ResourceManager, given: Sequence[str]) -> int:
@@ -147,7 +147,7 @@ def read_mappings(text: str) -> dict[str, list[str]]:
     >>> read_mappings("n1:1=x n2= n3,y")
     {'n1:1': ['x'], 'n2:0': [], 'n3:0': ['y']}
     """
-    found: dict[str, list[str]] = {}
+    mappings: dict[str, list[str]] = {}
     for part in text.split():
         if part.startswith("#"):
             continue
@@ -155,31 +155,31 @@ def read_mappings(text: str) -> dict[str, list[str]]:
         if not node:
             raise ValueError("node name cannot be empty")
         name = node if ":" in node else f"{node}:0"
-        found[name] = [label for label in labels.split(",") if label]
-        if len(found[name]) > 1:
+        mappings[name] = [label for label in labels.split(",") if label]
+        if len(mappings[name]) > 1:
             raise ValueError(
-                f"{len(found[name])} labels specified on host={node}, please note that we do not"
+                f"{len(mappings[name])} labels specified on host={node}, please note that we do not"
                 " support specifying multiple labels on a single host for now."
             )
-    if not found:
+    if not mappings:
         raise ValueError(NO_NODES)
-    return found
+    return mappings
 
 
 def _label_nodes(manager: ResourceManager, given: Sequence[str]) -> int:
     known = "-failOnUnknownNodes" in given
     rest = [word for word in given if word != "-failOnUnknownNodes"]
-    wanted = read_mappings(_only(rest, NO_NODES))
+    labels_of = read_mappings(_only(rest, NO_NODES))
     if known:
         # REST does not support this option, so that it is checked here.
         nodes = items(manager.get("/nodes"), "nodes", "node")
         names = {one["id"] for one in nodes} | {f"{one['nodeHostName']}:0" for one in nodes}
-        unknown = [node for node in wanted if node not in names]
+        unknown = [node for node in labels_of if node not in names]
         if unknown:
             raise ValueError(
                 f"Can not replace labels on node(s) that are unknown: {', '.join(unknown)}"
             )
-    mappings = [{"nodeId": node, "labels": labels} for node, labels in wanted.items()]
+    mappings = [{"nodeId": node, "labels": labels} for node, labels in labels_of.items()]
     manager.post("/replace-node-to-labels", {"nodeToLabels": mappings})
     return 0
 

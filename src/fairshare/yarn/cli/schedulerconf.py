@@ -74,20 +74,20 @@ def _queue(text: str) -> Fields:
 
 
 def _entries(text: str) -> Fields:
-    found = []
+    entries = []
     for part in _parts(text, ","):
         key, divider, value = part.partition("=")
         if not key or not divider:
             raise WrongUsage("Specify configuration key value as confKey=confVal.")
-        found.append({"key": key, "value": value})  # an empty value removes the property
-    return {"entry": found}
+        entries.append({"key": key, "value": value})  # an empty value removes the property
+    return {"entry": entries}
 
 
 def as_file(properties: Sequence[Fields]) -> str:
     """Properties as a Hadoop configuration file."""
-    found = "".join(
+    elements = "".join(
         f"<property><name>{escape(one['name'])}</name>"
         f"<value>{escape(str(one.get('value') or ''))}</value></property>\n"
         for one in properties
     )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{found}</configuration>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{elements}</configuration>'

@@ -98,8 +98,8 @@ def _moment(instant_ms: int) -> str:
 async def show_activities(request: Request, caller: Caller) -> Answer:
     """GET /scheduler/activities: requests a record of the next update, and returns the last one."""
     gateway = gateway_of(request)
-    wanted = request.query_params.get("nodeId", "")
-    node_id: str | UnsetType = wanted or UNSET
+    asked_node = request.query_params.get("nodeId", "")
+    node_id: str | UnsetType = asked_node or UNSET
     if not gateway.yarn.has_activities:
         return _activities_answer(Activities(nodeId=node_id, diagnostic=NOT_CAPACITY))
     group = request.query_params.get("groupBy", "")
@@ -107,22 +107,22 @@ async def show_activities(request: Request, caller: Caller) -> Answer:
         words_ = f"Got invalid groupBy: {group}, valid groupBy types: [DIAGNOSTIC]"
         return _activities_answer(Activities(nodeId=node_id, diagnostic=words_))
     node = ANY_NODE
-    if wanted:
-        found = [
+    if asked_node:
+        activities = [
             name
             for name in gateway.scheduler.state.nodes
-            if wanted in (name, gateway.node_address(name))
+            if asked_node in (name, gateway.node_address(name))
         ]
-        if not found:
+        if not activities:
             return _activities_answer(
                 Activities(nodeId=node_id, diagnostic="Cannot find node manager with given node id")
             )
-        node = found[0]
+        node = activities[0]
     now_ms = gateway.now_ms()
     update = gateway.activities.of_node(node, now_ms)
     gateway.activities.watch_node(node, now_ms)
     if update is None:
-        waits = "waiting for display" if wanted else "waiting for next allocation"
+        waits = "waiting for display" if asked_node else "waiting for next allocation"
         return _activities_answer(Activities(nodeId=node_id, diagnostic=waits))
     return _activities_answer(_activities(gateway, update))
 
@@ -185,13 +185,13 @@ async def show_bulk_activities(request: Request, caller: Caller) -> Answer:
     if not gateway.yarn.has_activities:
         raise bad_request("Bulk activities are supported by the Capacity Scheduler alone")
     now_ms = gateway.now_ms()
-    found = []
+    activities = []
     for name in gateway.scheduler.state.nodes:
         update = gateway.activities.of_node(name, now_ms)
         gateway.activities.watch_node(name, now_ms)
         if update is not None:
-            found.append(_activities(gateway, update))
-    return Answer(BulkActivities(found), "bulkActivities")
+            activities.append(_activities(gateway, update))
+    return Answer(BulkActivities(activities), "bulkActivities")
 
 
 async def show_app_activities(request: Request, caller: Caller) -> Answer:

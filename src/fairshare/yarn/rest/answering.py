@@ -280,20 +280,20 @@ async def _finish(
     headers: Mapping[str, str],
     cookie: str,
 ) -> Response:
-    found = {**HEADERS, **headers_for(request, gateway_of(request).settings.cross_origin)}
-    found |= headers
+    all_headers = {**HEADERS, **headers_for(request, gateway_of(request).settings.cross_origin)}
+    all_headers |= headers
     if cookie:
-        found["Set-Cookie"] = cookie
+        all_headers["Set-Cookie"] = cookie
     if status == 204:
-        return Response(b"", status, {**found, "Content-Type": "text/plain;charset=utf-8"})
+        return Response(b"", status, {**all_headers, "Content-Type": "text/plain;charset=utf-8"})
     accepted = request.headers.get("accept-encoding", "")
     if "gzip" in accepted and len(content) >= MIN_COMPRESSED:
         if len(content) < MIN_APART:
             content = gzip.compress(content, 5)
         else:  # decisions do not wait for it
             content = await run_in_threadpool(gzip.compress, content, 5)
-        found["Content-Encoding"] = "gzip"
-    answered = Response(content, status, found)
+        all_headers["Content-Encoding"] = "gzip"
+    answered = Response(content, status, all_headers)
     if kind:
         answered.headers["Content-Type"] = kind
     return answered

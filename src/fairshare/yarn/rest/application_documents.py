@@ -566,13 +566,13 @@ def _allocated(
 
 
 def _requests(application: Application, types: ResourceTypes) -> list[ResourceRequestInfo]:
-    found = []
+    requests = []
     for (priority, request), key in application.attempt.asks.keys.items():
         places: list[tuple[str, Ask]] = list(key.places.items())
         if key.anywhere is not None:
             places.append(("*", key.anywhere))
         own = application.managed and application.attempt.master is None
-        found += [
+        requests += [
             ResourceRequestInfo(
                 priority=priority,
                 allocationRequestId=OWN_ASK if own else request,
@@ -586,4 +586,4 @@ def _requests(application: Application, types: ResourceTypes) -> list[ResourceRe
             for place, ask in places
             if ask.count > 0
         ]
-    return found
+    return requests

@@ -332,7 +332,7 @@ def _find_attempt(
     """
     name, text = request.path_params["application"], request.path_params["attempt"]
     epoch_ms, number = read_application_id(name)
-    of_epoch_ms, of_number, wanted = read_attempt_id(text)
+    of_epoch_ms, of_number, attempt_number = read_attempt_id(text)
     if (epoch_ms, number) != (of_epoch_ms, of_number):
         raise not_found("appId and appAttemptId don't match")
     state = gateway.scheduler.state
@@ -352,7 +352,7 @@ def _find_attempt(
             503,
         )
     for attempt in gateway.attempt_history.of(number).attempts:
-        if attempt.number == wanted:
+        if attempt.number == attempt_number:
             return application, attempt
     raise not_found(
         f"ApplicationAttempt with id '{text}' doesn't exist in RM.",

@@ -105,12 +105,12 @@ class Pattern:
     def matches(self, bean: Bean) -> bool:
         """Whether the name of a bean is one of these."""
         domain, _, rest = str(bean["name"]).partition(":")
-        found = dict(part.split("=", 1) for part in rest.split(","))
-        if not _like(domain, self._domain) or not self._properties.keys() <= found.keys():
+        properties = dict(part.split("=", 1) for part in rest.split(","))
+        if not _like(domain, self._domain) or not self._properties.keys() <= properties.keys():
             return False
-        if not self._more and len(found) != len(self._properties):
+        if not self._more and len(properties) != len(self._properties):
             return False
-        return all(_like(found[key], value) for key, value in self._properties.items())
+        return all(_like(properties[key], value) for key, value in self._properties.items())
 
 
 def _like(text: str, pattern: str) -> bool:

@@ -208,12 +208,12 @@ async def change_state(request: Request, caller: Caller) -> Answer:
     """PUT /apps/ID/state: 202 for an application that is killed now, 200 for a finished one."""
     gateway, application = _application(request)
     body = await read_object(request, "appstate")
-    wanted = text_of(body.get("state"))
-    if not wanted:
+    state = text_of(body.get("state"))
+    if not state:
         raise bad_request('a body such as {"state": "KILLED"} is needed')
-    if wanted == internal_state(application, gateway.attempt_history.of(application.id)):
+    if state == internal_state(application, gateway.attempt_history.of(application.id)):
         return _state(gateway, application)
-    if wanted != KILLED:
+    if state != KILLED:
         raise bad_request("Only 'KILLED' is allowed as a target state.")
     with _refusing(gateway, caller, application, "kill appid"):
         reason = text_of(body.get("diagnostics"))
@@ -239,14 +239,14 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
     """PUT /apps/ID/queue: 200 with the queue that it is in now."""
     gateway, application = _application(request)
     body = await read_object(request, "appqueue")
-    wanted = text_of(body.get("queue"))
-    if not wanted:
+    queue = text_of(body.get("queue"))
+    if not queue:
         raise bad_request('a body such as {"queue": "root.a"} is needed')
-    if len(wanted) > LONGEST_NAME or not is_one_line(wanted):
-        raise bad_request(f"{wanted[:40]!r} is no name of a queue")
+    if len(queue) > LONGEST_NAME or not is_one_line(queue):
+        raise bad_request(f"{queue[:40]!r} is no name of a queue")
     with _refusing(gateway, caller, application, "move appid"):
         try:
-            await move(gateway, caller, application, wanted)
+            await move(gateway, caller, application, queue)
         except InputError as error:
             raise bad_request(str(error)) from None
     return await show_queue(request, caller)

@@ -82,11 +82,11 @@ def _failed(gateway: Gateway, application: Application, last: Attempt | None) ->
         return application.diagnostics
     name = application_name(gateway.scheduler.state.epoch_ms, application.id)
     most = gateway.scheduler.master_attempts
-    own = application.submission.details.max_attempts or most
+    attempts = application.submission.details.max_attempts or most
     return (
         f"Application {name} failed {last.number} times (global limit ={most}; local limit is"
-        f" ={own}) due to {_exit(gateway, application, last)}. Failing the application."
-        if own != most
+        f" ={attempts}) due to {_exit(gateway, application, last)}. Failing the application."
+        if attempts != most
         else f"Application {name} failed {last.number} times due to"
         f" {_exit(gateway, application, last)}. Failing the application."
     )

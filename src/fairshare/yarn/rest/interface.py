@@ -56,12 +56,12 @@ async def nothing_here(request: Request) -> Response:
 
 def yarn_routes() -> list[BaseRoute]:
     """All paths of YARN's interface. The application's state holds the `gateway`."""
-    found: list[BaseRoute] = []
+    routes: list[BaseRoute] = []
     for topic in _TOPICS:
         for route in topic.ROUTES:
-            found.append(route)
+            routes.append(route)
             if route.path != "/":
-                found.append(route.with_slash())
+                routes.append(route.with_slash())
     return [
         *pages.ROUTES,
         *beans.ROUTES,
@@ -70,7 +70,7 @@ def yarn_routes() -> list[BaseRoute]:
         *node_logs.ROUTES,
         *master_pages.ROUTES,
         YarnRoute(BASE, get=cluster.show_info),
-        Mount(BASE, routes=[*found, Route("/{rest:path}", nothing_here)]),
+        Mount(BASE, routes=[*routes, Route("/{rest:path}", nothing_here)]),
         Route("/ws/{rest:path}", nothing_here),
     ]
 

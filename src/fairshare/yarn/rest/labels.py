@@ -148,11 +148,11 @@ async def list_labels_with_nodes(request: Request, caller: Caller) -> Answer:
     """GET /label-mappings: of the labels that are named, or of all."""
     gateway = gateway_of(request)
     labels = labels_of(gateway)
-    wanted = words(request, "labels")
+    asked = words(request, "labels")
     nodes: dict[str, list[str]] = {}
     if labels is not None:
         for node, label in assigned_labels(gateway, labels).items():
-            if not wanted or label in wanted:
+            if not asked or label in asked:
                 nodes.setdefault(label, []).append(node)
     pairs = (
         ()
@@ -183,12 +183,12 @@ async def add_labels(request: Request, caller: Caller) -> Answer:
     """POST /add-node-labels."""
     gateway = gateway_of(request)
     body = await read_object(request, "nodeLabelsInfo")
-    wanted = {
+    labels = {
         text_of(one.get("name")): truth(one.get("exclusivity"), True)
         for one in as_list(body.get("nodeLabelInfo"))
         if isinstance(one, dict)
     }
-    return await _change(gateway, caller, "add-node-labels", AddLabels(wanted) if wanted else None)
+    return await _change(gateway, caller, "add-node-labels", AddLabels(labels) if labels else None)
 
 
 async def remove_labels(request: Request, caller: Caller) -> Answer:
@@ -211,14 +211,14 @@ async def replace_many(request: Request, caller: Caller) -> Answer:
     """POST /replace-node-to-labels."""
     gateway = gateway_of(request)
     body = await read_object(request, "nodeToLabelsName")
-    wanted = {
+    labels = {
         gateway.node_name(text_of(one.get("nodeId"))): [
             text_of(x) for x in as_list(one.get("labels"))
         ]
         for one in as_list(body.get("nodeToLabels"))
         if isinstance(one, dict)
     }
-    return await _change(gateway, caller, "replace-node-to-labels", _of_nodes(wanted))
+    return await _change(gateway, caller, "replace-node-to-labels", _of_nodes(labels))
 
 
 def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:

@@ -117,14 +117,14 @@ async def show_info(request: Request, caller: Caller) -> Answer:
 
 
 def _here(gateway: Gateway) -> dict[Application, list[int]]:
-    found: dict[Application, list[int]] = {}
+    here: dict[Application, list[int]] = {}
     state = gateway.scheduler.state
     for node in state.nodes.values():
         for container in node.containers:
             application = state.applications.get(application_of(container))
             if application is not None:
-                found.setdefault(application, []).append(container)
-    return found
+                here.setdefault(application, []).append(container)
+    return here
 
 
 async def list_applications(request: Request, caller: Caller) -> Answer:
@@ -151,7 +151,7 @@ async def list_containers(request: Request, caller: Caller) -> Answer:
     """GET /ws/v1/node/containers."""
     gateway = _gateway(request)
     state = gateway.scheduler.state
-    found = []
+    listed = []
     for application, containers in _here(gateway).items():
         if not may_view(gateway, caller, application):
             continue
@@ -160,7 +160,7 @@ async def list_containers(request: Request, caller: Caller) -> Answer:
             if granted is None:
                 continue
             name = container_name(state.epoch_ms, container)
-            found.append(
+            listed.append(
                 NodeContainer(
                     id=name,
                     user=application.user,
@@ -170,7 +170,7 @@ async def list_containers(request: Request, caller: Caller) -> Answer:
                     nodeId=gateway.node_address(granted.node),
                 )
             )
-    return Answer(NodeContainers(found or UNSET), "containers")
+    return Answer(NodeContainers(listed or UNSET), "containers")
 
 
 ROUTES = [

@@ -128,12 +128,12 @@ async def read_object(request: Request, root: str) -> dict[str, Any]:
 async def read_bytes(request: Request) -> bytes:
     """The body, unpacked; raises Refused (400, 413)."""
     most_bytes = body_limit_bytes(request)
-    found = bytearray()
+    body = bytearray()
     async for chunk in request.stream():
-        found += chunk
-        if len(found) > most_bytes:
+        body += chunk
+        if len(body) > most_bytes:
             raise _too_large(most_bytes)
-    content = bytes(found)
+    content = bytes(body)
     if "gzip" in request.headers.get("content-encoding", ""):
         try:
             unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -153,12 +153,12 @@ def _from_json(content: bytes) -> dict[str, Any]:
     if not content.strip():
         raise wrong_form("the body is empty: JSON is needed")
     try:
-        found = msgspec.json.decode(content)
+        value = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise wrong_form(f"the body is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise wrong_form("the body must be an object")
-    return found
+    return value
 
 
 def _from_xml(content: bytes, root: str) -> dict[str, Any]:
@@ -328,14 +328,14 @@ def read_states(found: Iterable[str]) -> frozenset[str]:
 def read_without(request: Request) -> frozenset[str]:
     """The fields to leave out, in lower case; raises Refused (400)."""
     known = {word.lower(): word for word in SELECTABLE}
-    found = words(request, "deSelects")
-    for word in found:
+    names = words(request, "deSelects")
+    for word in names:
         if word.lower() not in known:
             raise bad_request(
                 f"Invalid deSelects string {word} specified. It should be one of"
                 f" [{', '.join(SELECTABLE)}]"
             )
-    return frozenset(word.lower() for word in found)
+    return frozenset(word.lower() for word in names)
 
 
 def read_limit(text: str) -> int:
@@ -383,9 +383,9 @@ def select(
     if wanted == Filter(without=wanted.without):
         yield from applications
         return
-    found = 0
+    count = 0
     for application in applications:
-        if found == wanted.limit:
+        if count == wanted.limit:
             return
         if not matches(wanted, application, queue):
             continue
@@ -395,7 +395,7 @@ def select(
             continue
         if wanted.states and public_state(application, history) not in wanted.states:
             continue
-        found += 1
+        count += 1
         status = final_status(application, history) if wanted.final_status else ""
         if status == wanted.final_status:
             yield application

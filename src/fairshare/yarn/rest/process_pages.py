@@ -64,14 +64,14 @@ async def show_configuration(request: Request, gateway: Gateway) -> Response:
     caller that accepts it."""
     as_json = JSON in request.headers.get("accept", "")
     properties = {one.name: one for one in _properties(gateway)}
-    wanted = request.query_params.get("name", "")
-    if wanted and wanted not in properties:
+    name = request.query_params.get("name", "")
+    if name and name not in properties:
         return Response(b"", 404, {**HEADERS, "Content-Type": JSON if as_json else _XML})
-    chosen = [properties[wanted]] if wanted else list(properties.values())
+    chosen = [properties[name]] if name else list(properties.values())
     if not as_json:
         return Response(_as_xml(chosen), 200, {**HEADERS, "Content-Type": _XML})
     rows = [_row(one) for one in chosen]
-    content = {"property": rows[0]} if wanted else {"properties": rows}
+    content = {"property": rows[0]} if name else {"properties": rows}
     return Response(json.dumps(content), 200, {**HEADERS, "Content-Type": f"{JSON};charset=utf-8"})
 
 

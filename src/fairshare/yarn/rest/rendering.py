@@ -87,14 +87,14 @@ def _mapped(value: Any) -> Any:
     if isinstance(value, list | tuple):
         items = [_mapped(item) for item in value]
         return items[0] if len(items) == 1 else items
-    found = {}
+    fields = {}
     kind: type[msgspec.Struct] = type(value)
     for name, key in names_of(kind):
         field = getattr(value, name)
         if field is UNSET or (isinstance(field, list | tuple) and not field):
             continue
-        found[key] = _mapped(field)
-    return found or None
+        fields[key] = _mapped(field)
+    return fields or None
 
 
 def xml(root: str, document: object) -> bytes:

@@ -83,8 +83,8 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     >>> checked_tags(["b", "A", "b", ""])
     ('a', 'b')
     """
-    found = {*tags}
-    if len(found) > MOST_TAGS:
+    known = {*tags}
+    if len(known) > MOST_TAGS:
         raise WrongTag(f"Too many applicationTags, a maximum of only {MOST_TAGS} are allowed!")
     for tag in tags:
         if len(tag) > LONGEST_TAG:
@@ -93,7 +93,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
             )
         if not tag.isascii() or not tag.isprintable():
             raise WrongTag(f"A tag can only have ASCII characters! Invalid tag - {tag}")
-    return tuple(sorted({tag.lower() for tag in found if tag}))
+    return tuple(sorted({tag.lower() for tag in known if tag}))
 
 
 def denial_of(gateway: Gateway, application: Application, name: str) -> str:
@@ -266,20 +266,20 @@ def _master(gateway: Gateway, value: Any) -> Resource:
     asked = value if isinstance(value, dict) else {}
     memory = lenient_integer(asked.get("memory"), "memory", bits=LONG)
     vcores = lenient_integer(asked.get("vCores"), "vCores")
-    wanted = (memory, vcores, *state.none[2:])
+    size = (memory, vcores, *state.none[2:])
     most = gateway.yarn.configured_maximum(state)
     if memory > most[0]:
         raise bad_request("Requested more memory than configured max")
     if vcores > most[1]:
         raise bad_request("Requested more cores than configured max")
-    for name, amount in zip(state.types.names, wanted, strict=True):
+    for name, amount in zip(state.types.names, size, strict=True):
         if amount < 0:
             raise bad_request(
                 "Invalid resource request! Cannot allocate containers as requested resource is"
                 f" less than 0! Requested resource type=[{name}], Requested"
-                f" resource={resource_text(wanted, state.types)}"
+                f" resource={resource_text(size, state.types)}"
             )
-    return wanted
+    return size
 
 
 def _driver(gateway: Gateway, container: dict[str, Any]) -> Command:

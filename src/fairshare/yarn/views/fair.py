@@ -174,14 +174,14 @@ def tested_master_limits(record: Record, state: FairState) -> dict[str, MasterLi
     free = subtract(state.total, state.used)  # as the heartbeat found it
     for grant in grants:
         free = add(free, grant.resource)
-    found: dict[str, MasterLimit | None] = {}
+    limits: dict[str, MasterLimit | None] = {}
     for grant in masters:
         attempt = state.attempts.get(grant.application)
         leaf = None if attempt is None else attempt.leaf
         limit = None if leaf is None else master_limit(leaf, free)
         if leaf is not None and limit is not None:
-            found[leaf.name] = MasterLimit(limit, limit, {})
-    return found
+            limits[leaf.name] = MasterLimit(limit, limit, {})
+    return limits
 
 
 class FairYarn(YarnInterface):

@@ -219,10 +219,10 @@ class _Reader:
 
     def take(self, record: Record) -> None:
         """Read the next record."""
-        given, now_ms = record.input, record.now_ms
+        recorded, now_ms = record.input, record.now_ms
         if self._first_ms is None:
             self._first_ms = now_ms
-        kind = type(given)
+        kind = type(recorded)
         self._pace(record)
         if kind in OWN or now_ms != self._now_ms:
             self._apart = True
@@ -233,7 +233,7 @@ class _Reader:
         if self._paused_ms is not None and now_ms > self._paused_ms:
             self._pauses.append((self._paused_ms, now_ms))
             self._paused_ms = None
-        if type(given) is ContainerExited and given.diagnostics == STOPPED:
+        if type(recorded) is ContainerExited and recorded.diagnostics == STOPPED:
             self._paused_ms = now_ms
         self._now_ms = now_ms
         if kind not in OWN:
@@ -241,9 +241,9 @@ class _Reader:
                 self._turn += 1
                 self._turn_ms = now_ms
                 self._apart = False
-            if kind not in LEFT_OUT or self._has_left(given):
+            if kind not in LEFT_OUT or self._has_left(recorded):
                 self._entries.append(self._entry(record))
-        self._see(given, record)
+        self._see(recorded, record)
         for event in record.events:
             self._observe(event, record)
 
@@ -266,17 +266,17 @@ class _Reader:
         return type(given) is ContainerExited and given.container in self._leaving
 
     def _entry(self, record: Record) -> Entry:
-        given = record.input
-        entry = Entry(record.now_ms, record.sequence, self._turn, given)
-        if type(given) is NodeJoined:
-            self._nodes.add(given.node)
-        if type(given) not in OF_MASTERS:
+        recorded = record.input
+        entry = Entry(record.now_ms, record.sequence, self._turn, recorded)
+        if type(recorded) is NodeJoined:
+            self._nodes.add(recorded.node)
+        if type(recorded) not in OF_MASTERS:
             return entry
-        number: ApplicationId = given.application  # type: ignore[union-attr]
+        number: ApplicationId = recorded.application  # type: ignore[union-attr]
         self._masters.add(number)
-        after = tuple(fact for fact in self._followed(given, number) if fact in self._facts)
+        after = tuple(fact for fact in self._followed(recorded, number) if fact in self._facts)
         since_ms = max((self._facts[fact] for fact in after), default=record.now_ms)
-        if type(given) is MasterRegistered:
+        if type(recorded) is MasterRegistered:
             self._happened((REGISTERED, number), number)
         return msgspec.structs.replace(entry, after=after, delay_ms=record.now_ms - since_ms)
 
@@ -288,12 +288,12 @@ class _Reader:
             case ReleaseContainers():
                 return tuple((GRANTED, one) for one in given.containers)
             case FinishApplication() | UnregisterMaster():
-                own = [
+                entries = [
                     (ENDED, one)
                     for one in self._seen
                     if application_of(one) == number and (ENDED, one) in self._facts
                 ]
-                return (*own, (REGISTERED, number))
+                return (*entries, (REGISTERED, number))
             case _:
                 latest = self._latest.get(number)
                 return () if latest is None else (latest,)
@@ -422,16 +422,16 @@ class _Estimates:
         groups: dict[tuple[ApplicationId, int], list[int]] = defaultdict(list)
         users: dict[str, list[int]] = defaultdict(list)
         stops: list[int] = []
-        for one in seen.values():
-            if one.reported_ms is not None and one.decided_ms is not None:
-                stops.append(one.reported_ms - one.decided_ms)
-            if one.ended_ms is None or one.started_ms is None:
+        for life in seen.values():
+            if life.reported_ms is not None and life.decided_ms is not None:
+                stops.append(life.reported_ms - life.decided_ms)
+            if life.ended_ms is None or life.started_ms is None:
                 continue
-            run_ms = one.ended_ms - one.started_ms
-            if one.task is not None and one.exited is not None and one.exited.exit_code == 0:
-                tasks[one.task] = run_ms
-                groups[one.task[:2]].append(run_ms)
-                users[one.user].append(run_ms)
+            run_ms = life.ended_ms - life.started_ms
+            if life.task is not None and life.exited is not None and life.exited.exit_code == 0:
+                tasks[life.task] = run_ms
+                groups[life.task[:2]].append(run_ms)
+                users[life.user].append(run_ms)
         self._tasks = tasks
         self._groups = {key: median_low(found) for key, found in groups.items()}
         self._users = {key: median_low(found) for key, found in users.items()}

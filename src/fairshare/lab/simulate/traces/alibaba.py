@@ -169,23 +169,23 @@ def _instances(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]
     def found() -> Iterator[tuple[int, _Instance]]:
         return parsed(file, rows_of(file), _instance)
 
-    end_s = max((one.last_s for _, one in found()), default=0.0)
+    end_s = max((instance.last_s for _, instance in found()), default=0.0)
     notes.append(
         "Amounts of disks and network (disk_request, rdma_request) are left out: fairshare's nodes"
         " have none by default."
     )
     before = after = spread = 0
-    for line, one in found():
-        before += one.created_s == 0
-        after += one.ended_s is None
-        spread += one.spread
-        ended_s = end_s if one.ended_s is None else one.ended_s
-        run_ms = round(max(0.0, ended_s - one.began_s) * 1000)
-        waited_ms = round(max(0.0, one.began_s - one.created_s) * 1000)
-        groups = (TraceGroup("instance", 1, run_ms, one.amounts),)
+    for line, instance in found():
+        before += instance.created_s == 0
+        after += instance.ended_s is None
+        spread += instance.spread
+        ended_s = end_s if instance.ended_s is None else instance.ended_s
+        run_ms = round(max(0.0, ended_s - instance.began_s) * 1000)
+        waited_ms = round(max(0.0, instance.began_s - instance.created_s) * 1000)
+        groups = (TraceGroup("instance", 1, run_ms, instance.amounts),)
         yield (
-            one.created_s,
-            TraceJob(line, one.name, 0, one.service, groups, one.service, waited_ms),
+            instance.created_s,
+            TraceJob(line, instance.name, 0, instance.service, groups, instance.service, waited_ms),
         )
     notes += [
         f"Instances that were there before the trace began, and arrive at its start: {before:,}.",

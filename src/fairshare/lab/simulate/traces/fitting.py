@@ -298,12 +298,12 @@ class _Fitter:
         gang = group.gang and count > 1
         self.gangs += gang
         key = (group.name, count, cut, group.after, gang)
-        found = self._groups.get(key)
-        if found is None:
-            found = self._groups[key] = TaskGroup(
+        known = self._groups.get(key)
+        if known is None:
+            known = self._groups[key] = TaskGroup(
                 group.name, count, cut, after=group.after, gang=gang and self.fitting.gang
             )
-        return found, GroupPlan(durations)
+        return known, GroupPlan(durations)
 
     def _parts(self, wanted: Resource, group: TraceGroup) -> int:
         """How many containers a task is divided into, so that each fits; its GPUs stay whole."""
@@ -385,14 +385,14 @@ def _arriving(
 
 
 def _nodes(nodes: Sequence[TraceNodes], fitter: _Fitter) -> tuple[NodeJoined, ...]:
-    found = []
-    for one in nodes:
-        total = fitter.total_of(one)
-        rack = one.rack or "/default-rack"
-        for number in range(one.count):
-            name = one.name if one.count == 1 else f"{one.name}-{number + 1}"
-            found.append(NodeJoined(name, total, rack))
-    return tuple(found)
+    joined = []
+    for node in nodes:
+        total = fitter.total_of(node)
+        rack = node.rack or "/default-rack"
+        for number in range(node.count):
+            name = node.name if node.count == 1 else f"{node.name}-{number + 1}"
+            joined.append(NodeJoined(name, total, rack))
+    return tuple(joined)
 
 
 def _cluster_for(jobs: Sequence[TraceJob]) -> tuple[TraceNodes, ...]:

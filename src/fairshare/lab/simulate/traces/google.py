@@ -164,12 +164,12 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Iterator[tuple[int, Any]
         if not line.strip():
             continue
         try:
-            found = parse(line)
+            row = parse(line)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"has no {error}" if isinstance(error, KeyError) else str(error)
             raise DamagedLine(path, number, reason) from error
-        if found is not None:
-            yield number, found
+        if row is not None:
+            yield number, row
 
 
 def _columns(line: str, count: int) -> list[str]:
@@ -191,12 +191,12 @@ def _part(value: Any, name: str) -> float:
     if value in ("", None):
         return 0.0
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        found = math.nan
-    if not 0 <= found <= 100:
+        number = math.nan
+    if not 0 <= number <= 100:
         raise ValueError(f"{name} is {str(value)[:40]!r}, not a part of a machine")
-    return found
+    return number
 
 
 def _one_of(value: Any, names: tuple[str, ...], name: str) -> str:
@@ -236,12 +236,12 @@ def _tier_2019(priority: int) -> str:
 
 def _document(line: str) -> Mapping[str, Any]:
     try:
-        found = msgspec.json.decode(line)
+        document = msgspec.json.decode(line)
     except msgspec.DecodeError as error:
         raise ValueError(f"is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError("is not a JSON object")
-    return found
+    return document
 
 
 def _task_2019(line: str) -> TaskEvent | None:
@@ -325,12 +325,12 @@ def _nodes(tables: Tables, notes: list[str]) -> tuple[TraceNodes, ...]:
     names: set[str] = set()
     later: set[str] = set()
     classes: Counter[tuple[float, float]] = Counter()
-    for one in machines(tables):
-        if one.time_us > BEGAN_US:
-            later.add(one.name)
-        elif one.name not in names:
-            names.add(one.name)
-            classes[one.cpu, one.memory] += 1
+    for machine in machines(tables):
+        if machine.time_us > BEGAN_US:
+            later.add(machine.name)
+        elif machine.name not in names:
+            names.add(machine.name)
+            classes[machine.cpu, machine.memory] += 1
     if later - names:
         notes.append(f"Machines that joined later, left out: {len(later - names):,}.")
     return tuple(

@@ -120,14 +120,14 @@ def _rumen_jobs(file: Path) -> Iterator[tuple[float, TraceJob]]:
 
 def _phases(*groups: TraceGroup | None) -> tuple[TraceGroup, ...]:
     """The groups that there are, each after the one before."""
-    found: list[TraceGroup] = []
+    phases: list[TraceGroup] = []
     for group in groups:
         if group is not None:
-            after = tuple(one.name for one in found)
-            found.append(
+            after = tuple(one.name for one in phases)
+            phases.append(
                 TraceGroup(group.name, group.count, group.durations_ms, group.amounts, after)
             )
-    return tuple(found)
+    return tuple(phases)
 
 
 def _rumen_group(name: str, tasks: list[dict[str, Any]], memory_mb: int) -> TraceGroup | None:
@@ -176,12 +176,12 @@ def _sls_nodes(file: Path) -> Iterator[TraceNodes]:
 
 
 def _sls_jobs(file: Path) -> Iterator[tuple[float, TraceJob]]:
-    found = (
+    jobs = (
         (line, one)
         for line, document in documents_of(file)
         for one in (document if isinstance(document, list) else [document])
     )
-    for number, (line, job) in enumerate(found, 1):
+    for number, (line, job) in enumerate(jobs, 1):
         try:
             kinds = dict.fromkeys(
                 str(task.get("container.type", "map")) for task in job["job.tasks"]

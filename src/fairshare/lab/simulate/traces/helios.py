@@ -56,11 +56,11 @@ def read_log(path: Path) -> Trace:
 
 def _logged(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]:
     why: Counter[str] = Counter()
-    for line, found in parsed(file, rows_of(file), _logged_job):
-        if isinstance(found, str):
-            why[found] += 1
+    for line, logged in parsed(file, rows_of(file), _logged_job):
+        if isinstance(logged, str):
+            why[logged] += 1
         else:
-            at_s, job = found
+            at_s, job = logged
             yield at_s, msgspec.structs.replace(job, line=line)
     notes += left_out(why)
 
@@ -190,16 +190,19 @@ def _demand_jobs(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob
     times_s = sorted({at_s for at_s, _, _ in steps})
     last_s = times_s[-1] if times_s else 0.0
     end_s = 2 * last_s - times_s[-2] if len(times_s) > 1 else last_s  # the last sample lasts, too
-    ends = [one.close(end_s) for one in clusters.values()]
+    ends = [arrival.close(end_s) for arrival in clusters.values()]
     cut, never = (sum(counts) for counts in zip(*ends, strict=True)) if ends else (0, 0)
     unseen = 0
-    for one in arrivals:
-        durations_ms = tuple(ms for ms in one.durations_ms if ms)
-        unseen += len(one.durations_ms) - len(durations_ms)
+    for arrival in arrivals:
+        durations_ms = tuple(ms for ms in arrival.durations_ms if ms)
+        unseen += len(arrival.durations_ms) - len(durations_ms)
         if durations_ms:
             group = TraceGroup("gpus", len(durations_ms), durations_ms, with_cpus(1))
-            name = f"{one.name}-{one.line}"
-            yield one.at_s, TraceJob(one.line, name, 0, one.name, (group,), one.name)
+            name = f"{arrival.name}-{arrival.line}"
+            yield (
+                arrival.at_s,
+                TraceJob(arrival.line, name, 0, arrival.name, (group,), arrival.name),
+            )
     if cut:
         notes.append(f"GPUs in use when the trace ends, whose run times end with it: {cut:,}.")
     if unseen:

@@ -78,15 +78,15 @@ def _jobs(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]:
     why: Counter[str] = Counter()
     for line, document in elements_of(file):
         try:
-            found = _job(line, document)
+            job = _job(line, document)
         except (KeyError, TypeError, AttributeError) as error:
             raise DamagedLine(file, line, f"is not a job of Philly's: {error!r}") from error
         except ValueError as error:
             raise DamagedLine(file, line, str(error)) from error
-        if isinstance(found, str):
-            why[found] += 1
+        if isinstance(job, str):
+            why[job] += 1
         else:
-            yield found
+            yield job
     notes += left_out(why)
 
 

@@ -119,11 +119,11 @@ def rows_of(
         if not text.strip():
             continue
         values = next(csv.reader([text], delimiter=separator)) if quotes and '"' in text else None
-        found = values or text.split(separator)
-        if len(found) != len(names):
+        cells = values or text.split(separator)
+        if len(cells) != len(names):
             wanted = counted(len(names), "column")
-            raise DamagedLine(path, number, f"has {len(found)}, and the header {wanted}")
-        yield number, dict(zip(names, found, strict=True))
+            raise DamagedLine(path, number, f"has {len(cells)}, and the header {wanted}")
+        yield number, dict(zip(names, cells, strict=True))
 
 
 def parsed(
@@ -163,12 +163,12 @@ def seconds_of(text: str) -> float:
     (86401.0, 0.0)
     """
     try:
-        found = datetime.datetime.fromisoformat(text.strip())
+        moment = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(f"{text!r} is not a date and time such as 2017-10-09 07:01:55") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=datetime.UTC)
-    return found.timestamp()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.timestamp()
 
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
@@ -204,7 +204,7 @@ def elements_of(path: Path) -> Iterator[tuple[int, Any]]:
     pieces = pieces_of(path)
     text, line = next(pieces, ""), 1
     decoder = json.JSONDecoder()
-    wanted, ended = "[", False
+    expected, ended = "[", False
     while True:
         rest = text.lstrip(_SPACES)
         line += text.count("\n", 0, len(text) - len(rest))
@@ -215,17 +215,19 @@ def elements_of(path: Path) -> Iterator[tuple[int, Any]]:
             text = piece
         elif ended:
             raise DamagedLine(path, line, "something follows the end of the array")
-        elif wanted and text[0] in wanted:
+        elif expected and text[0] in expected:
             ended = text[0] == "]"
-            wanted = "" if text[0] in "[," else wanted
+            expected = "" if text[0] in "[," else expected
             text = text[1:]
-        elif wanted:
-            raise DamagedLine(path, line, f"is not a JSON array: {' or '.join(wanted)} is missing")
+        elif expected:
+            raise DamagedLine(
+                path, line, f"is not a JSON array: {' or '.join(expected)} is missing"
+            )
         elif text[0] == "]":
-            wanted = "]"
+            expected = "]"
         else:
             try:
-                found, end = decoder.raw_decode(text)
+                element, end = decoder.raw_decode(text)
                 whole = end < len(text)  # a number may go on
             except json.JSONDecodeError as error:
                 whole = False
@@ -233,9 +235,9 @@ def elements_of(path: Path) -> Iterator[tuple[int, Any]]:
             else:
                 reason = "the array does not end"
             if whole:
-                yield line, found
+                yield line, element
                 line += text.count("\n", 0, end)
-                text, wanted = text[end:], ",]"
+                text, expected = text[end:], ",]"
                 continue
             piece = next(pieces, None)
             if piece is None or len(text) > MOST_CHARACTERS:

@@ -286,21 +286,25 @@ def node_names(text: str) -> list[str]:
     >>> node_names("n[1-999999999]"), node_names("n[a-b]"), node_names("n[1-2")
     ([], [], [])
     """
-    found: list[str] = []
+    all_names: list[str] = []
     for part in _NAME.findall(text):
         names = [""]
         for number, piece in enumerate(_RANGE.split(part)):
             ends = _numbers(piece) if number % 2 else [piece]
-            if len(names) * len(ends) + len(found) > MOST_NAMES:
+            if len(names) * len(ends) + len(all_names) > MOST_NAMES:
                 return []
             names = [before + after for before in names for after in ends]
-        found += names
-    return [] if any("[" in one for one in found) or text.count("[") != text.count("]") else found
+        all_names += names
+    return (
+        []
+        if any("[" in one for one in all_names) or text.count("[") != text.count("]")
+        else all_names
+    )
 
 
 def _numbers(text: str) -> list[str]:
     """`1-3,07` is `1`, `2`, `3`, `07`; empty if it is not numbers, or too many."""
-    found: list[str] = []
+    numbers: list[str] = []
     for span in text.split(","):
         first, _, last = span.partition("-")
         last = last or first
@@ -308,5 +312,5 @@ def _numbers(text: str) -> list[str]:
             return []
         if len(last) > 9 or len(first) > 9 or int(last) - int(first) >= MOST_NAMES:
             return []
-        found += [f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1)]
-    return found
+        numbers += [f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1)]
+    return numbers

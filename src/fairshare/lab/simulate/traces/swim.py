@@ -60,11 +60,11 @@ def _jobs(file: Path) -> Iterator[TraceJob]:
 
 def _groups(read_bytes: int, shuffled: int, written: int) -> tuple[TraceGroup, ...]:
     maps = _count(read_bytes, BLOCK_BYTES)
-    found = (_group("map", maps, read_bytes),)
+    groups = (_group("map", maps, read_bytes),)
     if not shuffled and not written:
-        return found
+        return groups
     reduces = _count(max(shuffled, written), REDUCE_BYTES)
-    return (*found, _group("reduce", reduces, shuffled + written, after=("map",)))
+    return (*groups, _group("reduce", reduces, shuffled + written, after=("map",)))
 
 
 def _count(amount: int, each: int) -> int:
