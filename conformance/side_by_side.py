@@ -12,7 +12,7 @@ from conformance.oracle import Document, Oracle
 from conformance.shrinking import Judge
 from fairshare.errors import FairshareError
 from fairshare.lab.scenarios.document import read_scenario
-from fairshare.lab.verbs.record import record
+from fairshare.lab.verbs.scenarios import record
 
 
 class Run(NamedTuple):

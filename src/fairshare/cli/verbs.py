@@ -28,7 +28,10 @@ from fairshare.wording import failed_call, plain_lines
 VERBS = {
     "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
     "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
-    "check": ("fairshare.lab.verbs.check", "Check scenarios, the unit tests of a configuration."),
+    "check": (
+        "fairshare.lab.verbs.scenarios:check_command",
+        "Check scenarios, the unit tests of a configuration.",
+    ),
     "submit": ("fairshare.cli.submit", "Submit an application."),
     "run": ("fairshare.cli.run", "Run a command in a container, as if it ran in your shell."),
     "shell": ("fairshare.cli.shell", "Open a terminal in a container."),
@@ -73,7 +76,7 @@ VERBS = {
     "compare": ("fairshare.lab.verbs.compare", "Compare simulations, also as a page."),
     "plan": ("fairshare.lab.verbs.plan", "Simulate a server's history with a new configuration."),
     "record": (
-        "fairshare.lab.verbs.record",
+        "fairshare.lab.verbs.scenarios:record_command",
         "Record the events of scenarios, to compare schedulers.",
     ),
     "replay": (

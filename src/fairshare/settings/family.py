@@ -23,8 +23,8 @@ from fairshare.settings.configuration import Configuration, ConfigurationStore, 
 from fairshare.settings.configuration_update import Update
 from fairshare.settings.draft import DraftForm
 from fairshare.settings.jobs import Jobs
-from fairshare.settings.maximum import with_maximum
 from fairshare.settings.parts import named, part
+from fairshare.settings.resource_types import with_maximum
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader

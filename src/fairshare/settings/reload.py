@@ -9,9 +9,8 @@ from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.configuration import Configuration, Refreshed
 from fairshare.settings.directory import read_directory
-from fairshare.settings.maximum import maximum_key
 from fairshare.settings.registry import family_of
-from fairshare.settings.resource_types import RESOURCE_TYPES
+from fairshare.settings.resource_types import RESOURCE_TYPES, maximum_key
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site

@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_scenario_in_the_readme_passes(tmp_path: Path) -> None:
-    from fairshare.lab.verbs.check import command
+    from fairshare.lab.verbs.scenarios import check_command as command
 
     (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     file = tmp_path / "scenario.yaml"

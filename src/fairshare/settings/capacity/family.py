@@ -27,9 +27,8 @@ from fairshare.settings.family import (
     Source,
     Watched,
 )
-from fairshare.settings.maximum import with_maximum
 from fairshare.settings.parts import lazy, named, part
-from fairshare.settings.resource_types import cluster_of
+from fairshare.settings.resource_types import cluster_of, with_maximum
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site

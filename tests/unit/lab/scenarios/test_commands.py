@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from fairshare.lab.verbs.check import command as check
-from fairshare.lab.verbs.record import command as record
+from fairshare.lab.verbs.scenarios import check_command as check
+from fairshare.lab.verbs.scenarios import record_command as record
 
 GOOD = """
 scenario: 1

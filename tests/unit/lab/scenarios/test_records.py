@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 from fairshare.lab.scenarios.document import read_scenario
-from fairshare.lab.verbs.record import record, record_text
+from fairshare.lab.verbs.scenarios import record, record_text
 
 TEXT = """
 scenario: 1
