@@ -18,8 +18,8 @@ from tests.hadoop.installation import FOLDER, Installation, Missing
 CLUSTERS = {"fair": ("fair", 2), "capacity": ("capacity", 2), "own": ("capacity", 0)}
 """By name: the scheduler, and the number of NodeManagers; 0: containers run on our local engine."""
 
-AGGREGATING = "fair"
-"""The cluster whose nodes aggregate logs."""
+AGGREGATING = ("fair", "own")
+"""The clusters whose nodes aggregate logs."""
 
 
 def main() -> int:
@@ -56,13 +56,13 @@ def run(name: str, programs: list[str], installation: Installation, runs: Path) 
     kind = f"{nodes} NodeManagers of Hadoop" if nodes else "our own NodeManager"
     print(f"\n{scheduler} scheduler, {kind} ({folder})", flush=True)
     failed = 0
-    more = configuration.aggregation(folder) if name == AGGREGATING else {}
+    more = configuration.aggregation(folder) if name in AGGREGATING else {}
     cluster = Cluster(folder, installation, scheduler, nodes, more)
     try:
         with cluster:
             clients = Clients(cluster)
             for program in programs:
-                if name != AGGREGATING and program in NEED_AGGREGATION:
+                if name not in AGGREGATING and program in NEED_AGGREGATION:
                     continue
                 begin = time.monotonic()
                 result = PROGRAMS[program](clients)

@@ -146,10 +146,19 @@ class Clients:
 
     def shell(self, queue: str = "default") -> Result:
         """The distributed shell: two containers that echo a word, found in their logs."""
+        result, name, word = self._shell("shell", queue)
+        printed = self._printed_by(name) if name else ""
+        if printed.count(word) == 2:
+            return result
+        problem = f"{printed.count(word)} containers printed the word, not 2"
+        return msgspec.structs.replace(result, problems=(*result.problems, problem))
+
+    def _shell(self, run: str, queue: str = "default") -> tuple[Result, str, str]:
+        """How it ended, the application, and the word."""
         (jar,) = self.cluster.installation.jars.glob("*applications-distributedshell-*.jar")
         word = f"word{time.time_ns()}"
         result = self.run(
-            "shell",
+            run,
             self.java(
                 SHELL,
                 *("-jar", str(jar), "-shell_command", "echo", "-shell_args", word),
@@ -160,11 +169,7 @@ class Clients:
             limit_s=180,
         )
         names = re.findall(r"application_\d+_\d+", result.output)
-        printed = self._printed_by(names[0]) if names else ""
-        if printed.count(word) == 2:
-            return result
-        problem = f"{printed.count(word)} containers printed the word, not 2"
-        return msgspec.structs.replace(result, problems=(*result.problems, problem))
+        return result, names[0] if names else "", word
 
     def pi(self, queue: str = "default", name: str = "pi") -> Result:
         """MapReduce's estimate of pi: 2 maps, 1 reduce."""
@@ -324,7 +329,12 @@ class Clients:
 
     def logs(self) -> Result:
         """`yarn logs` of an application whose logs were aggregated, and its status."""
-        name, word = self._echo()
+        if self.cluster.nodes:
+            name, word = self._echo()
+        else:  # our own node aggregates the logs of Hadoop's clients
+            result, name, word = self._shell("logs-shell")
+            if result.problems:
+                return result
         return self._aggregated("logs", name, "LogAggregationType: AGGREGATED", word)
 
     def _aggregated(self, run: str, application: str, *patterns: str) -> Result:
@@ -338,9 +348,9 @@ class Clients:
         return self.run(run, self.java(COMMANDS + "LogsCLI", *options), *patterns)
 
     def _printed_by(self, application: str) -> str:
-        """What the containers of an application that is over printed. Nodes that aggregate logs
-        delete their own at some instant after its end."""
-        if self.cluster.aggregates_logs:
+        """What the containers of an application that is over printed. Hadoop's nodes that aggregate
+        logs delete their own at some instant after its end."""
+        if self.cluster.nodes and self.cluster.aggregates_logs:
             return self._aggregated(f"logs-of-{application}", application).output
         return self._fairshare("logs", application)
 

@@ -112,6 +112,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "with the rights of the account, which this thread has for the moment": (
         *("engines/log_files.py", "engines/local/removal.py", "yarn/rpc/own/map_outputs.py"),
+        "yarn/rpc/own/log_aggregation.py",
     ),
     "in the container, with the rights of its account": (
         *("engines/local/invocation.py", "yarn/rpc/engine/call_program.py"),

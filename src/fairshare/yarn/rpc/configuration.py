@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -243,6 +244,7 @@ class MasterSettings(Struct, frozen=True):
 _RM: Final = "yarn.resourcemanager."
 _HOST: Final = f"{_RM}hostname"
 _BIND: Final = f"{_RM}bind-host"
+_TFILE: Final = "TFile"
 _SHUFFLE: Final = "mapreduce.shuffle."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
 
@@ -265,9 +267,19 @@ _REFUSED: Final = {
 """The only value that each may have, and why others are refused."""
 
 
+class RemoteLogs(Struct, frozen=True):
+    """Where the nodes of this machine aggregate logs: below `directory`, in `suffix` of each user.
+    `problem` says why they cannot."""
+
+    directory: Path
+    suffix: str
+    problem: str = ""
+
+
 class HadoopSettings(msgspec.Struct, frozen=True):
     """All that the protocols need. `addresses` has host and port by the names of PORTS;
     `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`.
+    `remote_logs` is where the nodes of this machine aggregate theirs.
     `shuffle_port`: `mapreduce.shuffle.port` of the nodes of this machine; 0: any free one."""
 
     addresses: Mapping[str, tuple[str, int]]
@@ -278,6 +290,7 @@ class HadoopSettings(msgspec.Struct, frozen=True):
     graceful_timeout_s: int
     log_aggregation: bool
     log_aggregation_timeout_ms: int
+    remote_logs: RemoteLogs
     shuffle_port: int
 
 
@@ -326,12 +339,28 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         log_aggregation_timeout_ms=site.integer(
             "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),
+        remote_logs=_remote_logs(site, problems),
         shuffle_port=_shuffle_port(site, problems) if settings.engine == "local" else 0,
     )
     problems.raise_errors()
     if not settings.hadoop.open_to_network:
         _check_exposure(addresses)
     return hadoop_settings
+
+
+def _remote_logs(site: Site, problems: Problems) -> RemoteLogs:
+    name, formats = "yarn.nodemanager.remote-app-log-dir", "yarn.log-aggregation.file-formats"
+    written = urlsplit(site.string(name, "/tmp/logs", problems))  # noqa: S108
+    scheme = written.scheme
+    if not scheme:
+        scheme = urlsplit(site.string("fs.defaultFS", "file:///", problems)).scheme
+    suffix = site.string(f"{name}-suffix", "logs", problems)
+    problem = ""
+    if scheme != "file":
+        problem = f"{name} is in {scheme}:, and the nodes of this machine write to file: only"
+    elif _TFILE not in (site.strings(formats, problems) or (_TFILE,)):
+        problem = f"{formats} has no {_TFILE}, which is what the nodes of this machine write"
+    return RemoteLogs(Path(written.path), f"{suffix}-{_TFILE.lower()}", problem)
 
 
 def _shuffle_port(site: Site, problems: Problems) -> int:

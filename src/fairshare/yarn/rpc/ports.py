@@ -27,6 +27,7 @@ from fairshare.yarn.rpc.engine.engine import NodeManagersEngine, Place, Results
 from fairshare.yarn.rpc.keys import Kind, MasterKeys, TokenSigner, watch
 from fairshare.yarn.rpc.masters import Masters
 from fairshare.yarn.rpc.own.engine import ContextEngine
+from fairshare.yarn.rpc.own.log_aggregation import OwnLogAggregation
 from fairshare.yarn.rpc.own.node_manager import NodePorts
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.tracker import Tracker
@@ -165,6 +166,7 @@ class Ports:
                 assert self._own_nodes is not None
                 opened.push_async_callback(self._own_nodes.stop)
                 await self._own_nodes.start(self._server, self._engine, self._keys)
+                self._aggregate_logs(self._engine)
             else:
                 self._server.background.start("nodes", self._tracker.watch)
             self._server.background.start("masters", self._masters.watch)
@@ -180,6 +182,16 @@ class Ports:
             _log.warning("%s", warning)
         else:
             _log.info("Hadoop's callers say who they are, and are believed")
+
+    def _aggregate_logs(self, engine: ContextEngine) -> None:
+        remote = self._hadoop.remote_logs
+        if not self._hadoop.log_aggregation:
+            return
+        if remote.problem:
+            _log.warning("logs are not aggregated: %s", remote.problem)
+            return
+        node_address = Gateway(self._server, b"").node_address
+        OwnLogAggregation(self._server, engine, remote, node_address).start()
 
     def _activity(self) -> list[RpcActivity]:
         return [

@@ -1,0 +1,103 @@
+"""Logs of applications of Hadoop's clients are copied to where `yarn logs` looks for them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
+
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.work import Command
+from fairshare.yarn.rpc.configuration import RemoteLogs
+from fairshare.yarn.rpc.own.log_aggregation import OwnLogAggregation
+
+NAME = "local_8088"
+
+
+def aggregate(one: Machine, root: Path) -> None:
+    remote = RemoteLogs(root, "logs-tfile")
+    OwnLogAggregation(one.server, one.engine, remote, "{}:8088".format).start()
+
+
+def file_of(one: Machine, root: Path, user: str = "ann") -> Path:
+    name = one.server.container_names(1)[0].rpartition("_")[0]
+    return root / user / "bucket-logs-tfile" / "0001" / f"{name}_0001" / NAME
+
+
+def status(one: Machine) -> str:
+    return one.server.log_aggregation.status(1)
+
+
+def test_the_logs_of_an_application_are_copied_when_it_is_over(tmp_path: Path) -> None:
+    root = tmp_path / "remote"
+
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            aggregate(one, root)
+            await one.submit(context("echo hello; echo more > $LOG_DIRS/syslog; sleep 0.2"))
+            await until(lambda: one.server.service.state.running)
+            assert status(one) == "NOT_START"
+            await until(lambda: status(one) == "SUCCEEDED")
+            content = file_of(one, root).read_bytes()
+            for part in (b"ann", b"_000001", b"stdout", b"hello\n", b"syslog", b"more\n"):
+                assert part in content
+            assert [path.name for path in file_of(one, root).parent.iterdir()] == [NAME]
+            assert root.stat().st_mode & 0o7777 == 0o1777
+            assert file_of(one, root).stat().st_mode & 0o777 == 0o640
+            file_of(one, root).write_bytes(b"kept")
+        async with machine(tmp_path) as again:  # looks again, and leaves what is there
+            aggregate(again, root)
+            await until(lambda: status(again) == "SUCCEEDED")
+            assert file_of(again, root).read_bytes() == b"kept"
+
+    asyncio.run(body())
+
+
+def test_what_ended_without_a_server_is_copied_by_the_next_one(tmp_path: Path) -> None:
+    root = tmp_path / "remote"
+
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            await one.submit(context("echo hello"))
+            await until(lambda: one.server.service.state.applications[1].over)
+        async with machine(tmp_path) as again:
+            aggregate(again, root)
+            await until(lambda: status(again) == "SUCCEEDED")
+            assert b"hello\n" in file_of(again, root).read_bytes()
+
+    asyncio.run(body())
+
+
+def test_a_link_in_the_place_of_a_users_directory_is_not_followed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root, other = tmp_path / "remote", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    (root / "ann").symlink_to(other)
+
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            aggregate(one, root)
+            await one.submit(context("echo hello"))
+            await until(lambda: status(one) == "FAILED")
+            assert list(other.iterdir()) == []
+
+    asyncio.run(body())
+    assert "are not aggregated" in caplog.text
+
+
+def test_commands_of_our_own_clients_are_not_copied(tmp_path: Path) -> None:
+    root = tmp_path / "remote"
+
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            aggregate(one, root)
+            await one.server.service.ask(
+                SubmitApplication("ann", "root.default", master=(128, 1), driver=Command(("true",)))
+            )
+            await until(lambda: one.server.service.state.applications[1].over)
+            await asyncio.sleep(0)
+            assert not root.exists()
+
+    asyncio.run(body())
