@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -84,24 +84,26 @@ async def list_nodes(request: Request) -> Response:
         value = _value_of(column, types)
         names = listings.order(text_of(parameters, "order"), about, rows, value, down=down)
     matching, counts, labels = _matching([rows[name] for name in names], parameters)
-    page = NodesPage(
-        at_ms=at_ms,
-        known=len(rows),
-        matching=len(matching),
-        counts=counts,
-        labels=labels,
-        used={name: sum(row.used[name] for row in matching) for name in types},
-        total={name: sum(row.total[name] for row in matching) for name in types},
-        containers=sum(row.containers for row in matching),
-        idle=sum(1 for row in matching if not row.containers),
-        offset=part.start,
-    )
+    page: NodesPage | UnsetType = UNSET
+    if "offset" in parameters:
+        page = NodesPage(
+            at_ms=at_ms,
+            known=len(rows),
+            matching=len(matching),
+            counts=counts,
+            labels=labels,
+            used={name: sum(row.used[name] for row in matching) for name in types},
+            total={name: sum(row.total[name] for row in matching) for name in types},
+            containers=sum(row.containers for row in matching),
+            idle=sum(1 for row in matching if not row.containers),
+            offset=part.start,
+        )
     shown = matching[part]
     content = await listed(
         "nodes",
         [with_gpus(server, row) for row in shown] if at_ms is None else shown,
         decommissioned=taken_out(server) if at_ms is None else (),
-        page=page if "offset" in parameters else UNSET,
+        page=page,
     )
     return Response(content, media_type="application/json")
 
