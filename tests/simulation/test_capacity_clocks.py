@@ -291,7 +291,7 @@ async def test_on_a_server_a_starved_queue_gets_its_share_back(tmp_path):
     await server.service.ask(submission("root.b", 2))
     asked_ms = state.applications[2].submitted_ms
     await until(server, lambda: state.applications[2].used == SHARE)
-    records = list(server._journal.records())
+    records = list(server.journal.records())
     await server.close()
     marked_ms, killed_ms = instants(records, ContainerMarked)[0], preempted_ms(records)[0]
     assert asked_ms + 50 <= marked_ms < asked_ms + 5_000  # how busy the machine is, nobody knows

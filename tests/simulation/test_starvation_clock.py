@@ -94,7 +94,7 @@ async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(
     await server.service.ask(submission(queue, 2))
     asked_ms = state.applications[2].submitted_ms
     await until(server, lambda: state.applications[2].used == SHARE)
-    records = list(server._journal.records())
+    records = list(server.journal.records())
     await server.close()
     marked_ms, killed_ms = first_ms(records, ContainerMarked), first_ms(records, ContainerCompleted)
     assert asked_ms + 400 <= marked_ms < asked_ms + 30_000  # how busy the machine is, nobody knows

@@ -109,7 +109,7 @@ class JobDriver:
         done = False
         while not done:
             try:
-                done = self._look()
+                done = self.look()
                 seen_s = time.monotonic()
             except (ServerUnreachable, Refused) as error:
                 # The server is restarting, or a container to release has just ended by itself.
@@ -121,7 +121,7 @@ class JobDriver:
                 time.sleep(PACE_S)
         self._driver.finish()
 
-    def _look(self) -> bool:
+    def look(self) -> bool:
         """Make the decisions that are due; returns whether the job is done."""
         progress = {group.name: group for group in self._driver.application().groups}
         if progress[COMMIT].succeeded:

@@ -115,8 +115,8 @@ class LiveServer:
         self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)
         with contextlib.ExitStack() as opened:
-            self._journal = SqliteJournal(self.directory.path)
-            opened.callback(self._journal.close)
+            self.journal = SqliteJournal(self.directory.path)
+            opened.callback(self.journal.close)
             handlers = open_log(self.directory.log, settings.log_format)
             opened.callback(close_log, handlers)
             self.audit = AuditLog(self.directory.path)
@@ -124,7 +124,7 @@ class LiveServer:
             clock = WallClock()
             self.started_ms = clock.now_ms()
             owner = (settings.scheduler, settings.types, self.started_ms)
-            new = is_new(self._journal)
+            new = is_new(self.journal)
             self._identity = self.directory.claim(*owner, journal_is_new=new)
             self.tokens = DriverTokens(self.directory.secret())
             limits = settings.limits
@@ -157,9 +157,9 @@ class LiveServer:
                 kept=self.directory.path / KEPT_FILE,
             )
             self.editor = ConfigurationEditor(self.configuration, self.directory.path, state)
-            self._retention = Retention(
+            self.retention = Retention(
                 settings.retention,
-                self._journal,
+                self.journal,
                 self.service,
                 self.projections,
                 self._parts,
@@ -213,8 +213,8 @@ class LiveServer:
         self.service.room_problem = lambda: self.disk.problem or full_disk(self.directory.path)
         self.service.before_turn = self.disk.look_soon
         self.disk.on_change = self.service.pause
-        self._retention.admission_problem = self.service.admission_problem
-        self._retention.on_snapshot = self.metrics.snapshot_taken
+        self.retention.admission_problem = self.service.admission_problem
+        self.retention.on_snapshot = self.metrics.snapshot_taken
 
     def _subscribe(self) -> None:
         """Let the parts follow the records. The projections come first: others look at them."""
@@ -228,7 +228,7 @@ class LiveServer:
         self.cron.subscribe(observers)
         self.metrics.subscribe(observers)
         self._event_log.subscribe(observers)
-        self._retention.subscribe(observers)
+        self.retention.subscribe(observers)
         self.refused_requests.subscribe(observers)
         observers.commits(self.event_feed.observe)
         observers.commits(self._prune_forgotten)
@@ -238,7 +238,7 @@ class LiveServer:
             self._prune(application)
 
     def _recovered_runtime(self) -> Runtime:
-        self._since, parts = restore(self._journal)
+        self._since, parts = restore(self.journal)
         family = family_of(self.settings.scheduler)
         add_family(family)  # its imports would stop everything at the first snapshot
         manager: ResourceManager = parts.get(MANAGER) or ResourceManager(
@@ -248,7 +248,7 @@ class LiveServer:
         self._event_log = EventLog(manager.state, self.settings.log_format)
         runtime = Runtime(
             manager,
-            MeasuredJournal(self._journal, self.metrics),
+            MeasuredJournal(self.journal, self.metrics),
             self.engine,
             committed=self.observers.observe,
             extra_environment=self._environment,
@@ -259,7 +259,7 @@ class LiveServer:
         recovered = Observers()
         self.projections.subscribe(recovered, manager.scheduler)
         position = runtime.recover(
-            ObservedJournal(self._journal, lambda record: recovered.observe((record,))),
+            ObservedJournal(self.journal, lambda record: recovered.observe((record,))),
             self._since,
         )
         if position.sequence:
@@ -385,7 +385,7 @@ class LiveServer:
         cannot work.
         """
         self.url = url
-        self._journal.announce(url)
+        self.journal.announce(url)
         state = self.service.state
         known = launches(state, self.projections.history, state.next_application)
         place = (self._identity.epoch_ms, self.directory.containers)
@@ -406,14 +406,14 @@ class LiveServer:
         start, service = self.background.start, self.service
         start("configuration", self.configuration.watch)
         start("disk", self.disk.watch)
-        start("retention", self._retention.watch)
+        start("retention", self.retention.watch)
         start("accounting", self.accounting.watch)
         start("notices", self.notices.watch)
         start("cron", self.cron.watch)
         start("lag", self.metrics.watch)
         rows = self.application_rows, self.node_rows
         start("past views", lambda: watch_past_views(service, self.past_views, *rows))
-        start("journal", lambda: watch_journal(self._journal, service))
+        start("journal", lambda: watch_journal(self.journal, service))
         start("collections", watch_collections)
 
     def _load_configuration(self) -> None:
@@ -472,8 +472,8 @@ class LiveServer:
         await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
         if well and not any(self.left_running):  # else clients wait for the next server
             self.directory.withdraw_url()
-            self._retention.save_at_the_end()
-        self._journal.close()
+            self.retention.save_at_the_end()
+        self.journal.close()
         self._numbers.close(in_order=well)
 
     async def close(self) -> None:

@@ -116,15 +116,15 @@ def test_a_straggler_gets_one_backup_and_the_slower_attempt_is_released(driver, 
         *(done(f"c{task}", "map", task, 500) for task in range(3)),
         container("c3", "map", 3, allocated_ms=now_ms - 60_000),
     ]
-    driver._look()
-    driver._look()
+    driver.look()
+    driver.look()
     assert cluster.added == ["map-backup-3"]
     cluster.listed.append(container("c4", "map-backup-3", 0, allocated_ms=now_ms))
     layout.task("map", 3).mkdir()
-    driver._look()
+    driver.look()
     assert cluster.released == []  # one of both has just committed and needs a moment to end
     cluster.listed[-1] = done("c4", "map-backup-3", 0, 100)
-    driver._look()
+    driver.look()
     assert cluster.released == ["c3"]
 
 
@@ -138,10 +138,10 @@ def test_the_progress_of_a_task_is_read_where_it_writes_it(driver, cluster, layo
     folder = layout.attempt("map", 3, "map", "c3")
     folder.mkdir()
     (folder / "progress.json").write_text('{"progress": 0.9}')
-    driver._look()
+    driver.look()
     assert cluster.added == []
     (folder / "progress.json").write_text('{"progress": 0.2}')
-    driver._look()
+    driver.look()
     assert cluster.added == ["map-backup-3"]
 
 
@@ -151,10 +151,10 @@ def test_reduces_make_room_when_no_map_can_run_for_some_time(driver, cluster, mo
         container("old", "reduce", 0, allocated_ms=10),
         container("new", "reduce", 1, allocated_ms=20),
     ]
-    driver._look()
+    driver.look()
     assert cluster.released == []
     monkeypatch.setattr(module, "STALL_S", 0.0)
-    driver._look()
+    driver.look()
     assert cluster.released == ["new"]
 
 
@@ -162,6 +162,6 @@ def test_reduces_keep_their_room_while_a_map_runs(driver, cluster, monkeypatch):
     monkeypatch.setattr(module, "STALL_S", 0.0)
     cluster.groups = progress(maps=(2, 1, 1), reduces=(0, 1, 1))
     cluster.listed = [container("r", "reduce", 0, allocated_ms=10)]
-    driver._look()
-    driver._look()
+    driver.look()
+    driver.look()
     assert cluster.released == []

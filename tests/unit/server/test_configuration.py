@@ -118,7 +118,7 @@ def weights(server: LiveServer) -> dict[str, float]:
 def loads(server: LiveServer) -> list[bytes]:
     return [
         record.input.settings
-        for record in server._journal.records()
+        for record in server.journal.records()
         if isinstance(record.input, LoadConfiguration)
     ]
 

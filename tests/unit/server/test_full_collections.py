@@ -56,7 +56,7 @@ async def live(server, engine):
     await until(server, lambda: len(applications[number].containers) == 3)
     await server.service.ask(FinishApplication(number))
     await until(server, lambda: applications[number].over)
-    await server._retention.forget()
+    await server.retention.forget()
     assert not applications
 
 
@@ -64,7 +64,7 @@ async def test_applications_that_are_forgotten_leave_nothing_to_the_collector(se
     await live(server, engine)
     gc.collect()
     await live(server, engine)
-    server._retention.save()
+    server.retention.save()
     assert left_for_the_collector() == []
 
 

@@ -43,7 +43,7 @@ async def test_a_call_is_in_a_file_and_neither_in_the_journal_nor_in_a_snapshot(
     payload = engine.orders[container].command.payload
     assert payload == Payload(DIGEST, len(CALL))
     assert (server.directory.path / payload.file).read_bytes() == CALL
-    server._retention.save()
+    server.retention.save()
     for path in server.directory.path.glob("journal.sqlite3*"):
         assert CALL not in path.read_bytes()
     command = server.service.state.applications[1].submission.tasks[0].command

@@ -57,7 +57,7 @@ async def restarted(settings, engine):
 async def test_the_applications_that_ended_first_are_forgotten_first(server, engine):
     await run(server, engine, 5)
     await server.service.ask(ONE_TASK)  # lives
-    await server._retention.forget()
+    await server.retention.forget()
     assert list(server.service.state.applications) == [4, 5, 6]
     assert server.service.views.applications()
     async with asyncio.timeout(60):
@@ -88,13 +88,13 @@ async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
     sizes = []
     for _ in range(12):
         await run(server, engine, 1, large)
-        await server._retention.forget()
-        await server._retention.shorten()
-        sizes.append(server._journal.size())
-    assert server._journal.first_record() > 1
+        await server.retention.forget()
+        await server.retention.shorten()
+        sizes.append(server.journal.size())
+    assert server.journal.first_record() > 1
     longer = LongHistory.open_for_reading(short.state_directory)
     assert longer.first == 1
-    assert longer.leads_up_to(server._journal)
+    assert longer.leads_up_to(server.journal)
     longer.close()
     assert max(sizes) < 28e6  # a step after it was reached; the state has two of 2 MB each
     await server.close()
@@ -105,8 +105,8 @@ async def test_a_journal_of_large_submissions_becomes_shorter(short, engine):
 
 async def test_its_number_is_never_used_again(server, engine, settings):
     await run(server, engine, 5)
-    await server._retention.forget()
-    server._retention.save()
+    await server.retention.forget()
+    server.retention.save()
     await server.close()
     following = await restarted(settings, engine)
     await following.service.ask(ONE_TASK)
@@ -117,7 +117,7 @@ async def test_its_number_is_never_used_again(server, engine, settings):
 async def test_a_server_goes_on_from_a_snapshot_and_the_records_behind_it(server, engine, settings):
     await server.service.ask(ONE_TASK)
     (first,) = await launched(server, engine)
-    server._retention.save()
+    server.retention.save()
     await server.service.ask(ONE_TASK)
     await launched(server, engine, 2)
     server.stop_containers = False
@@ -144,9 +144,9 @@ async def test_a_server_goes_on_from_a_snapshot_and_the_records_behind_it(server
 
 async def test_a_snapshot_that_is_damaged_is_passed_over(server, engine, settings, caplog):
     await run(server, engine, 1)
-    server._retention.save()
+    server.retention.save()
     await run(server, engine, 1)
-    server._retention.save()
+    server.retention.save()
     await server.close()
     writer = SqliteJournal(settings.state_directory)
     newest = writer.snapshots()[-1]
@@ -171,7 +171,7 @@ def copying(server, monkeypatch):
     if not copied_snapshot.POSSIBLE:
         pytest.skip("a copy of the server takes snapshots only on Linux")
     monkeypatch.setattr(retention, "LARGE", 1)
-    return server._retention
+    return server.retention
 
 
 async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
@@ -191,8 +191,8 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
     saving = asyncio.ensure_future(copying._save_beside())
     await server.service.ask(ONE_TASK)  # is answered, and is not in the snapshot
     await saving
-    (sequence,) = server._journal.snapshots()
-    assert [server._journal.snapshot(sequence)] == expected
+    (sequence,) = server.journal.snapshots()
+    assert [server.journal.snapshot(sequence)] == expected
     with pytest.raises(ChildProcessError):
         os.waitpid(pids.pop(), os.WNOHANG)
 
@@ -204,11 +204,11 @@ async def test_the_server_itself_takes_a_snapshot_that_its_copy_cannot_take(
     monkeypatch.setattr(copied_snapshot, "freeze", lambda *_: 1 // 0)
     with pytest.raises(JournalError, match="ended with 1"):
         await copied_snapshot.copied_snapshot(1, 1, dict)
-    assert server._journal.snapshots() == []
+    assert server.journal.snapshots() == []
     await copying._save_beside()
     assert "ZeroDivisionError" in capfd.readouterr().err
     assert "the server itself takes the snapshot" in caplog.text
-    assert len(server._journal.snapshots()) == 1
+    assert len(server.journal.snapshots()) == 1
 
 
 def open_files(sequence, now_ms, parts):

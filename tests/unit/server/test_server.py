@@ -286,7 +286,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_server_and_leaves_conta
     def fail() -> None:
         raise JournalError("the disk is full")
 
-    monkeypatch.setattr(server._journal, "commit", fail)
+    monkeypatch.setattr(server.journal, "commit", fail)
     with pytest.raises(InputError, match="had to stop"):
         await server.service.ask(ONE_TASK)
     await asyncio.wait_for(server.service.ended.wait(), 60)

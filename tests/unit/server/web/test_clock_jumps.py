@@ -57,7 +57,7 @@ async def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(
             version = await server.service.changed(version, 1.0)
     assert server.service.failure is None, f"seed {seed}"
     check(server.service.state)
-    records = list(server._journal.records())
+    records = list(server.journal.records())
     times = [record.now_ms for record in records]
     assert times == sorted(times), f"seed {seed}"
     assert replay(records, ResourceManager(family_of("fair").create(ResourceTypes()))) is None

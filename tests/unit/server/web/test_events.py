@@ -96,9 +96,9 @@ async def test_what_is_not_kept_any_more_is_a_reset(page):
     page.server.event_feed = EventFeed(service.state, feed._directory, feed.last, 2)
     page.server.observers.commits(page.server.event_feed.observe)
     for _ in range(3):  # the last two snapshots are kept, with all records since the older one
-        page.server._retention.save()
+        page.server.retention.save()
         await page.submit(queue="a", tasks=[{"command": "x"}])
-    assert page.server._journal.trim(0, 2**40)
+    assert page.server.journal.trim(0, 2**40)
     await page.submit(queue="a", tasks=[{"command": "x"}])
     [(kind, number, data)] = await follow(page, 0, bool)
     assert (kind, number) == ("reset", service.version)

@@ -108,7 +108,7 @@ async def test_health_and_readiness_report_a_failed_writer(page, monkeypatch):
     def fail():
         raise JournalError("the disk is full")
 
-    monkeypatch.setattr(page.server._journal, "commit", fail)
+    monkeypatch.setattr(page.server.journal, "commit", fail)
     await page.post("/applications", json={"tasks": [{"command": "x"}]})
     answer = await page.get(f"{ROOT}/healthz")
     assert (answer.status_code, answer.json()["checks"]) == (503, {"writer": "failed"})
