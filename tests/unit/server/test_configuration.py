@@ -256,7 +256,7 @@ async def test_a_restart_with_other_files_is_a_reload(conf, start, anyio_backend
     assert second.service.state.settings.preemption
     loaded = [
         record
-        for record in second._journal.records()
+        for record in second.journal.records()
         if any(isinstance(event, ConfigurationLoaded) for event in record.events)
     ]
     assert len(loaded) == 2
