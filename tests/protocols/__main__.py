@@ -24,6 +24,7 @@ CLASSES = (
     "yarn.proto.YarnServerResourceManagerServiceProtos",
     "yarn.proto.YarnServiceProtos",
     "yarn.proto.ApplicationClientProtocol",
+    "yarn.proto.ApplicationHistoryProtocol",
     "yarn.proto.ApplicationMasterProtocol",
     "yarn.proto.ContainerManagementProtocol",
     "yarn.proto.ResourceManagerAdministrationProtocol",

@@ -22,7 +22,7 @@ def own_identifier(site: Site, problems: Problems) -> str:
     known = site.strings(ALL, problems)
     identifier, hint = site.string(OWN, "", problems), ""
     if not identifier:
-        here = [one for one in known if _is_of_this_machine(_host_of(site, one, problems))]
+        here = [one for one in known if is_of_this_machine(_host_of(site, one, problems))]
         identifier = here[0] if len(here) == 1 else ""
         hint = f"; the addresses of {', '.join(here) or 'none of them'} are of this machine"
     if identifier not in known:
@@ -40,7 +40,8 @@ def _host_of(site: Site, identifier: str, problems: Problems) -> str:
     return written.rpartition(":")[0] or site.string(f"{_RM}hostname.{identifier}", "", problems)
 
 
-def _is_of_this_machine(host: str) -> bool:
+def is_of_this_machine(host: str) -> bool:
+    """Whether a host's address is one of this machine's."""
     if not host:
         return False
     try:

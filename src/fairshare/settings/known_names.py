@@ -51,6 +51,7 @@ _AT_THE_PORTS: Final = re.compile(
     r"|yarn\.(nm|am)\.liveness-monitor\.expiry-interval-ms|yarn\.log-aggregation-enable"
     r"|yarn\.log-aggregation-status\.time-out\.ms|yarn\.http\.policy"
     r"|yarn\.resourcemanager\.scheduler\.class"
+    r"|yarn\.timeline-service\.(enabled|hostname|address|generic-application-history\.enabled)"
 )
 """What is read when the ports for Hadoop's own nodes and clients are opened, or by clients; and the
 choice of the scheduler."""

@@ -21,6 +21,7 @@ from fairshare.yarn.rest.parameters import MOST_MS, Filter, select
 from fairshare.yarn.rest.submission import NO_RESERVATIONS, denial_of
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.applications import ApplicationChanges, submission_of
+from fairshare.yarn.rpc.history import HistoryReports
 from fairshare.yarn.rpc.records import resource_message, type_messages
 from fairshare.yarn.rpc.reports import (
     AttemptReports,
@@ -42,7 +43,7 @@ from fairshare.yarn.rpc.wire.calls import (
     Handlers,
     RpcError,
 )
-from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
+from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, APPLICATION_HISTORY, METHODS
 from fairshare.yarn.rpc.wire.messages import (
     ApplicationsRequestScopeProto,
     GetAllResourceProfilesRequestProto,
@@ -76,6 +77,8 @@ AT_ONCE = 100
 
 NO_TOKENS = "Delegation tokens need Kerberos, which is not supported"
 
+DELEGATION = ("getDelegationToken", "renewDelegationToken", "cancelDelegationToken")
+
 NOT_SUPPORTED: Mapping[str, RpcError] = {
     **dict.fromkeys(
         (
@@ -87,10 +90,7 @@ NOT_SUPPORTED: Mapping[str, RpcError] = {
         ),
         RpcError(YARN, NO_RESERVATIONS),
     ),
-    **dict.fromkeys(
-        ("getDelegationToken", "renewDelegationToken", "cancelDelegationToken"),
-        RpcError(INPUT_OUTPUT, NO_TOKENS),
-    ),
+    **dict.fromkeys(DELEGATION, RpcError(INPUT_OUTPUT, NO_TOKENS)),
 }
 """Methods that are refused, in Hadoop's words where a default cluster refuses them too."""
 
@@ -167,9 +167,25 @@ class Clients:
         }
         methods |= {name: _empty(name) for name in NO_ATTRIBUTES}
         methods |= {name: _refusing(error) for name, error in NOT_SUPPORTED.items()}
-        handlers = {
-            (APPLICATION_CLIENT, name): self._for_caller(method) for name, method in methods.items()
+        return self._served(APPLICATION_CLIENT, methods)
+
+    @property
+    def history_handlers(self) -> Handlers:
+        """The handlers for those who ask a timeline server."""
+        attempts = HistoryReports(self._gateway)
+        methods: dict[str, Answering] = {
+            "getApplicationReport": self.report,
+            "getApplications": self.applications,
+            "getApplicationAttemptReport": attempts.attempt,
+            "getApplicationAttempts": attempts.attempts,
+            "getContainerReport": attempts.container,
+            "getContainers": attempts.containers,
         }
+        methods |= {name: _refusing(NOT_SUPPORTED[name]) for name in DELEGATION}
+        return self._served(APPLICATION_HISTORY, methods)
+
+    def _served(self, protocol: str, methods: Mapping[str, Answering]) -> Handlers:
+        handlers = {(protocol, name): self._for_caller(method) for name, method in methods.items()}
         return audited(self._gateway.server, handlers, methods.keys() - CHANGING)
 
     def _for_caller(self, method: Answering) -> Handler:

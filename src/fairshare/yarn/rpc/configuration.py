@@ -26,7 +26,7 @@ from fairshare.documents import xml
 from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.server.settings import LiveSettings
-from fairshare.settings.high_availability import own_identifier
+from fairshare.settings.high_availability import is_of_this_machine, own_identifier
 from fairshare.settings.manager import read_expiries, read_rolling
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
@@ -244,6 +244,9 @@ class MasterSettings(Struct, frozen=True):
 _RM: Final = "yarn.resourcemanager."
 _HOST: Final = f"{_RM}hostname"
 _BIND: Final = f"{_RM}bind-host"
+_TIMELINE: Final = "yarn.timeline-service."
+ANY_HOST: Final = "0.0.0.0"  # noqa: S104
+HISTORY_PORT: Final = 10_200
 _TFILE: Final = "TFile"
 _SHUFFLE: Final = "mapreduce.shuffle."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
@@ -279,6 +282,7 @@ class RemoteLogs(Struct, frozen=True):
 class HadoopSettings(msgspec.Struct, frozen=True):
     """All that the protocols need. `addresses` has host and port by the names of PORTS;
     `log_aggregation`: NodeManagers aggregate logs, within `log_aggregation_timeout_ms`.
+    `history` is the address for those who ask a timeline server, if this server is one.
     `remote_logs` is where the nodes of this machine aggregate theirs.
     `shuffle_port`: `mapreduce.shuffle.port` of the nodes of this machine; 0: any free one."""
 
@@ -292,6 +296,7 @@ class HadoopSettings(msgspec.Struct, frozen=True):
     log_aggregation_timeout_ms: int
     remote_logs: RemoteLogs
     shuffle_port: int
+    history: tuple[str, int] | None = None
 
 
 def read_hadoop(settings: LiveSettings) -> HadoopSettings:
@@ -339,6 +344,12 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         log_aggregation_timeout_ms=site.integer(
             "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),
+        history=_history(
+            site,
+            problems,
+            any_port=settings.port == 0,
+            open_to_network=settings.hadoop.open_to_network,
+        ),
         remote_logs=_remote_logs(site, problems),
         shuffle_port=_shuffle_port(site, problems) if settings.engine == "local" else 0,
     )
@@ -346,6 +357,31 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
     if not settings.hadoop.open_to_network:
         _check_exposure(addresses)
     return hadoop_settings
+
+
+def _history(
+    site: Site, problems: Problems, *, any_port: bool, open_to_network: bool
+) -> tuple[str, int] | None:
+    """The address of the timeline server for clients; None: there is none, or on another machine,
+    or where others than this machine reach it and must not."""
+    asked = [
+        site.boolean(f"{_TIMELINE}{name}enabled", False, problems)
+        for name in ("", "generic-application-history.")
+    ]
+    default = site.string(f"{_TIMELINE}hostname", ANY_HOST, problems)
+    written = site.string(f"{_TIMELINE}address", f"{default}:{HISTORY_PORT}", problems)
+    if not any(asked):
+        return None
+    host, _, port = written.rpartition(":")
+    if host == ANY_HOST and not open_to_network:
+        host = LOOPBACK
+    if not (port.isascii() and port.isdigit() and int(port) <= 65_535):
+        message = f"{_TIMELINE}address: {written!r} must be host:port"
+        problems.error(site.place(f"{_TIMELINE}address"), "address", message, "does not start")
+        return None
+    if not is_of_this_machine(host) or not (open_to_network or host in LOOPBACK_HOSTS):
+        return None
+    return host, 0 if any_port else int(port)
 
 
 def _remote_logs(site: Site, problems: Problems) -> RemoteLogs:

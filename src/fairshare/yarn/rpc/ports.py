@@ -130,6 +130,7 @@ class Ports:
             ),
             "admin": RpcServer("admin", administration.handlers),
         }
+        self._history = RpcServer("history", clients.history_handlers)
         self._engine = engine
         if isinstance(engine, NodeManagersEngine):
             results = self._results()
@@ -161,6 +162,8 @@ class Ports:
                     raise
                 _log.warning("Hadoop's clients are not served: %s", error)
                 return
+            if self._hadoop.history is not None:
+                await self._open_history(self._hadoop.history, opened)
             self._server.background.start("keys", self._roll_keys)
             if isinstance(self._engine, ContextEngine):
                 assert self._own_nodes is not None
@@ -182,6 +185,20 @@ class Ports:
             _log.warning("%s", warning)
         else:
             _log.info("Hadoop's callers say who they are, and are believed")
+
+    async def _open_history(
+        self, address: tuple[str, int], opened: contextlib.AsyncExitStack
+    ) -> None:
+        """Serve those who ask a timeline server, unless one of Hadoop's has the port."""
+        try:
+            listener = listen(*address)
+        except FairshareError as error:
+            _log.warning("clients that ask a timeline server are not served: %s", error)
+            return
+        opened.callback(listener.close)
+        await self._history.start(listener)
+        opened.push_async_callback(self._history.stop)
+        self.numbers["history"] = self._history.port
 
     def _aggregate_logs(self, engine: ContextEngine) -> None:
         remote = self._hadoop.remote_logs

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.resources import Resource, ResourceTypes, add, total
 from fairshare.runtime.projections.attempt_history import Attempt
 from fairshare.yarn.rest.application_documents import (
@@ -268,7 +269,7 @@ def optional_resource(
         target.CopyFrom(resource_message(resource, types))
 
 
-_GUARANTEED = ExecutionTypeProto.Value("GUARANTEED")
+GUARANTEED = ExecutionTypeProto.Value("GUARANTEED")
 
 
 class AttemptReports:
@@ -311,10 +312,9 @@ class AttemptReports:
         application = self._seen(caller, attempt.application_id, what)
         self._find(application, attempt)
         container = records.container_of(container_id, self._gateway.scheduler.state.epoch_ms)
-        grant = None if container is None else application.containers.get(container)
-        if grant is None:
+        report = self.container_report(application, container)
+        if report is None:
             raise records.container_not_found(container_id)
-        report = _container_report(self._gateway, application, grant)
         return GetContainerReportResponseProto(container_report=report)
 
     async def containers(
@@ -326,11 +326,24 @@ class AttemptReports:
         application = self._seen(caller, attempt_id.application_id, what)
         self._find(application, attempt_id)
         return GetContainersResponseProto(
-            containers=[
-                _container_report(self._gateway, application, grant)
-                for grant in application.containers.values()
-            ]
+            containers=self.container_reports(application, attempt_id)
         )
+
+    def container_report(
+        self, application: Application, container: ContainerId | None
+    ) -> ContainerReportProto | None:
+        """The report of a live container of an application; None: it has no such one."""
+        grant = None if container is None else application.containers.get(container)
+        return None if grant is None else _container_report(self._gateway, application, grant)
+
+    def container_reports(
+        self, application: Application, attempt: ApplicationAttemptIdProto
+    ) -> list[ContainerReportProto]:
+        """The reports of the live containers of an application."""
+        return [
+            _container_report(self._gateway, application, grant)
+            for grant in application.containers.values()
+        ]
 
     def _seen(self, caller: Caller, application_id: ApplicationIdProto, what: str) -> Application:
         """The application, which the caller must be allowed to view; raises RpcError."""
@@ -387,7 +400,7 @@ def _container_report(
         container_exit_status=info.containerExitStatus,
         container_state=ContainerStateProto.Value(f"C_{info.containerState}"),
         node_http_address=info.nodeHttpAddress,
-        executionType=_GUARANTEED,
+        executionType=GUARANTEED,
     )
     if info.exposedPorts:
         report.exposed_ports = info.exposedPorts

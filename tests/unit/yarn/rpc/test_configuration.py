@@ -81,6 +81,61 @@ def test_log_aggregation_has_hadoops_names(read):
     assert (found.log_aggregation, found.log_aggregation_timeout_ms) == (True, 1_000)
 
 
+TIMELINE = "yarn.timeline-service."
+
+
+@pytest.mark.parametrize(
+    ("properties", "address"),
+    [
+        ({}, None),
+        ({"address": "127.0.0.1:7"}, None),
+        ({"enabled": "true"}, ("127.0.0.1", 10_200)),
+        ({"generic-application-history.enabled": "true"}, ("127.0.0.1", 10_200)),
+        ({"enabled": "true", "hostname": "localhost"}, ("localhost", 10_200)),
+        ({"enabled": "true", "address": "127.0.0.1:7"}, ("127.0.0.1", 7)),
+        ({"enabled": "true", "hostname": "203.0.113.7"}, None),  # of no machine
+    ],
+)
+def test_clients_that_ask_a_timeline_server_are_served_where_it_would_be(read, properties, address):
+    properties = {f"{TIMELINE}{name}": value for name, value in properties.items()}
+    assert read(**properties).history == address
+
+
+def test_the_address_of_a_timeline_server_has_a_port(read):
+    with pytest.raises(ConfigurationError, match="must be host:port"):
+        read(**{f"{TIMELINE}enabled": "true", f"{TIMELINE}address": "localhost"})
+
+
+@pytest.mark.parametrize(
+    ("properties", "place", "problem"),
+    [
+        ({}, "/tmp/logs", ""),
+        ({"remote-app-log-dir": "file:///var/logs"}, "/var/logs", ""),
+        ({"remote-app-log-dir": "hdfs://nn/logs"}, "/logs", "is in hdfs:"),
+    ],
+)
+def test_logs_are_aggregated_in_a_directory_of_this_machine(read, properties, place, problem):
+    names = {f"yarn.nodemanager.{name}": value for name, value in properties.items()}
+    logs = read(**names).remote_logs
+    assert (str(logs.directory), logs.suffix) == (place, "logs-tfile")
+    assert problem in logs.problem
+    assert bool(problem) == bool(logs.problem)
+
+
+def test_logs_are_aggregated_in_one_format(read):
+    logs = read(**{"yarn.log-aggregation.file-formats": "IFile"}).remote_logs
+    assert "has no TFile" in logs.problem
+
+
+def test_the_shuffle_has_its_port_of_hadoop_and_is_not_encrypted(read):
+    assert read().shuffle_port == 0
+    assert read(**{"mapreduce.shuffle.port": 13_562}).shuffle_port == 13_562
+    with pytest.raises(ConfigurationError, match="there is no port 70000"):
+        read(**{"mapreduce.shuffle.port": 70_000})
+    with pytest.raises(ConfigurationError, match="is not encrypted"):
+        read(**{"mapreduce.shuffle.ssl.enabled": "true"})
+
+
 def test_an_address_of_the_network_needs_consent(read):
     with pytest.raises(ConfigurationError, match="could act as any user"):
         read(**{f"{RM}hostname": "10.0.0.5"})

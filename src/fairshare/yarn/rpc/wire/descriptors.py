@@ -15,6 +15,7 @@ from msgspec import Struct
 PACKAGES = ("hadoop.yarn", "hadoop.common")
 
 APPLICATION_CLIENT = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+APPLICATION_HISTORY = "org.apache.hadoop.yarn.api.ApplicationHistoryProtocolPB"
 APPLICATION_MASTER = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 CONTAINER_MANAGEMENT = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 RESOURCE_TRACKER = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
@@ -24,6 +25,7 @@ PROTOCOL_INFORMATION = "org.apache.hadoop.ipc.ProtocolMetaInfoPB"
 
 PROTOCOLS: Mapping[str, str] = {
     APPLICATION_CLIENT: "hadoop.yarn.ApplicationClientProtocolService",
+    APPLICATION_HISTORY: "hadoop.yarn.ApplicationHistoryProtocolService",
     APPLICATION_MASTER: "hadoop.yarn.ApplicationMasterProtocolService",
     CONTAINER_MANAGEMENT: "hadoop.yarn.ContainerManagementProtocolService",
     RESOURCE_TRACKER: "hadoop.yarn.ResourceTrackerService",

@@ -23,6 +23,7 @@ def test_every_protocol_has_the_methods_of_hadoop_3_4() -> None:
     }
     assert counts == {
         "ApplicationClientProtocolPB": 35,
+        "ApplicationHistoryProtocolPB": 9,
         "ApplicationMasterProtocolPB": 3,
         "ContainerManagementProtocolPB": 12,
         "ResourceTrackerPB": 3,
