@@ -127,6 +127,10 @@ class TaskArray(Body, frozen=True, kw_only=True):
     lines: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_LINES)] = ()
 
 
+DEFAULT_ATTEMPTS: Final = 4
+"""Of a task whose group has no `max_attempts`."""
+
+
 class PlaceFields(msgspec.Struct, frozen=True, kw_only=True):
     """Where containers are wanted, and how urgently: a lower `priority` is served first."""
 
@@ -139,7 +143,7 @@ class PlaceFields(msgspec.Struct, frozen=True, kw_only=True):
 class GroupFields(PlaceFields, frozen=True, kw_only=True):
     """How the tasks of a group run beside each other and again, as `TaskGroup` explains it."""
 
-    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 4
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] | None = None
     time_limit_ms: Duration | None = None
     after: tuple[str, ...] = ()
     slow_start: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
@@ -149,6 +153,11 @@ class GroupFields(PlaceFields, frozen=True, kw_only=True):
     gang_restart: GangRestart = "all"
     at_once: Annotated[int, msgspec.Meta(ge=1, le=MAX_TASKS)] | None = None
     keep_going: bool = False
+
+    @property
+    def attempts(self) -> int:
+        """The number of failures of a task that are one too many."""
+        return DEFAULT_ATTEMPTS if self.max_attempts is None else self.max_attempts
 
 
 if TYPE_CHECKING:
@@ -175,8 +184,9 @@ class TaskGroup(_GroupCommand, frozen=True, kw_only=True):
     The group starts when `slow_start` of the tasks of each group named in `after` have succeeded:
     1.0 waits for all. With `relax` false, `hosts` and `racks` are the only places. A task that
     fails for the `max_attempts`-th time fails the application: at once, or with `keep_going` when
-    all that can still run has ended. At most `at_once` tasks run at the same time. `label` is the
-    tasks' partition.
+    all that can still run has ended. Without `max_attempts` that is the fourth time, or the first
+    one beyond its time limit or its memory, unless an `end_signal` lets it save its state. At most
+    `at_once` tasks run at the same time. `label` is the tasks' partition.
 
     The tasks of a `gang` start together or not at all: their containers are held until none is
     missing, for at most `gang_timeout_ms`; then they are given back, and requested again after a

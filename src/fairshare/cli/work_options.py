@@ -174,7 +174,8 @@ OPTIONS: Final = (
         "tasks",
         Whole(1, MOST_ATTEMPTS),
         "N",
-        "The number of failures of a task that fail the application. [default: 4]",
+        "The number of failures of a task that fail the application. [default: 4; 1 of a task that"
+        " exceeds its time limit or its memory without --signal]",
     ),
     Opt(
         "array",

@@ -120,7 +120,7 @@ class Operations(CallTable):
         user: str | None = None,
         resources: Mapping[str, int] | None = None,
         environment: Mapping[str, str] | None = None,
-        max_attempts: int = 4,
+        max_attempts: int | None = None,
         time_limit_ms: int | None = None,
         timeout_s: float | None = None,
         python: str | None = None,
@@ -128,7 +128,8 @@ class Operations(CallTable):
         """`[function(item) for item in items]`, each call in a container of its own.
 
         The results are in the order of the items. Raises ApplicationFailed when one call has
-        failed `max_attempts` times; WaitTimedOut after `timeout_s`. Whatever ends the waiting
+        failed `max_attempts` times (None: four, but a call that exceeds its time or memory fails at
+        once); WaitTimedOut after `timeout_s`. Whatever ends the waiting
         early, Ctrl-C too, kills the application: no client would take its results.
         """
         arguments = list(items)

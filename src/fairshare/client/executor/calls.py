@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairshare.api.work import Submission, TaskGroup
+from fairshare.api.work import DEFAULT_ATTEMPTS, Submission, TaskGroup
 from fairshare.client import callables
 from fairshare.client.answers import Application, Task
 from fairshare.client.client import Client
@@ -283,6 +283,7 @@ class Sender:
     ) -> None:
         self.client = client
         self.group = group
+        self.attempts = group.max_attempts or DEFAULT_ATTEMPTS
         self.prefix = f"{submission.name}-{secrets.token_hex(4)}-"
         self._submission = submission
         self._python = python

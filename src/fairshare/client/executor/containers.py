@@ -96,7 +96,7 @@ class Containers:
                 return False
             if not batch.wanted:
                 self._state.order(lambda: self._kill(batch))
-            elif container is not None and self._sender.group.max_attempts > 1:
+            elif container is not None and self._sender.attempts > 1:
                 # It begins once more, sees the mark, and ends at once.
                 self._state.order(lambda: self._sender.client.stop_container(container))
             return True

@@ -306,7 +306,7 @@ class Workers:
         if container is None or not (container.failed or container.exit_code == 0):
             return None
         call.failures += 1
-        if call.failures < self._sender.group.max_attempts:
+        if call.failures < self._sender.attempts:
             return None
         return self._failure(application, container)
 

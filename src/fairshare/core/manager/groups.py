@@ -38,7 +38,7 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
             raise Refusal("invalid-tasks", f"two groups of tasks are called {group.name}")
         if group.count < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has no tasks: count is below 1")
-        if group.max_attempts < 1:
+        if group.attempts < 1:
             raise Refusal("invalid-tasks", f"group {group.name} has max_attempts below 1")
         if not 0.0 <= group.slow_start <= 1.0:
             raise Refusal(

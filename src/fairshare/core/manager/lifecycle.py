@@ -353,7 +353,7 @@ class Lifecycle:
                 step,
                 application,
                 ApplicationState.FAILED,
-                f"{failed} {spec.name} {_failure(spec.max_attempts, event)}",
+                f"{failed} {spec.name} {_failure(spec.attempts, event)}",
             )
             return
         if self._end_if_over(step, application) or not board.waits:
@@ -409,6 +409,9 @@ def _failure(attempts: int, event: ContainerCompleted) -> str:
     if event.cannot_start:
         words = event.diagnostics.strip()
         return f"cannot start (exit code {event.exit_code}), and was not tried again: {words}"
+    if event.at_limit:
+        words = event.diagnostics.strip() or "it reached a limit"
+        return f"was not tried again: {words}"
     return f"failed {_times_and_last(attempts, event)}"
 
 

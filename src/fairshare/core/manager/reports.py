@@ -10,6 +10,7 @@ from fairshare.core.model.events import (
     ApplicationsForgotten,
     ContainerCompleted,
     ContainerRunning,
+    ExitCode,
     NodeFailing,
     NodeRecovered,
     NodeTried,
@@ -29,6 +30,8 @@ from fairshare.core.model.tasks import Assignment, may_fail_again
 from fairshare.core.schedulers.protocol import State, Step
 
 _PAUSES_END_MS = 250  # and at multiples of it: those of a million tasks would be as many inputs
+
+_OUT_OF_MEMORY = ExitCode.KILLED_EXCEEDING_MEMORY
 
 
 def started(state: State, step: Step, given: ContainerStarted) -> None:
@@ -63,6 +66,10 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
     if given.exit_code:
         launched_ms = attempt.launched.get(container)
         assignment = application.tasks.assigned.get(container)
+    at_limit = False
+    if assignment is not None and (given.timed_out or given.exit_code == _OUT_OF_MEMORY):
+        group = application.tasks.groups[assignment.group].spec
+        at_limit = group.max_attempts is None and group.command.end_signal is None
     step.emit(
         ContainerCompleted(
             container,
@@ -72,6 +79,8 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
             given.cpu_ms,
             state.running.get(container) or False,
             given.cannot_start,
+            given.timed_out,
+            at_limit,
         )
     )
     if given.node_failed:

@@ -474,11 +474,13 @@ class ContainerExited(ContainerEnd, frozen=True, tag=True):
 
     `cannot_start`: its command could not be started for a reason that another attempt would meet
     too, such as a missing file. `node_failed`: it was not started for a cause of its node, such as
-    a full disk; another container would not start there either.
+    a full disk; another container would not start there either. `timed_out`: it was ended at its
+    time limit.
     """
 
     cannot_start: bool = False
     node_failed: bool = False
+    timed_out: bool = False
 
 
 Input = (

@@ -277,7 +277,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if event.exit_code == _PREEMPTED:
             application.preempted += 1
         if application.tasks.assigned:
-            application.tasks.completed(container, event.exit_code, event.cannot_start)
+            application.tasks.completed(container, event.exit_code, event.final)
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
         resource = record.resource

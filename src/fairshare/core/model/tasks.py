@@ -72,7 +72,7 @@ class GroupProgress:
         self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
         self.killed: Set[int] = NO_TASKS  # a user has ended them for good
         self.started = False  # its containers have been asked for
-        self.unstartable: Set[int] = NO_TASKS  # failed ones whose command cannot start at all
+        self.unstartable: Set[int] = NO_TASKS  # failed ones that are not tried again
         # Tasks that wait, but not for a container yet, and until when; the pauses of each so far.
         self.paused = NO_PAUSES
         self.pauses = NO_PAUSES
@@ -117,16 +117,16 @@ class GroupProgress:
             return TaskState.RUNNING
         if task in self.killed:
             return TaskState.KILLED
-        if task in self.failed and self.failures_of(task) >= self.spec.max_attempts:
+        if task in self.failed and self.failures_of(task) >= self.spec.attempts:
             return TaskState.FAILED
         return TaskState.WAITING
 
     def failures_of(self, task: int) -> int:
         """The failures that count against `max_attempts`: those of the task, or, since the tasks of
-        a gang start again together, those of the whole gang. A command that cannot start has used
-        up all attempts."""
+        a gang start again together, those of the whole gang. A failure that is final has used up
+        all attempts."""
         if self.unstartable and (self.restarts_together or task in self.unstartable):
-            return self.spec.max_attempts
+            return self.spec.attempts
         return sum(self.failed.values()) if self.restarts_together else self.failed.get(task, 0)
 
     @property
@@ -198,9 +198,10 @@ class TaskBoard:
         progress.running[task] = container
         self.assigned[container] = Assignment(group, task)
 
-    def completed(self, container: ContainerId, exit_code: int, cannot_start: bool = False) -> None:
+    def completed(self, container: ContainerId, exit_code: int, final: bool = False) -> None:
         """Record that a container ended. A task's failure counts only if the task itself failed
-        (code above 0, or the memory limit): after preemption or a lost node it waits again."""
+        (code above 0, or the memory limit): after preemption or a lost node it waits again, and
+        after a `final` failure it does not."""
         assignment = self.assigned.pop(container, None)
         if assignment is None:
             return
@@ -215,9 +216,9 @@ class TaskBoard:
         if is_own_failure(exit_code):
             progress.failed[task] = progress.failed.get(task, 0) + 1
             self._failing |= {assignment.group}
-            if cannot_start:
+            if final:
                 progress.unstartable |= {task}
-            if progress.failures_of(task) >= progress.spec.max_attempts:
+            if progress.failures_of(task) >= progress.spec.attempts:
                 return
         progress.waiting.append(task)
         self._waiting += 1
@@ -314,7 +315,7 @@ class TaskBoard:
             if progress.spec.keep_going:
                 continue
             for task in progress.failed:
-                if progress.failures_of(task) >= progress.spec.max_attempts:
+                if progress.failures_of(task) >= progress.spec.attempts:
                     return number, task
         return None
 

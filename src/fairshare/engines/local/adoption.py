@@ -62,6 +62,7 @@ def exited(ending: Ending, launch: Launch, stderr: Path) -> ContainerExited:
         peak_memory_mb=_peak_mb(ending),
         cpu_ms=ending.cpu_ms,
         cannot_start=unusable,
+        timed_out=ending.cause == "time",
     )
 
 

@@ -48,6 +48,7 @@ class Life(msgspec.Struct, frozen=True, gc=False):
     peak_memory_mb: int = 0
     cpu_ms: int = 0
     cannot_start: bool = False
+    timed_out: bool = False
     holds_room: bool = False
     stop_ms: int | None = None
     gpus: tuple[str, ...] = ()
@@ -200,6 +201,7 @@ class WorldEngine:
             life.peak_memory_mb,
             life.cpu_ms,
             life.cannot_start,
+            timed_out=life.timed_out,
         )
         timers.append(self._after((life.start_ms or 0) + life.run_ms, exited))
         self._live[container] = (life, timers)

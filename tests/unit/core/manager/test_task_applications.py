@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from tests.managed import SETTINGS, Managed
 
+from fairshare.api.work import EndSignal
 from fairshare.core.manager.lifecycle import _failure, _times_and_last
 from fairshare.core.model.events import (
     ApplicationRejected,
@@ -301,10 +302,54 @@ def test_a_command_that_cannot_start_has_used_up_all_attempts() -> None:
     board = TaskBoard()
     board.add((TaskGroup("a", 2, (1, 1)), TaskGroup("b", 2, (1, 1), gang=True)))
     board.launched(7, 0, 0)
-    board.completed(7, 127, cannot_start=True)
+    board.completed(7, 127, final=True)
     assert (board.hopeless, board.groups[0].state(0)) == ((0, 0), TaskState.FAILED)
     assert (list(board.groups[0].waiting), board.groups[0].failed) == ([1], {0: 1})
     board.launched(8, 1, 0)
     board.launched(9, 1, 1)
-    board.completed(9, 126, cannot_start=True)
+    board.completed(9, 126, final=True)
     assert board.groups[1].failures_of(0) == 4  # the gang starts together, or not at all
+
+
+TIMED_OUT = {"exit_code": 143, "diagnostics": "killed: ran longer than its time limit of 2 s"}
+OUT_OF_MEMORY = {"exit_code": -104, "diagnostics": "killed: used 1024 MB, limit 1024 MB"}
+
+
+@pytest.mark.parametrize(
+    ("end", "timed_out"), [(TIMED_OUT, True), (OUT_OF_MEMORY, False)], ids=["time", "memory"]
+)
+@pytest.mark.parametrize(
+    ("group", "attempts"),
+    [
+        (TaskGroup("t", 1, (1024, 1)), 1),
+        (TaskGroup("t", 1, (1024, 1), max_attempts=3), 3),
+        (TaskGroup("t", 1, (1024, 1), Command(end_signal=EndSignal(name="USR1"))), 4),
+    ],
+    ids=["by-default", "max-attempts", "signal"],
+)
+def test_a_task_beyond_its_time_or_memory_is_tried_again_only_if_the_submission_says_so(
+    group, attempts, end, timed_out
+) -> None:
+    cluster = Cluster()
+    cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
+    for _ in range(attempts):
+        assert cluster.state_of() == ApplicationState.RUNNING
+        (launched,) = cluster.settle()
+        cluster.now_ms += 100_000
+        cluster.feed(ContainerExited(launched.container, **end, timed_out=timed_out))
+    assert cluster.state_of() == ApplicationState.FAILED
+    words = cluster.state.applications[1].diagnostics
+    assert end["diagnostics"] in words
+    assert ("was not tried again: " in words) == (attempts == 1)
+
+
+def test_other_tasks_of_an_array_go_on_when_one_has_run_out_of_time() -> None:
+    cluster = Cluster()
+    group = TaskGroup("t", 2, (1024, 1), keep_going=True)
+    cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
+    first, second = cluster.settle() + cluster.settle()
+    cluster.feed(ContainerExited(first.container, **TIMED_OUT, timed_out=True))
+    assert cluster.state_of() == ApplicationState.RUNNING
+    assert cluster.settle() == []
+    cluster.exit(second.container)
+    assert cluster.state_of() == ApplicationState.FAILED

@@ -47,7 +47,7 @@ def test_a_group_finds_an_earlier_one_that_was_added_when_no_group_waited_for_an
 def test_a_command_that_cannot_start_is_remembered_for_its_group_alone():
     one, other = board_of(TaskGroup("t", 1, (1, 1))), board_of(TaskGroup("t", 1, (1, 1)))
     one.launched(1, 0, 0)
-    one.completed(1, 127, cannot_start=True)
+    one.completed(1, 127, final=True)
     assert one.hopeless == (0, 0)
     assert other.hopeless is None
     assert not other.groups[0].unstartable
@@ -89,7 +89,7 @@ def test_what_a_board_counts_is_what_its_groups_say(seed):
                 for number, one in enumerate(groups)
                 if not one.spec.keep_going
                 for task in one.failed
-                if one.failures_of(task) >= one.spec.max_attempts
+                if one.failures_of(task) >= one.spec.attempts
             ),
             None,
         )

@@ -468,6 +468,7 @@ class _Estimates:
                 exited.peak_memory_mb,
                 exited.cpu_ms,
                 exited.cannot_start,
+                exited.timed_out,
                 **common,
             )
         until_ms = now_ms if seen.decided_ms is None else seen.decided_ms

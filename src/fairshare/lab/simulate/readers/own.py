@@ -115,8 +115,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
         Doc("the number of failures of a task before it succeeds"),
     ] = 0
     max_attempts: Annotated[
-        int, Meta(ge=1, le=LARGEST), Doc("the maximum number of attempts of a task")
-    ] = 4
+        int | None, whole(1, LARGEST), Doc("the maximum number of attempts of a task", "4")
+    ] = None
     priority: Annotated[int, Meta(ge=0, le=LARGEST), Doc("the priority of its requests")] = 1
     hosts: Annotated[tuple[str, ...], _TEXTS, Doc("the preferred nodes", "anywhere")] = ()
     racks: Annotated[tuple[str, ...], _TEXTS, Doc("the preferred racks", "anywhere")] = ()
