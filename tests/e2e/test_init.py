@@ -91,6 +91,22 @@ def test_a_server_of_root_serves_the_users_of_the_machine_without_tokens(folder)
     )
     assert status == 409, refused
     assert server.get("/applications").status_code == 401
+
+    # What is one user's stays that user's: queues, applications, and the machine.
+    long = {"tasks": [{**task, "command": "sleep 1000"}]}
+    _, made = as_account(folder, "daemon", "POST", "/applications", json.dumps(long))
+    for user, path, body in (
+        ("daemon", f"/applications/{made['id']}/move", {"queue": "root.bin"}),
+        ("bin", f"/applications/{made['id']}/move", {"queue": "root.bin"}),
+        ("bin", f"/applications/{made['id']}/kill", {}),
+        ("daemon", "/admin/nodes/drain", {"nodes": ["local"]}),
+    ):
+        status, refused = as_account(folder, user, "POST", path, json.dumps(body))
+        assert status == 403, (user, path, refused)
+    _, found = as_account(folder, "daemon", "GET", f"/applications/{made['id']}")
+    assert (found["state"], found["queue"]) == ("RUNNING", "root.daemon")
+    status, _ = as_account(folder, "root", "POST", f"/applications/{made['id']}/kill", "{}")
+    assert status == 200
     server.end()
 
 

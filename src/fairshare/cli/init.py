@@ -100,6 +100,11 @@ def _site(options: InitOptions) -> str:
             "With true, containers of users above their share are ended for users below theirs.",
         ),
     }
+    if options.as_users:
+        properties |= {
+            "yarn.acl.enable": ("true", "The access lists of the queues are in force."),
+            "yarn.admin.acl": ("root", "The administrators: accounts, a space, and groups."),
+        }
     lines = ['<?xml version="1.0"?>', "<!-- Made by `fairshare init`. -->", "<configuration>"]
     for name, (value, why) in properties.items():
         lines += ["", "  <property>", f"    <name>{name}</name>", f"    <value>{value}</value>"]
@@ -117,11 +122,7 @@ def _allocations(options: InitOptions) -> str:
         "<allocations>",
         "",
     ]
-    # As Hadoop names a user's queue.
-    queues = [name.replace(".", "_dot_") for name in options.users]
-    lines += [f'  <queue name="{name}"/>' for name in queues]
-    if options.users:
-        lines.append("")
+    lines += _queues(options)
     placement = ['    <rule name="user" create="true"/>']
     if options.users:
         placement = ['    <rule name="user" create="false"/>', '    <rule name="reject"/>']
@@ -137,6 +138,25 @@ def _allocations(options: InitOptions) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _queues(options: InitOptions) -> list[str]:
+    """The queues of the users. Where callers are known, each submits to its own queue alone, and
+    only administrators change the applications of others."""
+    # As Hadoop names a user's queue.
+    queues = {name: name.replace(".", "_dot_") for name in options.users}
+    if not options.as_users:
+        return [*(f'  <queue name="{queue}"/>' for queue in queues.values()), ""] if queues else []
+    lines = [
+        "  <!-- Lists of accounts, a space, and groups. A queue has those of the queues above it,",
+        "       too; a space alone means no users. -->",
+        '  <queue name="root">',
+        *(["    <aclSubmitApps> </aclSubmitApps>"] if queues else []),
+        "    <aclAdministerApps> </aclAdministerApps>",
+    ]
+    for name, queue in queues.items():
+        lines.append(f'    <queue name="{queue}"><aclSubmitApps>{name}</aclSubmitApps></queue>')
+    return [*lines, "  </queue>", ""]
 
 
 def _shell(options: InitOptions) -> str:

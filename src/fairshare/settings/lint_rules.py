@@ -1,4 +1,4 @@
-"""How lint rules of a family are found, and a rule that families share.
+"""How lint rules of a family are found, and rules that families share.
 
 A rule is a function of a module, from the family's subject to findings; its name is that of the
 function, with hyphens.
@@ -9,7 +9,9 @@ from inspect import isfunction
 from types import ModuleType
 from typing import Any
 
+from fairshare.core.schedulers.access_lists import allows_all
 from fairshare.documents.problems import Finding, Problems, add_findings
+from fairshare.settings.manager import ACL_ENABLED, ADMINISTRATORS
 from fairshare.settings.site import Site
 
 Rule = Callable[[Any], Iterator[Finding]]
@@ -47,3 +49,17 @@ def foreign_properties(site: Site, owners: Mapping[str, str], title: str) -> Ite
                 f"ignores it under the {title}",
                 "warning",
             )
+
+
+def open_administration(site: Site, acl_enabled: bool) -> Iterator[Finding]:
+    """Access lists are in force, and all users are administrators, as by default in Hadoop."""
+    written = site.text(ADMINISTRATORS, Problems())
+    if acl_enabled and allows_all("*" if written is None else written):
+        why = "is * by default" if written is None else "has *"
+        yield Finding(
+            site.place(ADMINISTRATORS, ACL_ENABLED),
+            f"{ADMINISTRATORS} {why}, so that all users are administrators: lists of queues keep"
+            " none from submitting, moving or killing anywhere, or from draining nodes. Name the"
+            " accounts of the administrators, such as root",
+            "lets all users administer",
+        )

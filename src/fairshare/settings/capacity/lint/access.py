@@ -12,7 +12,7 @@ from fairshare.documents.problems import Finding, Problems
 from fairshare.settings.capacity.lint.subject import CapacitySubject, property_of
 from fairshare.settings.capacity.names import PREFIX
 from fairshare.settings.capacity.scheduler_settings import HEARTBEAT
-from fairshare.settings.lint_rules import foreign_properties
+from fairshare.settings.lint_rules import foreign_properties, open_administration
 from fairshare.settings.manager import ACL_ENABLED
 
 _MAXIMUM = "yarn.cluster.max-application-priority"
@@ -120,6 +120,11 @@ def lists_not_checked(subject: CapacitySubject) -> Iterator[Finding]:
                     property_of(name, suffix), f"{ACL_ENABLED} is not true", "admits all users"
                 )
                 return  # one is enough to find the switch
+
+
+def all_administer(subject: CapacitySubject) -> Iterator[Finding]:
+    """Access lists that stop no one, since all users are administrators."""
+    yield from open_administration(subject.site, subject.settings.acl_enabled)
 
 
 def restriction_void(subject: CapacitySubject) -> Iterator[Finding]:

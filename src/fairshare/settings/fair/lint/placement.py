@@ -14,7 +14,7 @@ from fairshare.core.schedulers.access_lists import allows_all, named, variable_o
 from fairshare.documents.problems import Finding, Place
 from fairshare.settings.fair.lint.subject import Subject
 from fairshare.settings.fair.names import PREFIX
-from fairshare.settings.lint_rules import foreign_properties
+from fairshare.settings.lint_rules import foreign_properties, open_administration
 from fairshare.settings.manager import ACL_ENABLED
 
 _AS_DEFAULT = PREFIX + "user-as-default-queue"
@@ -211,6 +211,11 @@ def administration_unchecked(subject: Subject) -> Iterator[Finding]:
             f" {ACL_ENABLED} is not true",
             f"checks it only with {ACL_ENABLED}; submissions are checked in any case",
         )
+
+
+def all_administer(subject: Subject) -> Iterator[Finding]:
+    """Access lists that stop no one, since all users are administrators."""
+    yield from open_administration(subject.site, subject.settings.acl_enabled)
 
 
 def variable_in_list(subject: Subject) -> Iterator[Finding]:

@@ -356,6 +356,12 @@ SAMPLES = (
         good_site=ACL,
     ),
     Sample(
+        "all-administer",
+        "yarn.acl.enable",
+        site=ACL,
+        good_site={**ACL, "yarn.admin.acl": "root"},
+    ),
+    Sample(
         "restriction-void",
         "root.a.acl_submit_applications",
         {"root.a.acl_submit_applications": "ann"},

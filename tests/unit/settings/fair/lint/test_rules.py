@@ -215,6 +215,7 @@ SAMPLES = (
     ),
     Sample("restriction-void", 3, one("a", "<aclSubmitApps>ann</aclSubmitApps>")),
     Sample("administration-unchecked", 3, one("a", "<aclAdministerApps>ann</aclAdministerApps>")),
+    Sample("all-administer", 0, properties={"yarn.acl.enable": True}),
     Sample(
         "default-policy-forbidden",
         4,
@@ -451,6 +452,7 @@ HARMLESS = (
         one("a", "<aclAdministerApps>ann</aclAdministerApps>"),
         {"yarn.acl.enable": True},
     ),
+    Sample("all-administer", 0, properties={"yarn.acl.enable": True, "yarn.admin.acl": "root"}),
     Sample(
         "default-policy-forbidden",
         0,
