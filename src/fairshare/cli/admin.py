@@ -229,7 +229,7 @@ def _labels_of(named: tuple[str, ...]) -> dict[str, bool]:
     return exclusive
 
 
-def _labels_text(labels: list[Label], **_: Any) -> str:
+def _labels_text(labels: list[Label], **_: object) -> str:
     lines = [
         f"{label.name}  {'exclusive' if label.exclusive else 'shared'}"
         f"  {' '.join(label.nodes) or '-'}"
@@ -238,7 +238,7 @@ def _labels_text(labels: list[Label], **_: Any) -> str:
     return "\n".join(lines) or "There are no labels."
 
 
-def _labels_json(labels: list[Label], **_: Any) -> Any:
+def _labels_json(labels: list[Label], **_: object) -> Any:
     return {"labels": msgspec.to_builtins(labels)}
 
 

@@ -1,7 +1,7 @@
 """The verb `cron`: applications that are submitted at the times of a cron line."""
 
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import click
 from msgspec import to_builtins
@@ -82,7 +82,7 @@ def add(
     replace: bool,
     as_json: bool,
     job: Path | None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Add a cron job: COMMAND is submitted on the schedule LINE.
 

@@ -51,7 +51,7 @@ def filter_options(verb: Verb) -> Verb:
     @list_options
     @functools.wraps(verb)
     def filtered(
-        *arguments: Any,
+        *arguments: object,
         user: str | None,
         queue: str | None,
         tag: str | None,
@@ -60,7 +60,7 @@ def filter_options(verb: Verb) -> Verb:
         since: int | None,
         until: int | None,
         month: tuple[int, int] | None,
-        **options: Any,
+        **options: object,
     ) -> None:
         if month is not None:
             if since is not None or until is not None:

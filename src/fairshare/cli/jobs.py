@@ -62,7 +62,7 @@ def _read_variable(reader: Reader, node: Node, what: str) -> str | None:
     return node.text if node.is_scalar else reader.text(node, what)
 
 
-def _relative(parse: Callable[[str, Path], Any]) -> Value:
+def _relative(parse: Callable[[str, Path], object]) -> Value:
     """What a function makes of a text and the folder of the job file."""
 
     def read_text(reader: Reader, node: Node, what: str) -> Any:

@@ -6,7 +6,6 @@ import re
 import shutil
 import socket
 import time
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -40,7 +39,7 @@ IN_SHELL = f'"${{{IDLE_VARIABLE}:-3600}}"'
 )
 @with_client
 def command(
-    client: Client, command_line: tuple[str, ...], idle: int | None, **options: Any
+    client: Client, command_line: tuple[str, ...], idle: int | None, **options: object
 ) -> None:
     """Run a notebook server in a container of your queue, and print its URL.
 

@@ -55,7 +55,7 @@ def list_options(verb: Verb) -> Verb:
     )
     @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
     @functools.wraps(verb)
-    def formatted(*arguments: Any, form: str, as_json: bool, **options: Any) -> None:
+    def formatted(*arguments: object, form: str, as_json: bool, **options: object) -> None:
         verb(*arguments, form=JSON if as_json else form.strip(), **options)
 
     return formatted
@@ -67,7 +67,7 @@ def print_list(
     row_type: type[Row],
     columns: Sequence[Shown[Row]],
     *,
-    answer: Callable[[], Any],
+    answer: Callable[[], object],
     nothing: str,
     more: Listing | None = None,
 ) -> None:

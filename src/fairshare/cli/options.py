@@ -49,7 +49,7 @@ class Whole(click.ParamType[int]):
         self.most = most
 
     def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> int:
         """Parse the number; a usage error says what to write instead."""
         text = str(value).strip()
@@ -95,7 +95,7 @@ def with_client(verb: Verb) -> Verb:
 
     @click.option("--url", metavar="URL", help="The server's URL, instead of the one found.")
     @functools.wraps(verb)
-    def opened(*arguments: Any, url: str | None, **options: Any) -> None:
+    def opened(*arguments: object, url: str | None, **options: object) -> None:
         open_client: Callable[[str | None], Client]
         open_client = click.get_current_context().find_root().obj or Client
         with open_client(url) as client:
@@ -149,7 +149,7 @@ def without_dashes(command_line: tuple[str, ...]) -> tuple[str, ...]:
     return command_line[1:] if command_line[:1] == ("--",) else command_line
 
 
-def print_json(answer: Any) -> None:
+def print_json(answer: object) -> None:
     """Print a server's answer as JSON, for scripts. JSON escapes texts from users."""
     import json  # which only output for scripts needs
 

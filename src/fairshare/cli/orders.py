@@ -74,7 +74,7 @@ class Verb(NamedTuple):
 
         @with_client
         @json_option
-        def run(client: Client, as_json: bool, **values: Any) -> None:
+        def run(client: Client, as_json: bool, **values: object) -> None:
             answer = self.call(client, **values)
             if as_json:
                 print_json(self.as_json(answer, **values))

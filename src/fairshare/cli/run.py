@@ -111,7 +111,7 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     help="The number of failures of a task that fail the application. [default: 1]",
 )
 @with_client
-def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
+def command(client: Client, command_line: tuple[str, ...], **options: object) -> None:
     """Run a command in a container of your queue, as if it ran in your shell.
 
     Its stdout and stderr are shown as they are written, and the exit code is that of the command,
@@ -136,7 +136,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: Any) -> No
 command.params += options_without("max_attempts")
 
 
-def _run(client: Client, command_line: tuple[str, ...], options: Mapping[str, Any]) -> int:
+def _run(client: Client, command_line: tuple[str, ...], options: Mapping[str, object]) -> int:
     submission = submit.from_command(command_line, options)
     submission = with_caller(client, submission, options, of_file=False)
     with Endings() as endings:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import click
 import msgspec
@@ -35,7 +34,7 @@ _END_S = 3.0
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command_line", metavar="[--] [COMMAND [ARGUMENT]...]", nargs=-1)
 @with_client
-def command(client: Client, command_line: tuple[str, ...], **options: Any) -> None:
+def command(client: Client, command_line: tuple[str, ...], **options: object) -> None:
     """Open a terminal in a container of your queue.
 
     It runs your shell, or COMMAND, as `fairshare submit` would: with the memory, processors and

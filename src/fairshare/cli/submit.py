@@ -53,7 +53,7 @@ def command(
     job: Path | None,
     wait: bool,
     as_json: bool,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Submit an application, and print its id.
 
@@ -108,7 +108,7 @@ command.params[:0] = options_without()
 
 
 def described(
-    client: Client, command_line: tuple[str, ...], job: Path | None, options: Mapping[str, Any]
+    client: Client, command_line: tuple[str, ...], job: Path | None, options: Mapping[str, object]
 ) -> Submission:
     """The application that a command line describes, with what it takes along of the caller."""
     options = given_options(options)
@@ -127,7 +127,7 @@ def described(
     return with_caller(client, submission, options, of_file=job is not None)
 
 
-def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options of a command line that have a value."""
     # Not a truth test: 0 is a given value.
     return {
@@ -252,7 +252,7 @@ def _resources(options: Mapping[str, Any]) -> dict[str, int]:
     )
 
 
-def _job(options: Mapping[str, Any]) -> dict[str, Any]:
+def _job(options: Mapping[str, object]) -> dict[str, Any]:
     """The fields of the whole application that options set."""
     if "notify" not in options:
         refuse(options, ("notify_on",), "it has a meaning with --notify only")

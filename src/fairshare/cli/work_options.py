@@ -373,7 +373,7 @@ def options_without(*names: str) -> list[click.Parameter]:
     return [opt.option() for opt in OPTIONS if opt.help and opt.field not in names]
 
 
-def fields_of(options: Mapping[str, Any], where: Where) -> dict[str, Any]:
+def fields_of(options: Mapping[str, object], where: Where) -> dict[str, Any]:
     """The fields of one part of a request that options set as they are."""
     return {
         opt.field: options[opt.field]
@@ -393,7 +393,7 @@ def names_of(*where: Where) -> tuple[str, ...]:
     return tuple(opt.field for part in where for opt in OPTIONS if opt.where == part and opt.help)
 
 
-def refuse(options: Mapping[str, Any], names: tuple[str, ...], reason: str) -> None:
+def refuse(options: Mapping[str, object], names: tuple[str, ...], reason: str) -> None:
     """Raise a usage error for options that would have no effect."""
     flags = {opt.field: opt.flag_name for opt in OPTIONS if opt.help}
     wrong = [flags[name] for name in names if name in options]

@@ -55,7 +55,7 @@ class Properties(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def understood(answer: Any, form: type[Answer]) -> Answer:
+def understood(answer: object, form: type[Answer]) -> Answer:
     """A decoded answer as what it should be; raises AnswerNotUnderstood and says where it is not.
 
     >>> understood({"name": "n1", "new": True}, Node).name
@@ -70,7 +70,7 @@ def understood(answer: Any, form: type[Answer]) -> Answer:
         ) from error
 
 
-def listed(answer: Any, name: str, form: type[Answer]) -> tuple[Answer, ...]:
+def listed(answer: object, name: str, form: type[Answer]) -> tuple[Answer, ...]:
     """The list `name` of a decoded answer, each entry understood.
 
     >>> [node.name for node in listed({"nodes": [{"name": "n1"}]}, "nodes", Node)]
@@ -87,7 +87,7 @@ class Decoded(Generic[Answer, Result]):
         self.form = form
         self._take = take
 
-    def __call__(self, answer: Any) -> Result:
+    def __call__(self, answer: object) -> Result:
         """The result; raises AnswerNotUnderstood."""
         return self._take(understood(answer, self.form))
 

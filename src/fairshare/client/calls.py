@@ -133,7 +133,7 @@ class CallTable:
 
     @method
     def change_configuration(
-        self, update: Mapping[str, Any], *, check: bool = False
+        self, update: Mapping[str, object], *, check: bool = False
     ) -> Call[Properties]:
         """Change properties by a document as Hadoop's `scheduler-conf` takes it; with `check` only
         see what would come of it. Raises Refused with all that is wrong: nothing has changed then.

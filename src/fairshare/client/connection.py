@@ -135,7 +135,7 @@ class Connection(Address[Exchange]):
         return self.ask(Call(path, _unchanged, body))
 
 
-def _unchanged(answer: Any) -> Any:
+def _unchanged(answer: object) -> Any:
     return answer
 
 

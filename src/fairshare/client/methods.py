@@ -69,7 +69,7 @@ class Returned:
     """Its methods return the calls and conversations that they describe."""
 
     @staticmethod
-    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
+    def _method(describe: Callable[..., object], way: str) -> Callable[..., Any]:
         return describe
 
 
@@ -80,9 +80,9 @@ class Sent:
 
     @staticmethod
     @functools.cache
-    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
+    def _method(describe: Callable[..., object], way: str) -> Callable[..., Any]:
         @functools.wraps(describe)
-        def send(self: "Sent", *arguments: Any, **named: Any) -> Any:
+        def send(self: "Sent", *arguments: object, **named: object) -> Any:
             return getattr(self.connection, way)(describe(self, *arguments, **named))
 
         return _answering(send, Iterator if way == FOLLOW else None)
@@ -95,13 +95,13 @@ class SentInLoop:
 
     @staticmethod
     @functools.cache
-    def _method(describe: Callable[..., Any], way: str) -> Callable[..., Any]:
+    def _method(describe: Callable[..., object], way: str) -> Callable[..., Any]:
         @functools.wraps(describe)
-        async def send(self: "SentInLoop", *arguments: Any, **named: Any) -> Any:
+        async def send(self: "SentInLoop", *arguments: object, **named: object) -> Any:
             return await getattr(self.connection, way)(describe(self, *arguments, **named))
 
         @functools.wraps(describe)
-        def follow(self: "SentInLoop", *arguments: Any, **named: Any) -> Any:
+        def follow(self: "SentInLoop", *arguments: object, **named: object) -> Any:
             return self.connection.follow(describe(self, *arguments, **named))
 
         return _answering(follow, AsyncIterator) if way == FOLLOW else _answering(send)

@@ -8,7 +8,7 @@ list or of an inline table has the place of the whole.
 import re
 import tomllib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
@@ -70,7 +70,7 @@ def _twice(text: str, line: int) -> str:
     )
 
 
-def _node(value: Any, path: Path, whole: Place, keys: Places, values: Places) -> Node:
+def _node(value: object, path: Path, whole: Place, keys: Places, values: Places) -> Node:
     node = Node(values.get(path) or keys.get(path) or whole)
     if isinstance(value, dict):
         node.keys = {key: keys.get((*path, key), node.place) for key in value}

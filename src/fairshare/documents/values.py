@@ -327,7 +327,7 @@ def amounts(minimum: int | None = None, maximum: int | None = None) -> Value:
     )
 
 
-def parsed(parse: Callable[[str], Any], words: str = "text") -> Value:
+def parsed(parse: Callable[[str], object], words: str = "text") -> Value:
     """What a function makes of a text; its ValueError says what is wrong."""
 
     def read(reader: Reader, node: Node, what: str) -> Any:
@@ -410,7 +410,7 @@ def one_or_each(value: Value, words: str) -> Value:
 
 
 def by_name(
-    value: Value, words: str, names: Collection[str] = (), empty: Any = READ_AS_ANY
+    value: Value, words: str, names: Collection[str] = (), empty: object = READ_AS_ANY
 ) -> Value:
     """Values by names that the file chooses, or by some of `names`, in their order. `empty` is the
     value of a name that is written without one."""
@@ -437,7 +437,7 @@ def by_name(
     return Value(schema, words, read, value.structs)
 
 
-def either(*values: Value, words: str, read: Callable[[Reader, Node, str], Any]) -> Value:
+def either(*values: Value, words: str, read: Callable[[Reader, Node, str], object]) -> Value:
     """Any of several kinds, between which `read` decides."""
     structs = tuple(struct for value in values for struct in value.structs)
     return Value({"anyOf": [value.schema for value in values]}, words, read, structs)

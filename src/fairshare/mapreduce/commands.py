@@ -11,7 +11,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any
+from typing import IO
 
 from fairshare.mapreduce.job import Job, TaskFailed
 from fairshare.mapreduce.reporter import Reporter
@@ -107,7 +107,7 @@ class Command:
     def __enter__(self) -> "Command":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()

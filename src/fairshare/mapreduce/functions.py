@@ -40,7 +40,7 @@ class Functions(NamedTuple):
         return cls(*pickle.loads(path.read_bytes()))  # noqa: S301 - the job's own code
 
 
-def line_of(result: Any) -> bytes:
+def line_of(result: object) -> bytes:
     """The line of the output for a value that a reducer (or a mapper without reduces) yielded.
 
     >>> line_of(("cat", 3)), line_of("as it is"), line_of(("alone", None))
@@ -52,7 +52,7 @@ def line_of(result: Any) -> bytes:
     return _text(result)
 
 
-def _text(value: Any) -> bytes:
+def _text(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
     return str(value).encode("utf-8", "surrogateescape")

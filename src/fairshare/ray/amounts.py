@@ -111,7 +111,7 @@ def bundle(resources: Mapping[str, int]) -> dict[str, float]:
     }
 
 
-def free_on(node: Mapping[str, Any]) -> dict[str, float]:
+def free_on(node: Mapping[str, object]) -> dict[str, float]:
     """The free amounts of a node that `ray.nodes()` lists, by Ray's names."""
     from ray._private.state import available_resources_per_node
 

@@ -307,7 +307,7 @@ class Driver:
             await asyncio.to_thread(ray.kill, agent)
         await asyncio.to_thread(amounts.release, self._options.cluster)
 
-    def _later(self, reference: Any) -> None:
+    def _later(self, reference: object) -> None:
         self._spawn(_ignored(reference))
 
     def _spawn(self, work: Any) -> asyncio.Task[None]:

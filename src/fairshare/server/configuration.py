@@ -304,7 +304,7 @@ class LiveConfiguration:
         stamp = stamp_of(self._watch.path)
         return stamp, *self._family.reread_file(self._watch.path, self._in_force)
 
-    async def _load(self, settings: Any) -> None:
+    async def _load(self, settings: object) -> None:
         """Load the settings; before that, what the scheduler's loader does in Hadoop."""
         if self._family.tidies_before_load:
             await self._service.ask(TidyQueues())
@@ -312,7 +312,7 @@ class LiveConfiguration:
 
     def _succeeded(
         self,
-        settings: Any,
+        settings: object,
         stamp: Stamp | None,
         began_ms: int,
         problems: tuple[Problem, ...],

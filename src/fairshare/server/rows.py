@@ -9,7 +9,7 @@ its rows are complete, only frozen records are left to be written in slices.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -162,7 +162,7 @@ def application_row(service: Service, application: Application) -> ApplicationRo
 
 
 def application_document(
-    form: type[Form], service: Service, application: Application, **more: Any
+    form: type[Form], service: Service, application: Application, **more: object
 ) -> Form:
     """One application as an answer of some form, with `more` fields."""
     state: State = service.state

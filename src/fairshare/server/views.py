@@ -8,7 +8,7 @@ demand. A reader takes those of the present version and does not keep them acros
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import cache, cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -262,7 +262,7 @@ def kind_of(application: Application) -> str:
     return "driver" if application.submission.driver is not None else "unmanaged"
 
 
-def filled(form: type[Form], view: msgspec.Struct, types: ResourceTypes, **more: Any) -> Form:
+def filled(form: type[Form], view: msgspec.Struct, types: ResourceTypes, **more: object) -> Form:
     """An answer with the fields of a view, named amounts in place of vectors, and `more` fields,
     which take precedence. A field of the view that the answer lacks raises TypeError."""
     fields = msgspec.structs.asdict(view)

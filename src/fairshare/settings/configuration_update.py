@@ -93,14 +93,14 @@ def _read(found: dict[str, Any]) -> Update:
     )
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     """A list; a single value counts as a list of one, an absent one as an empty list."""
     if isinstance(value, list):
         return value
     return [] if value is None or value == "" else [value]
 
 
-def _text(value: Any, where: str) -> str:
+def _text(value: object, where: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -110,7 +110,7 @@ def _text(value: Any, where: str) -> str:
     return literals.trim(value)
 
 
-def _change(value: Any, where: str) -> QueueChange:
+def _change(value: object, where: str) -> QueueChange:
     if not isinstance(value, dict) or not value.get("queue-name"):
         raise InputError(BAD_UPDATE, f"{where}: queue-name is missing in {json.dumps(value)}")
     name = _text(value["queue-name"], f"{where}: queue-name")
@@ -118,7 +118,7 @@ def _change(value: Any, where: str) -> QueueChange:
     return QueueChange(name, () if params is None else tuple(_entries(params, f"{where} {name}")))
 
 
-def _entries(value: Any, where: str) -> Iterable[Entry]:
+def _entries(value: object, where: str) -> Iterable[Entry]:
     """The pairs of `{"entry": [{"key": ..., "value": ...}]}`."""
     if value == "":
         return

@@ -212,7 +212,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
         """The settings of a configuration of this family."""
         return self.checked(configuration.settings)
 
-    def checked(self, settings: Any) -> Settings:
+    def checked(self, settings: object) -> Settings:
         """Settings of this family, for the type checker."""
         assert isinstance(settings, self.settings_type), f"not settings of {self.name}"
         return settings  # type: ignore[return-value]
@@ -342,7 +342,7 @@ class SchedulerFamily(ABC, Generic[Settings]):
         document changes anything (`not-mutable`)."""
         raise InputError("not-mutable", f"no document changes properties of the {self.title}")
 
-    def refusals(self, settings: Any, state: State) -> tuple[str, ...]:
+    def refusals(self, settings: object, state: State) -> tuple[str, ...]:
         """Why settings cannot be loaded in this state of the cluster."""
         return ()
 

@@ -49,7 +49,7 @@ class Jobs(ABC):
         self,
         texts: Mapping[str, str],
         properties: Mapping[str, str | None],
-        switches: Mapping[str, Any],
+        switches: Mapping[str, object],
         now_ms: int,
     ) -> JobFiles:
         """Files by name, single properties before them, and switches of its section of

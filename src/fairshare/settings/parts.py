@@ -22,7 +22,7 @@ class _Part(Generic[Value]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type) -> Value:
+    def __get__(self, instance: object, owner: type) -> Value:
         value = self._load()
         for one in owner.__mro__:
             if vars(one).get(self._name) is self:

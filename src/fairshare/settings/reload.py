@@ -17,7 +17,7 @@ from fairshare.settings.site import Site
 
 
 def refresh(
-    started: Configuration, in_force: Any, stored: Mapping[str, str] | None = None
+    started: Configuration, in_force: object, stored: Mapping[str, str] | None = None
 ) -> Refreshed:
     """Read the whole directory again, and take over what may change.
 

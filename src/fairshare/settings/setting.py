@@ -53,7 +53,7 @@ def by_name(settings: Iterable[Setting]) -> dict[str, Setting]:
 
 
 def of_cluster(
-    name: str, field: str, read: Callable[..., Any], unwritten: str, meaning: str
+    name: str, field: str, read: Callable[..., object], unwritten: str, meaning: str
 ) -> Setting:
     """A property of the whole scheduler, read with `read_fields`."""
     return Setting(name, field, read, unwritten, meaning, scope="cluster")

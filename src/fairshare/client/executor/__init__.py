@@ -184,7 +184,7 @@ class Executor(futures.Executor):
     # What a user calls.
 
     def submit(
-        self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any
+        self, fn: Callable[..., Result], /, *args: object, **kwargs: object
     ) -> "futures.Future[Result]":
         """Call `fn(*args, **kwargs)` in a container. Raises NotPicklable, InterpreterUnusable, and
         RuntimeError after `shutdown`. An argument that is a future itself is replaced by its
@@ -210,7 +210,11 @@ class Executor(futures.Executor):
             return callables.pickled_apart(fn, *args, **kwargs)
 
     def _resume(
-        self, call: Call, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        call: Call,
+        fn: Callable[..., object],
+        args: tuple[object, ...],
+        kwargs: dict[str, Any],
     ) -> None:
         """Go on with a call when the futures among its arguments are done."""
         if call.future.done():
@@ -223,7 +227,7 @@ class Executor(futures.Executor):
     def map(
         self,
         fn: Callable[..., Result],
-        *iterables: Iterable[Any],
+        *iterables: Iterable[object],
         timeout: float | None = None,
         chunksize: int | None = None,
         buffersize: int | None = None,

@@ -78,7 +78,7 @@ class RemoteFuture(Future[Any]):
             self._drop()
         return True
 
-    def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
+    def settle(self, value: object = None, error: BaseException | None = None) -> bool:
         """Set its outcome; False if no caller waits for it, or it was reported before."""
         with self._turn:
             if self.done() or not self.set_running_or_notify_cancel():
@@ -246,7 +246,7 @@ class State:
         with self.turn:
             return [call for call in self._live.values() if call.container is not None]
 
-    def settle(self, call: Call, value: Any = None, error: BaseException | None = None) -> None:
+    def settle(self, call: Call, value: object = None, error: BaseException | None = None) -> None:
         """Answer a call."""
         if call.future.settle(value, error):
             with self.turn:

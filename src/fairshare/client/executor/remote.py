@@ -98,11 +98,11 @@ def group_callable(
     return run
 
 
-def chunk_callable(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:
+def chunk_callable(function: Callable[..., object]) -> Callable[[Sequence[Any]], list[Any]]:
     """One call instead of many: the results for all rows of arguments, in order. Travels by value
     as well."""
 
-    def run(chunk: Sequence[tuple[Any, ...]]) -> list[object]:
+    def run(chunk: Sequence[tuple[object, ...]]) -> list[object]:
         return [function(*arguments) for arguments in chunk]
 
     return run

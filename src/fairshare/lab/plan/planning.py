@@ -192,7 +192,7 @@ def _recorded(world: World) -> bytes:
     return next(loads, b"{}")
 
 
-def _unchanged(world: World, scheduler: str, settings: Any) -> bool:
+def _unchanged(world: World, scheduler: str, settings: object) -> bool:
     """Whether these settings were in force for the whole history."""
     loads = [one.input for one in world.entries if type(one.input) is LoadConfiguration]
     trees = [msgspec.json.decode(one.settings) for one in loads]
@@ -293,7 +293,7 @@ def proof_of(world: World, run: Outcomes) -> Proof:
     return Proof(len(world.grants), len(distances), max(distances, default=0))
 
 
-def changes(before: Any, after: Any, path: str = "") -> list[Change]:
+def changes(before: object, after: object, path: str = "") -> list[Change]:
     """The differences of two trees of settings, by path.
 
     >>> changes({"weight": 1, "x": {"y": 2}}, {"weight": 3, "x": {"y": 2}})

@@ -89,7 +89,7 @@ def read_checks(
     return tuple(checks)
 
 
-def _closely(expected: Any) -> Any:
+def _closely(expected: object) -> Any:
     """The same, with a distance for each number that has none."""
     if is_number(expected):
         return {"about": expected, "within": _WITHIN}
@@ -157,6 +157,6 @@ def _check_why(node: Node, what: str, reader: Reader) -> None:
             reader.wrong(value.place, unknown_word("cause", found, CAUSES, what))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether it is a number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -78,7 +78,7 @@ def _slots(amounts: dict[str, int]) -> dict[str, int]:
     return {name: amounts[name] for name in JOBS.slots}
 
 
-def _pair(maps: Any, reduces: Any) -> dict[str, Any]:
+def _pair(maps: object, reduces: object) -> dict[str, Any]:
     return dict(zip(JOBS.slots, (maps, reduces), strict=True))
 
 

@@ -106,7 +106,7 @@ def equal(expected: Any, found: Any) -> bool:
     return bool(expected == found)
 
 
-def _unknown_type(expected: Any, found: Any, types: tuple[str, ...]) -> str | None:
+def _unknown_type(expected: object, found: object, types: tuple[str, ...]) -> str | None:
     """What to say when amounts are expected of a type that the cluster does not have.
 
     Without this a misspelt type would be 0, and `{memory: 0}` would always hold.
@@ -117,7 +117,7 @@ def _unknown_type(expected: Any, found: Any, types: tuple[str, ...]) -> str | No
     return unknown_word("resource type", unknown[0], types) if unknown else None
 
 
-def _named(expected: Any, found: Any) -> Any:
+def _named(expected: object, found: object) -> Any:
     """Of a mapping only what was asked for."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return {key: found.get(key) for key in expected}
@@ -259,14 +259,14 @@ def problem_line(file: str, problem: Difference) -> str:
     )
 
 
-def _refusal(expected: Any, found: str | None) -> str:
+def _refusal(expected: object, found: str | None) -> str:
     if expected is None:
         return f"expected no refusal, found {found}"
     wanted = "a refusal" if expected is True else f"a refusal with {expected!r} in it"
     return f"expected {wanted}, found " + ("none" if found is None else found)
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value on one line; `nothing` for what is not there."""
     return "nothing" if value is None else json.dumps(value, sort_keys=True)
 

@@ -107,7 +107,7 @@ class _Worker:
     stopped: Any
 
 
-def _begin(setup: Setup, stopped: Any) -> None:
+def _begin(setup: Setup, stopped: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits decides
     _Worker.setup, _Worker.stopped = setup, stopped
 

@@ -3,7 +3,7 @@ dashboard/modules/job/job_head.py).
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -47,7 +47,7 @@ def _route(
     method: str,
     path: str,
     endpoint: Endpoint,
-    sent: Any,
+    sent: object,
     body: type[msgspec.Struct] | None = None,
 ) -> ApiRoute:
     return ApiRoute(path, endpoint, method, Operation("ray jobs", sent, body=body))

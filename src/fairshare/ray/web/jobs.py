@@ -192,7 +192,7 @@ HEAD_MB: Final = 1024
 _MOST_WORKERS: Final = 10_000
 
 
-def packages_of(runtime_env: Mapping[str, Any]) -> tuple[str, ...]:
+def packages_of(runtime_env: Mapping[str, object]) -> tuple[str, ...]:
     """The URIs of the packages that a runtime environment names, in order; raises InputError for
     any that were not uploaded to this server, and for fields that are not supported."""
     for name, value in runtime_env.items():
@@ -218,7 +218,7 @@ def packages_of(runtime_env: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(uris))
 
 
-def variables_of(runtime_env: Mapping[str, Any]) -> dict[str, str]:
+def variables_of(runtime_env: Mapping[str, object]) -> dict[str, str]:
     """The environment variables of a runtime environment."""
     try:
         return msgspec.convert(runtime_env.get("env_vars") or {}, dict[str, str])
@@ -331,7 +331,7 @@ def _settings(metadata: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
-def _whole(settings: Mapping[str, str], key: str, default: Any, least: int, most: int) -> Any:
+def _whole(settings: Mapping[str, str], key: str, default: object, least: int, most: int) -> Any:
     text = settings.get(key)
     if text is None:
         return default

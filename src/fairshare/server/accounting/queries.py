@@ -263,7 +263,7 @@ def _rows(
         ) from error
 
 
-def _made_of(row: sqlite3.Row, record: type[Record], **others: Any) -> Record:
+def _made_of(row: sqlite3.Row, record: type[Record], **others: object) -> Record:
     """A record with the columns of a row that have the names of its fields, and other fields."""
     columns = {name: one for name, one in dict(row).items() if name in record.__struct_fields__}
     return record(**(columns | others))

@@ -355,7 +355,7 @@ async def _serve_until_stopped(
 
 def web_server(
     settings: LiveSettings,
-    app: Callable[..., Any],
+    app: Callable[..., object],
     proxies: Proxies,
     local: socket.socket | None = None,
 ) -> _Web:

@@ -80,7 +80,7 @@ class Listings:
         name: str,
         about: Hashable,
         rows: Mapping[Key, Row],
-        value: Callable[[Row], Any],
+        value: Callable[[Row], object],
         *,
         down: bool,
     ) -> list[Key]:

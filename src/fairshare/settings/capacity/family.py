@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -215,7 +215,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         problems.raise_errors()
         return Refreshed(settings, (), file_problems, store)
 
-    def refusals(self, settings: Any, state: Any) -> tuple[str, ...]:
+    def refusals(self, settings: object, state: object) -> tuple[str, ...]:
         if not isinstance(state, capacity_state.CapacityState):
             return ()
         return tuple(

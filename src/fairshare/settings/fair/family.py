@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -75,7 +75,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         assert isinstance(scheduler, fair_scheduler.FairScheduler)
         return fair_views.volatile_fields(scheduler.state)
 
-    def rounding(self, settings: Any) -> Resource:
+    def rounding(self, settings: object) -> Resource:
         """The increment allocation."""
         return self.checked(settings).increment_allocation
 

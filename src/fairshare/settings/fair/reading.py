@@ -48,10 +48,10 @@ def _interval_ms(site: Site, name: str, default: int, problems: Problems) -> int
     return default
 
 
-def _if_preempting(read: Callable[..., Any]) -> Callable[..., Any]:
+def _if_preempting(read: Callable[..., object]) -> Callable[..., Any]:
     """Hadoop reads these only with preemption."""
 
-    def read_then(site: Site, name: str, default: Any, problems: Problems) -> Any:
+    def read_then(site: Site, name: str, default: object, problems: Problems) -> Any:
         preempts = site.boolean(PREFIX + "preemption", False, Problems())
         return read(site, name, default, problems if preempts else Problems())
 

@@ -1,7 +1,7 @@
 """The family of the Fair Scheduler of MapReduce 1, with pools."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -71,7 +71,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     def create(self, types: ResourceTypes) -> "PoolsScheduler":
         return pools_scheduler.PoolsScheduler(types)
 
-    def rounding(self, settings: Any) -> Resource:
+    def rounding(self, settings: object) -> Resource:
         """Nothing is rounded."""
         return self.checked(settings).types.none
 

@@ -64,7 +64,7 @@ def whole(value: Any, default: int = 0) -> int:
         return default
 
 
-def entries(document: Any) -> Mapping[str, str]:
+def entries(document: object) -> Mapping[str, str]:
     """A map of a document: `{"entry": [{"key": k, "value": v}]}`.
 
     >>> entries({"entry": [{"key": "vcores", "value": "2"}]})

@@ -232,7 +232,7 @@ class ResourceManager:
             follow_redirects=True,  # a standby one redirects to the active one
         )
 
-    def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **more: object) -> httpx.Response:
         unreachable: ServerUnreachable | None = None
         urls = list(self.addresses.urls.values())
         for url in sorted(urls, key=lambda one: one != self._answers_at):

@@ -178,14 +178,14 @@ def first_object(body: dict[str, Any], name: str) -> dict[str, Any]:
     return inner if len(body) == 1 and isinstance(inner, dict) else body
 
 
-def as_list(value: Any) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """One or many: a bare value means a list of one, null an empty list."""
     if value is None or value == "":
         return []
     return value if isinstance(value, list) else [value]
 
 
-def pairs(value: Any) -> list[tuple[str, Any]]:
+def pairs(value: object) -> list[tuple[str, Any]]:
     """The entries of a Java map: `{"entry": [{"key":, "value":}]}`, or one of them bare."""
     entries = value.get("entry") if isinstance(value, dict) else value
     return [
@@ -195,7 +195,7 @@ def pairs(value: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def text_of(value: Any, default: str = "") -> str:
+def text_of(value: object, default: str = "") -> str:
     """A text; numbers are taken as they are written."""
     if value is None or isinstance(value, dict | list):
         return default
@@ -204,7 +204,7 @@ def text_of(value: Any, default: str = "") -> str:
     return str(value)
 
 
-def lenient_integer(value: Any, name: str, default: int = 0, *, bits: int = INT) -> int:
+def lenient_integer(value: object, name: str, default: int = 0, *, bits: int = INT) -> int:
     """The integer of a field, also as a string; an absent one is the default, anything else is 0.
 
     Raises Refused (400) for one that Hadoop's field, of `INT` or `LONG` bits, cannot hold.
@@ -245,7 +245,7 @@ def java_number(text: str, bits: int = INT) -> int:
     raise ValueError(f"{text[:_SHOWN]!r} is no whole number of {bits} bits")
 
 
-def truth(value: Any, default: bool = False) -> bool:
+def truth(value: object, default: bool = False) -> bool:
     """A truth value, also as a string."""
     if value is None:
         return default

@@ -40,7 +40,7 @@ def natural(root: str | None, document: object) -> bytes:
 _NO_ENTRIES = msgspec.Raw(b"{}")
 
 
-def _natural_of(value: Any) -> Any:
+def _natural_of(value: object) -> Any:
     """Hook for types that the encoder does not know: a map becomes an object with repeated keys."""
     if isinstance(value, Entries):
         if not value.pairs:

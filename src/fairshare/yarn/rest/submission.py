@@ -256,11 +256,11 @@ def _acl(acls: dict[str, Any], kind: str) -> str | None:
     return text_of(acls[kind]) if kind in acls else None
 
 
-def _tags(value: Any) -> list[str]:
+def _tags(value: object) -> list[str]:
     return [text_of(tag) for tag in as_list(value.get("tag") if isinstance(value, dict) else value)]
 
 
-def _master(gateway: Gateway, value: Any) -> Resource:
+def _master(gateway: Gateway, value: object) -> Resource:
     """The size of the master's container; by default the minimum allocation."""
     state = gateway.scheduler.state
     asked = value if isinstance(value, dict) else {}

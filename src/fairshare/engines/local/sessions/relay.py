@@ -13,7 +13,6 @@ import struct
 import termios
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from fairshare.api import frames
 from fairshare.api.frames import Decoder, Malformed, Message
@@ -217,7 +216,7 @@ class Relay:
                 return
 
 
-def set_size(terminal: int, said: Mapping[str, Any]) -> None:
+def set_size(terminal: int, said: Mapping[str, object]) -> None:
     """Give a terminal the size that a message names, if it does."""
     rows, columns = said.get("rows"), said.get("columns")
     if type(rows) is not int or type(columns) is not int:

@@ -245,7 +245,7 @@ class Placement:
         self._draft.note("", kind, "rule", value, outcome, became, why, place)
 
 
-def _mapping(policy: str, **more: Any) -> dict[str, Any]:
+def _mapping(policy: str, **more: object) -> dict[str, Any]:
     """One rule for all users."""
     made = {"type": "user", "matches": "*", "policy": policy, "fallbackResult": "skip"}
     return {**made, **more}

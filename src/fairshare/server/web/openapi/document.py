@@ -88,7 +88,7 @@ def document_of(routes: Sequence[ApiRoute]) -> dict[str, Any]:
     }
 
 
-def _schemas(types: Sequence[Any]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+def _schemas(types: Sequence[object]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
     return msgspec.json.schema_components(types, schema_hook=_anything, ref_template=REFERENCE)
 
 

@@ -116,7 +116,7 @@ def post(
     endpoint: Endpoint,
     tag: str,
     body: type[msgspec.Struct],
-    answer: Any,
+    answer: object,
 ) -> ApiRoute:
     """A route that carries out an order."""
     return ApiRoute(path, endpoint, "POST", Operation(tag, answer, body=body))
