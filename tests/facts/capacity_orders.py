@@ -110,6 +110,7 @@ def victim_order(fact: Fact) -> None:
     application = Application(1, SubmitApplication("u", "root.a"), "root.a", 0, 0, 2)
     one = CapacityAttempt(application, 1, leaf())
     names = {}
+    one.containers = {}
     for name, given in fact["containers"].items():
         number = given["id"]
         names[number] = name

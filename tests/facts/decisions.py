@@ -48,7 +48,7 @@ def locality_level(fact: Fact) -> None:
         1,
         FairQueue("root.u", True, False, None, 2),
     )
-    key = AskKey(1, 0)
+    key = AskKey((1, 0))
     now_ms = 0
     for step in fact["script"]:
         now_ms += step.get("advance", 0)

@@ -179,6 +179,10 @@ class Writer(dict[type, Way]):
         self[dict] = self.later(dict, self._mapping)
         self[deque] = self.later(deque, self._deque)
 
+    def as_table(self, kind: type) -> None:
+        """Write objects of a class derived from `dict` as dictionaries."""
+        self[kind] = self.later(kind, self._mapping)
+
     def write(self, root: dict[str, Any]) -> list[Value]:
         """Some objects by name, as data; once. Raises JournalError for what does not belong
         there."""

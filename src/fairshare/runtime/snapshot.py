@@ -41,6 +41,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.core.model.nodes import Drain, Failing, Node, Reservation
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import Gang
@@ -191,7 +192,9 @@ def freeze(sequence: int, now_ms: int, parts: dict[str, Any]) -> Snapshot:
     They are not changed. Raises JournalError if an object is none of the stored kinds.
     """
     with without_collection():
-        body = msgspec.msgpack.encode(Writer(STORED).write(parts))
+        writer = Writer(STORED)
+        writer.as_table(type(NOTHING))
+        body = msgspec.msgpack.encode(writer.write(parts))
     return Snapshot(sequence, now_ms, FORM, zlib.compress(body, 1))
 
 

@@ -16,13 +16,10 @@ from fairshare.core.model.events import ApplicationState, ContainerAllocated, Ma
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.nodes import Reservation
+from fairshare.core.model.nothing import NOTHING, no_amounts
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
 from fairshare.core.model.work import ResourceRequest
-
-NO_PLACES: dict[str, None] = {}
-"""The empty blacklist: one object for all attempts, replaced and never mutated, since lookups in a
-separate dictionary per attempt would dominate the cost of placing a container."""
 
 
 class Attempt:
@@ -70,12 +67,12 @@ class Attempt:
         self.started_ms = 0
         self.asks = AskTable(types)
         self.next_container = 1
-        self.containers: dict[ContainerId, ContainerAllocated] = {}
-        self.launched: dict[ContainerId, int] = {}
-        self.to_preempt: dict[ContainerId, None] = {}
-        self.used: Resource = (0,) * types
-        self.reservations: dict[str, Reservation] = {}  # by node
-        self.blacklist = NO_PLACES
+        self.containers: dict[ContainerId, ContainerAllocated] = NOTHING
+        self.launched: dict[ContainerId, int] = NOTHING
+        self.to_preempt: dict[ContainerId, None] = NOTHING
+        self.used: Resource = no_amounts(types)
+        self.reservations: dict[str, Reservation] = NOTHING  # by node
+        self.blacklist: dict[str, None] = NOTHING
         self.master: ContainerId | None = None
 
     def take_over(self, previous: "Attempt") -> None:
@@ -116,7 +113,7 @@ class Attempt:
         blacklist = dict.fromkeys((*self.blacklist, *add))
         for place in remove:
             blacklist.pop(place, None)
-        self.blacklist = blacklist or NO_PLACES
+        self.blacklist = blacklist or NOTHING
 
     @property
     def managed(self) -> bool:

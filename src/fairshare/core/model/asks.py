@@ -10,6 +10,7 @@ from bisect import insort
 from typing import Final
 
 from fairshare.core.model.events import Locality
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.resources import Resource, add, scale
 from fairshare.core.model.work import ANYWHERE, ResourceRequest
 
@@ -29,7 +30,7 @@ class Ask:
 
 
 class AskKey:
-    """All entries of one priority and request id, and how long they have been skipped.
+    """All entries of one `order`, a priority and a request id, and how long they have been skipped.
 
     `label` is their partition. `withdrawn` are hosts and racks whose entries a count of 0 has
     replaced: Hadoop keeps such entries in its table.
@@ -46,10 +47,10 @@ class AskKey:
         "withdrawn",
     )
 
-    def __init__(self, priority: int, request: int) -> None:
-        self.order = (priority, request)
+    def __init__(self, order: tuple[int, int]) -> None:
+        self.order = order
         self.anywhere: Ask | None = None
-        self.places: dict[str, Ask] = {}  # hosts and racks
+        self.places: dict[str, Ask] = NOTHING  # hosts and racks
         self.withdrawn = NONE_WITHDRAWN
         self.label = ""
         self.level = Locality.NODE_LOCAL
@@ -119,9 +120,10 @@ class AskTable:
         if key is None:
             if request.count <= 0 and request.location == ANYWHERE:
                 return
-            key = self.keys[order] = AskKey(*order)
+            key = self.keys[order] = AskKey(order)
         if request.location != ANYWHERE:
             if request.count > 0:
+                key.places = key.places or {}
                 key.places[request.location] = Ask(request.count, request.resource, request.relax)
                 key.withdrawn -= {request.location}
             else:
@@ -136,7 +138,7 @@ class AskTable:
                 insort(self.wanting, key)
         else:
             key.anywhere = None
-            key.places.clear()  # as in Hadoop, which removes the whole key
+            key.places = NOTHING  # as in Hadoop, which removes the whole key
             key.withdrawn = NONE_WITHDRAWN
             if wanted:
                 self.wanting.remove(key)

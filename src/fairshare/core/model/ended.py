@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
-from fairshare.core.model.applications import NO_PLACES, Application, Attempt
+from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.events import ContainerAllocated, MasterUnregistered
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.packing import Pattern
-from fairshare.core.model.tasks import NO_PAUSES, NO_TASKS, GroupProgress, TaskBoard
+from fairshare.core.model.tasks import NO_TASKS, GroupProgress, TaskBoard
 from fairshare.core.model.work import Command, TaskGroup
 
 OPENED = 4
@@ -180,8 +181,8 @@ def _board(packed: bytes) -> TaskBoard:
         progress.killed = group.killed or NO_TASKS
         progress.started = group.started
         progress.unstartable = group.unstartable or NO_TASKS
-        progress.paused = group.paused or NO_PAUSES
-        progress.pauses = group.pauses or NO_PAUSES
+        progress.paused = group.paused or NOTHING
+        progress.pauses = group.pauses or NOTHING
     board.derive()
     return board
 
@@ -196,5 +197,5 @@ def _attempt(application: EndedApplication) -> Attempt:
     attempt.next_container = found.next_container
     attempt.master = found.master
     attempt.unregistered = found.unregistered
-    attempt.blacklist = dict.fromkeys(found.blacklist) or NO_PLACES
+    attempt.blacklist = dict.fromkeys(found.blacklist) or NOTHING
     return attempt

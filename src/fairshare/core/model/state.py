@@ -214,7 +214,10 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         else:
             attempt.next_container = (container & NUMBER_MASK) + 1
         node.containers[container] = event
-        attempt.containers[container] = event
+        if attempt.containers:
+            attempt.containers[container] = event
+        else:
+            attempt.containers = {container: event}
         attempt.application.containers_allocated += 1
         asks = attempt.asks
         order = (event.priority, event.request)
@@ -294,7 +297,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
 
     def _container_launched(self, now_ms: int, event: ContainerLaunched) -> None:
         application = self.applications[application_of(event.container)]
-        application.attempt.launched[event.container] = now_ms
+        attempt = application.attempt
+        attempt.launched = attempt.launched or {}
+        attempt.launched[event.container] = now_ms
         application.began_ms = application.began_ms or now_ms
         if application.first_launch_ms == 0:
             application.first_launch_ms = now_ms
@@ -324,7 +329,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         node = self.nodes[event.node]
         self._drop_reservation(node)
         node.reservation = reservation
-        self.attempts[event.application].reservations[event.node] = reservation
+        attempt = self.attempts[event.application]
+        attempt.reservations = attempt.reservations or {}
+        attempt.reservations[event.node] = reservation
 
     def _reservation_dropped(self, now_ms: int, event: ReservationDropped) -> None:
         self._drop_reservation(self.nodes[event.node])

@@ -12,6 +12,7 @@ from math import ceil
 import msgspec
 
 from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.work import TaskGroup
 from fairshare.documents.bounds import GROUP_REQUESTS as GROUP_REQUESTS
 
@@ -39,9 +40,6 @@ FEW_TASKS = 64
 NO_TASKS: Set[int] = frozenset()
 """An empty set of tasks: one object for all groups, replaced and never mutated."""
 
-NO_PAUSES: dict[int, int] = {}
-"""The same of numbers by task: an empty one is replaced and never mutated."""
-
 
 def _line(tasks: Sequence[int]) -> deque[int] | list[int]:
     """Tasks in a line, of which the first one leaves nearly always."""
@@ -67,15 +65,16 @@ class GroupProgress:
     def __init__(self, spec: TaskGroup) -> None:
         self.spec = spec
         self.waiting = _line(range(spec.count))
-        self.running: dict[int, ContainerId] = {}
-        self.results: dict[int, ContainerId] = {}  # succeeded tasks, and the container of each
-        self.failed: dict[int, int] = {}  # failures so far, of tasks that have any
+        self.running: dict[int, ContainerId] = NOTHING
+        # The tasks that have succeeded, and the container of each.
+        self.results: dict[int, ContainerId] = NOTHING
+        self.failed: dict[int, int] = NOTHING  # failures so far, of tasks that have any
         self.killed: Set[int] = NO_TASKS  # a user has ended them for good
         self.started = False  # its containers have been asked for
         self.unstartable: Set[int] = NO_TASKS  # failed ones that are not tried again
         # Tasks that wait, but not for a container yet, and until when; the pauses of each so far.
-        self.paused = NO_PAUSES
-        self.pauses = NO_PAUSES
+        self.paused: dict[int, int] = NOTHING
+        self.pauses: dict[int, int] = NOTHING
 
     @property
     def succeeded(self) -> int:
@@ -149,7 +148,7 @@ class GroupProgress:
     def restart(self) -> None:
         """Let the tasks that have succeeded wait again, with the others."""
         self.waiting = _line(sorted((*self.waiting, *self.results)))
-        self.results.clear()
+        self.results = NOTHING
 
 
 class TaskBoard:
@@ -159,8 +158,8 @@ class TaskBoard:
 
     def __init__(self) -> None:
         self.groups: list[GroupProgress] = []
-        self.assigned: dict[ContainerId, Assignment] = {}
-        self._by_name: dict[str, GroupProgress] = {}
+        self.assigned: dict[ContainerId, Assignment] = NOTHING
+        self._by_name: dict[str, GroupProgress] = NOTHING
         # Whether what waits may have to wait for what runs: in a gang, or for `at_once`.
         self.depends_on_running = False
         self._waiting = 0  # tasks, also paused ones
@@ -195,7 +194,9 @@ class TaskBoard:
         else:
             waiting.remove(task)
         self._waiting -= 1
+        progress.running = progress.running or {}
         progress.running[task] = container
+        self.assigned = self.assigned or {}
         self.assigned[container] = Assignment(group, task)
 
     def completed(self, container: ContainerId, exit_code: int, final: bool = False) -> None:
@@ -209,11 +210,13 @@ class TaskBoard:
         task = assignment.task
         progress.running.pop(task, None)
         if exit_code == 0:
+            progress.results = progress.results or {}
             progress.results[task] = container
             return
         if task in progress.killed:
             return
         if is_own_failure(exit_code):
+            progress.failed = progress.failed or {}
             progress.failed[task] = progress.failed.get(task, 0) + 1
             self._failing |= {assignment.group}
             if final:
@@ -232,7 +235,7 @@ class TaskBoard:
         if task in progress.paused:
             progress.paused = {
                 other: ms for other, ms in progress.paused.items() if other != task
-            } or NO_PAUSES
+            } or NOTHING
         else:
             progress.waiting.remove(task)
         self._waiting -= 1
@@ -257,7 +260,7 @@ class TaskBoard:
             if due:
                 progress.waiting.extend(task for _, task in due)
                 left = {task: ms for task, ms in progress.paused.items() if ms > now_ms}
-                progress.paused = left or NO_PAUSES
+                progress.paused = left or NOTHING
 
     @property
     def next_resume_ms(self) -> int | None:

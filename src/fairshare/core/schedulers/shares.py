@@ -44,8 +44,11 @@ def fair_shares(total: int, claims: Sequence[Claim]) -> list[int]:
     return [shares[claim] for claim in claims]
 
 
-def shares_of_kinds(total: int, kinds: Mapping[Claim, int]) -> dict[Claim, int]:
-    """The same for so many claims of each kind: what one of each kind gets.
+def shares_of_kinds(
+    total: int, kinds: Mapping[Claim, int], *, keep: bool = True
+) -> dict[Claim, int]:
+    """The same for so many claims of each kind: what one of each kind gets. `keep`: their ratio is
+    kept, for callers who do not keep the result.
 
     >>> large, small = Claim(1.0, 0, 100), Claim(1.0, 0, 4)
     >>> found = shares_of_kinds(30, {large: 2, small: 1})
@@ -64,7 +67,7 @@ def shares_of_kinds(total: int, kinds: Mapping[Claim, int]) -> dict[Claim, int]:
         most = min(sum(claim.maximum * count for claim, count in open_kinds), UNBOUNDED)
         target = min(most, max(total - taken, 0))
         rows = tuple(_row(claim, count) for claim, count in open_kinds)
-        ratio = _kept_ratio(target, rows) if len(rows) <= FEW else _ratio(target, rows)
+        ratio = _kept_ratio(target, rows) if keep and len(rows) <= FEW else _ratio(target, rows)
         for claim, _ in open_kinds:
             shares[claim] = _used((_row(claim, 1),), ratio)
     return shares

@@ -27,9 +27,9 @@ def test_an_application_that_has_not_started_has_an_inactive_attempt_with_the_nu
 def test_the_next_attempt_takes_over_containers_and_nothing_else():
     new = application()
     first = new.attempt = Attempt(new, 1, 2)
-    first.containers[ONE] = allocated(ONE)
-    first.launched[ONE] = 500
-    first.to_preempt[ONE] = None
+    first.containers = {ONE: allocated(ONE)}
+    first.launched = {ONE: 500}
+    first.to_preempt = {ONE: None}
     first.used = (1024, 1)
     first.change_blacklist(["n2"], [])
     first.next_container = 8

@@ -78,7 +78,7 @@ def asks(application):
 
 
 def holds(application):
-    application.attempt.containers[1] = None
+    application.attempt.containers = {1: None}
 
 
 def runs(application):

@@ -421,6 +421,7 @@ class CapacityState(CapacityCluster):
             node.marked[event.container] = record
             accounting.change_killable(victim.leaf, self.label_of(node), record.resource)
             return
+        victim.to_preempt = victim.to_preempt or {}
         victim.to_preempt[event.container] = None
         self.selected_ms[event.container] = now_ms
 

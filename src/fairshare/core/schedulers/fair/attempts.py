@@ -1,9 +1,11 @@
 """The Fair Scheduler's data of an attempt: the values it competes with (Hadoop: FSAppAttempt)."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.nodes import Node
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.resources import Resource, add
 from fairshare.core.schedulers.ordering import Entry
 
@@ -47,9 +49,8 @@ class FairAttempt(Attempt):
     )
 
     def __init__(self, application: Application, number: int, leaf: "FairQueue") -> None:
-        types = len(leaf.used)
-        super().__init__(application, number, types)
-        nothing: Resource = (0,) * types
+        super().__init__(application, number, len(leaf.used))
+        nothing = self.used
         self.leaf = leaf
         self.rank = 0
         self.start_order = 0  # increases over all attempts of all applications
@@ -68,8 +69,8 @@ class FairAttempt(Attempt):
         self.last_at_fair_share_ms = 0
         self.next_starvation_check_ms = 0
         self.most_containers = 0
-        self.reserved_numbers: dict[str, int] = {}  # of the reserved containers, by node
-        self.refused_nodes: list[Node] = []
+        self.reserved_numbers: dict[str, int] = NOTHING  # of the reserved containers, by node
+        self.refused_nodes: Sequence[Node] = ()
 
     def continue_numbers(self, first: int) -> None:
         """The reserved containers get new numbers, too."""

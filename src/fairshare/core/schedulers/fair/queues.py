@@ -78,7 +78,10 @@ class Division:
         counts = tuple(self.weights.items())
         by_weight = _kept_shares if len(counts) <= FEW else _shares_by_weight
         of_types = [by_weight(whole[index], counts) for index in range(types)]
-        self.shares = {weight: tuple([of[weight] for of in of_types]) for weight, _ in counts}
+        self.shares = {
+            weight: share
+            for (weight, _), share in zip(counts, zip(*of_types, strict=True), strict=True)
+        }
         for attempt in self.newcomers.values():
             attempt.divided = True
         self.newcomers.clear()
@@ -101,10 +104,11 @@ def _keep(attempt: "FairAttempt") -> None:
     attempt.divided = False
 
 
-def _shares_by_weight(total: int, counts: tuple[tuple[float, int], ...]) -> dict[float, int]:
+def _shares_by_weight(total: int, counts: tuple[tuple[float, int], ...]) -> tuple[int, ...]:
     """What an application of each weight gets, of so many with each."""
     kinds = {Claim(weight, 0, UNBOUNDED): count for weight, count in counts}
-    return {claim.weight: share for claim, share in shares_of_kinds(total, kinds).items()}
+    shares = shares_of_kinds(total, kinds, keep=False)
+    return tuple([shares[claim] for claim in kinds])
 
 
 _kept_shares = lru_cache(maxsize=4_096)(_shares_by_weight)

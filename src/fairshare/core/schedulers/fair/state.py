@@ -256,6 +256,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         super()._container_reserved(now_ms, event)
         if keeps_more:
             return
+        attempt.reserved_numbers = attempt.reserved_numbers or {}
         attempt.reserved_numbers[event.node] = attempt.next_container
         attempt.next_container += 1
 
@@ -368,9 +369,9 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         super()._blacklist_changed(now_ms, event)
         attempt = self.attempts[event.application]
         refused = attempt.blacklist
-        attempt.refused_nodes = [
+        attempt.refused_nodes = tuple(
             node for node in self.nodes.values() if node.host in refused or node.rack in refused
-        ]
+        )
 
     def _shares_updated(self, now_ms: int, event: SharesUpdated) -> None:
         sharing.update(self)
@@ -381,6 +382,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
     def _container_marked(self, now_ms: int, event: ContainerMarked) -> None:
         victim = self.attempts[application_of(event.container)]
         record = victim.containers[event.container]
+        victim.to_preempt = victim.to_preempt or {}
         victim.to_preempt[event.container] = None
         self.nodes[record.node].marked[event.container] = record
         self.kills[event.container] = event.kill_at_ms
