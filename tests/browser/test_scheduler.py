@@ -82,6 +82,14 @@ def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
     assert rows(page) == ["root", "etl", "ml", "training", "tuning", "prod", "billing", "serving"]
 
 
+def test_without_authentication_the_page_names_no_user_and_offers_all_actions(visit, fair):
+    page = ready(visit(fair.url))
+    assert page.locator(".who").inner_text() == "not signed in"
+    assert page.evaluate(
+        "import('/static/session.js').then(m => m.session.administersQueue('root'))"
+    )
+
+
 def test_every_field_of_the_fair_schedulers_document_is_shown(visit, fair):
     page = ready(visit(f"{fair.url}{PAGE}?queue=root.prod.serving"))
     assert field(page, "Used Resources") == "Used Resources 6 GiB 6"

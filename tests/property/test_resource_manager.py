@@ -52,8 +52,8 @@ from fairshare.core.model.inputs import (
     UndrainNode,
     UpdateShares,
 )
-from fairshare.core.model.invariants import check, over_committed
-from fairshare.core.model.resources import ResourceTypes, fits
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import ResourceTypes, fits, total
 from fairshare.core.model.work import ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
@@ -64,6 +64,7 @@ from fairshare.core.schedulers.fair.settings import (
     QueueSettings,
 )
 from fairshare.core.schedulers.fifo import FifoSettings
+from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.settings.registry import family_of
@@ -134,6 +135,20 @@ def fair_settings(draw: st.DrawFn) -> FairSettings:
         size_based_weight=draw(st.booleans()),
         allocations=AllocationSettings(queues=queues, from_file=True),
     )
+
+
+def over_committed(state: State) -> list[str]:
+    """Nodes whose containers use more than their total: only after a node became smaller.
+
+    Containers that are ending do not count: lazy preemption allocates their room before the node
+    reports their end.
+    """
+    size = len(state.none)
+    return [
+        node.name
+        for node in state.nodes.values()
+        if not fits(total((c.resource for c in node.containers.values()), size), node.total)
+    ]
 
 
 class Cluster(RuleBasedStateMachine):

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import reduce
 from typing import Any
 
-from fairshare.core.model.resources import add, fits, largest, total
+from fairshare.core.model.resources import add, largest, total
 from fairshare.core.model.state import ClusterState
 from fairshare.errors import InvariantViolation
 
@@ -92,17 +92,3 @@ def _check_queues(state: ClusterState[Any, Any]) -> None:
                 sums[queue] = total((sums.get(queue, state.none), application.used), size)
     for queue, used in sums.items():
         _claim(used == queue.used, "queue", queue.name, "uses", used, "says", queue.used)
-
-
-def over_committed(state: ClusterState[Any, Any]) -> list[str]:
-    """Nodes whose containers use more than their total: only after a node became smaller.
-
-    Containers that are ending do not count: lazy preemption allocates their room before the node
-    reports their end.
-    """
-    size = len(state.none)
-    return [
-        node.name
-        for node in state.nodes.values()
-        if not fits(total((c.resource for c in node.containers.values()), size), node.total)
-    ]
