@@ -8,7 +8,7 @@ from fairshare.core.model.work import Command
 from fairshare.engines.local import engine as engine_module
 from fairshare.engines.local import hierarchies, machine
 from fairshare.engines.local.engine import LocalEngine
-from fairshare.engines.local.preparation import environment, inherited
+from fairshare.engines.local.preparation import THREADS, environment, inherited
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import EngineError
 
@@ -98,7 +98,14 @@ def test_a_container_inherits_little_and_its_facts_win(tmp_path):
         user="alice",
         memory_mb=64,
         vcores=2,
-        command=Command(environment={"LANG": "xx", "FAIRSHARE_NODE": "forged", "INDEX": "theirs"}),
+        command=Command(
+            environment={
+                "LANG": "xx",
+                "FAIRSHARE_NODE": "forged",
+                "INDEX": "theirs",
+                "MKL_NUM_THREADS": "1",
+            }
+        ),
         environment={"INDEX": "ours"},
     )
     server = {"LANG": "C", "SECRET": "s", "HOME": "/home/x", "PYTHONPATH": "/x"}
@@ -108,6 +115,8 @@ def test_a_container_inherits_little_and_its_facts_win(tmp_path):
         "HOME": "/home/x",
         "LANG": "xx",
         "INDEX": "ours",
+        **dict.fromkeys(THREADS, "2"),
+        "MKL_NUM_THREADS": "1",
         "FAIRSHARE_APPLICATION": "application_1_0001",
         "FAIRSHARE_CONTAINER": "container_1_0001_01_000001",
         "FAIRSHARE_CONTAINER_DIRECTORY": str(tmp_path),
@@ -115,6 +124,12 @@ def test_a_container_inherits_little_and_its_facts_win(tmp_path):
         "FAIRSHARE_MEMORY_MB": "64",
         "FAIRSHARE_VCORES": "2",
     }
+
+
+def test_a_launch_context_of_hadoop_has_no_variables_for_threads(tmp_path):
+    command = Command(callable=b"context", is_launch_context=True)
+    order = LaunchOrder(1, "container_1_0001_01_000001", "a", "local", "ann", 64, 2, command, {})
+    assert not environment(order, tmp_path, {}).keys() & set(THREADS)
 
 
 def test_raising_the_file_limit_returns_the_previous_one():

@@ -50,14 +50,34 @@ def inherited(server: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": _DEFAULT_PATH} | {name: server[name] for name in INHERITED if name in server}
 
 
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+    "POLARS_MAX_THREADS",
+    "RAYON_NUM_THREADS",
+)
+"""How many threads libraries start, which by themselves take the number of all processors: numpy
+and PyTorch (by OpenMP, OpenBLAS or MKL), numexpr, joblib, polars, programs in Rust."""
+
+
+def threads(order: LaunchOrder) -> dict[str, str]:
+    """A thread for each vcore, but for Hadoop's programs, which YARN starts without these."""
+    if order.command.is_launch_context:
+        return {}
+    return dict.fromkeys(THREADS, str(max(order.vcores, 1)))
+
+
 def environment(
     order: LaunchOrder,
     directory: Path,
     server: Mapping[str, str],
     account: Account | None = None,
 ) -> dict[str, str]:
-    """The environment of a container: inherited, the command's, the order's, and the container's
-    own variables; later ones override earlier ones.
+    """The environment of a container: inherited, those for threads, the command's, the order's, and
+    the container's own variables; later ones override earlier ones.
 
     Under another account than the server's it has that account's home, name and shell. Because of
     the order, a command that contains the environment of the container in which it was created
@@ -74,6 +94,7 @@ def environment(
         }
     return {
         **variables,
+        **threads(order),
         **order.command.environment,
         "FAIRSHARE_NODE": order.node,  # an agent's order has the cluster's name of the node
         **order.environment,
