@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tests.hadoop import configuration
-from tests.hadoop.clients import NEED_AGGREGATION, PROGRAMS, Clients
+from tests.hadoop.clients import NEED_AGGREGATION, NEED_NODES, PROGRAMS, Clients
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.installation import FOLDER, Installation, Missing
 
@@ -57,12 +57,16 @@ def run(name: str, programs: list[str], installation: Installation, runs: Path) 
     print(f"\n{scheduler} scheduler, {kind} ({folder})", flush=True)
     failed = 0
     more = configuration.aggregation(folder) if name in AGGREGATING else {}
+    if nodes:
+        more |= configuration.departures(folder)
     cluster = Cluster(folder, installation, scheduler, nodes, more)
     try:
         with cluster:
             clients = Clients(cluster)
             for program in programs:
                 if name not in AGGREGATING and program in NEED_AGGREGATION:
+                    continue
+                if not nodes and program in NEED_NODES:
                     continue
                 begin = time.monotonic()
                 result = PROGRAMS[program](clients)

@@ -2,6 +2,7 @@
 have: the same as with the real ResourceManager.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests import engine_contract
 from tests.hadoop import configuration, our_work
 from tests.hadoop.cluster import OPENS, Cluster
 from tests.hadoop.configuration import JVM
+from tests.hadoop.departing import EXCLUDED, LOST, SHUTDOWN
 
 COMMANDS = "org.apache.hadoop.yarn.client.cli."
 EXAMPLES = "org.apache.hadoop.examples.ExampleDriver"
@@ -354,6 +356,79 @@ class Clients:
             return self._aggregated(f"logs-of-{application}", application).output
         return self._fairshare("logs", application)
 
+    def administer(self) -> Result:
+        """The commands of administrators on a cluster with a lost, a shut-down, a decommissioned
+        and a draining node."""
+        departing = subprocess.Popen(
+            [sys.executable, "-m", "tests.hadoop.departing", str(self.cluster.ports["tracker"])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        name = ""
+        try:
+            assert departing.stdout is not None
+            departing.stdout.readline()
+            size = ("--queue", "root.default", "--memory", "256m")
+            printed = self._fairshare("submit", *size, "--", "sleep", "300")
+            name = re.findall(r"application_\d+_\d+", printed)[0]
+            self._running(name)
+            url = f"{self.cluster.url}/api/v1/applications/{name}/containers"
+            containers = httpx.get(url, timeout=10, trust_env=False).json()["containers"]
+            node: str = containers[0]["node"]
+            (self.run_folder / configuration.EXCLUDED_FILE).write_text(f"{EXCLUDED}\n")
+            problems = self._administer(name, node)
+            self._fairshare("admin", "undrain", node)
+        finally:
+            if name:
+                self._fairshare("kill", name)
+            departing.communicate("")
+        return Result(0, "", tuple(problems))
+
+    def _administer(self, application: str, drained: str) -> list[str]:
+        """Run the commands; what is wrong with their answers."""
+
+        def lost() -> bool:
+            url = f"{self.cluster.url}/ws/v1/cluster/metrics"
+            answer = httpx.get(url, timeout=10, trust_env=False).json()
+            return bool(answer["clusterMetrics"]["lostNodes"] == 1)
+
+        node, manage = COMMANDS + "NodeCLI", COMMANDS + "RMAdminCLI"
+        results = {"refresh-nodes": self.run("refresh-nodes", self.java(manage, "-refreshNodes"))}
+        self.cluster.wait(lost, f"{LOST}:1 is lost", 120)
+        self._fairshare("admin", "decommission", drained)  # what refreshes nodes would undo
+        states = {
+            f"{LOST}:1": "LOST",
+            f"{SHUTDOWN}:1": "SHUTDOWN",
+            f"{EXCLUDED}:1": "DECOMMISSIONED",
+            drained: "DECOMMISSIONING",
+        }
+        rows = tuple(rf"{name}\s+{state}\b" for name, state in states.items())
+        commands: dict[str, tuple[list[str], tuple[str, ...]]] = {
+            "nodes-all": (self.java(node, "-list", "-all"), (*rows, r"\sRUNNING\b")),
+            "node-details": (
+                self.java(node, "-list", "-states", "LOST", "-showDetails"),
+                (rf"{LOST}:1\s+LOST",),
+            ),
+            "node-drained": (self.java(node, "-status", drained), ("DECOMMISSIONING",)),
+            "node-lost": (self.java(node, "-status", f"{LOST}:1"), ("Node-State : LOST",)),
+            "groups": (self.java(manage, "-getGroups", "root"), ("root :",)),
+            "refresh-groups": (self.java(manage, "-refreshUserToGroupsMappings"), ()),
+            "apps": (
+                self.java(COMMANDS + "ApplicationCLI", "application", "-list"),
+                (application,),
+            ),
+        }
+        if (self.cluster.conf / "capacity-scheduler.xml").exists():  # which has labels
+            added = self.java(manage, "-addToClusterNodeLabels", "spot(exclusive=false),gpu")
+            listed = self.java(COMMANDS + "ClusterCLI", "--list-node-labels")
+            shown = (r"<spot:exclusivity=false>", r"<gpu:exclusivity=true>")
+            commands |= {"labels-added": (added, ()), "labels": (listed, shown)}
+        results |= {
+            name: self.run(name, words, *patterns) for name, (words, patterns) in commands.items()
+        }
+        return [f"{name}: {words}" for name, one in results.items() for words in one.problems]
+
     def spark_client(self) -> Result:
         """Pi by Spark, whose driver is the client."""
         return self._spark("client", "spark.driver.host=127.0.0.1", r"Pi is roughly 3\.1")
@@ -428,9 +503,11 @@ class Clients:
         return found
 
     def _fairshare(self, *arguments: str) -> str:
-        verb, *others = arguments
-        command = [sys.executable, "-m", "fairshare", verb, "--url", self.cluster.url, *others]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        command = [sys.executable, "-m", "fairshare", *arguments]
+        environment = {**os.environ, "FAIRSHARE_URL": self.cluster.url}
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        ).stdout
 
 
 SPARK_PI = """\
@@ -470,9 +547,13 @@ PROGRAMS: dict[str, Callable[[Clients], Result]] = {
     "logs": Clients.logs,
     "spark-client": Clients.spark_client,
     "spark-cluster": Clients.spark_cluster,
+    "administer": Clients.administer,
 }
 """All programs, in the order in which they run. A master of Tez goes on for a while when its client
 has ended: the next program is not to ask for the last application."""
+
+NEED_NODES = frozenset({"administer"})
+"""Programs that need Hadoop's own NodeManagers."""
 
 NEED_AGGREGATION = frozenset({"logs"})
 """Programs that need NodeManagers that aggregate logs."""

@@ -127,6 +127,22 @@ def write_server(
     return folder
 
 
+EXCLUDED_FILE = "excluded"
+"""The file of a run with the hosts that must not have nodes."""
+
+
+def departures(run: Path) -> dict[str, object]:
+    """The properties by which nodes are sent away, and a silent one is soon lost."""
+    (run / EXCLUDED_FILE).parent.mkdir(parents=True, exist_ok=True)
+    (run / EXCLUDED_FILE).write_text("")
+    return {
+        "yarn.resourcemanager.nodes.exclude-path": run / EXCLUDED_FILE,
+        "yarn.nm.liveness-monitor.expiry-interval-ms": 30_000,
+        "yarn.node-labels.enabled": "true",  # under the Fair Scheduler without effect
+        "yarn.node-labels.fs-store.root-dir": f"file://{run}/labels",
+    }
+
+
 def write_tez(folder: Path, run: Path, jars: Path) -> None:
     """Tez's own file in the directory that server and clients share."""
     options = f"{JVM} --add-opens=java.base/java.lang=ALL-UNNAMED"
