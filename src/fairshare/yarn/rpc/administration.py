@@ -121,7 +121,7 @@ class Administration:
     def _for_administrator(self, protocol: str, name: str, method: Answering) -> Handler:
         response = METHODS[protocol, name].response
 
-        async def handle(context: CallContext, request: Any) -> Any:
+        async def handle(context: CallContext, request: object) -> Any:
             caller = await caller_of(context, self._gateway)
             if not is_administrator(self._gateway, caller):
                 raise Denied(f"User {caller.user} doesn't have permission to call '{name}'")
@@ -131,7 +131,7 @@ class Administration:
         return handle
 
     def _refuse(self, name: str, why: str) -> Answering:
-        async def refuse(caller: Caller, request: Any) -> None:
+        async def refuse(caller: Caller, request: object) -> None:
             raise RpcError(YARN, f"{name} is not supported: {why}")
 
         return refuse
@@ -291,7 +291,7 @@ class Administration:
     async def healthy(self, caller: Caller, request: MonitorHealthRequestProto) -> None:
         """monitorHealth, and transitionToActive, which changes nothing."""
 
-    async def _refuse_transition(self, caller: Caller, request: Any) -> None:
+    async def _refuse_transition(self, caller: Caller, request: object) -> None:
         raise RpcError(
             SERVICE_FAILED,
             "a standby takes over when this server ends: stop it, or start another one with"

@@ -189,7 +189,7 @@ class Clients:
         return audited(self._gateway.server, handlers, methods.keys() - CHANGING)
 
     def _for_caller(self, method: Answering) -> Handler:
-        async def handle(context: CallContext, request: Any) -> Any:
+        async def handle(context: CallContext, request: object) -> Any:
             try:
                 return await method(await caller_of(context, self._gateway), request)
             except InputError as error:
@@ -396,7 +396,7 @@ class Clients:
 
 
 def _refusing(error: RpcError) -> Answering:
-    async def refuse(caller: Caller, request: Any) -> Any:
+    async def refuse(caller: Caller, request: object) -> Any:
         raise RpcError(error.class_name, error.message)
 
     return refuse
@@ -405,7 +405,7 @@ def _refusing(error: RpcError) -> Answering:
 def _empty(name: str) -> Answering:
     response = METHODS[APPLICATION_CLIENT, name].response
 
-    async def answer(caller: Caller, request: Any) -> Any:
+    async def answer(caller: Caller, request: object) -> Any:
         return response()
 
     return answer

@@ -5,7 +5,6 @@ They are filled from the documents of the REST interface: what a field means is 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import UNSET
 
@@ -175,7 +174,7 @@ def tracking_url(application: Application, detail: AttemptDetail) -> str:
     return detail.originalTrackingUrl if application.unmanaged else detail.trackingUrl
 
 
-def _label(found: Any, default: str) -> str:
+def _label(found: object, default: str) -> str:
     return default if found is UNSET or not found else str(found)
 
 

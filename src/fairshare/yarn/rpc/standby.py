@@ -45,23 +45,23 @@ async def serve_hadoop_as_standby(
 
 
 def _handlers(active: Active) -> dict[tuple[str, str], Handler]:
-    async def status(context: CallContext, request: Any) -> Any:
+    async def status(context: CallContext, request: object) -> Any:
         standby = HAServiceStateProto.Value("STANDBY")
         return GetServiceStatusResponseProto(state=standby, readyToBecomeActive=True)
 
     def nothing(name: str) -> Handler:
         response = METHODS[HIGH_AVAILABILITY, name].response
 
-        async def agree(context: CallContext, request: Any) -> Any:
+        async def agree(context: CallContext, request: object) -> Any:
             return response()
 
         return agree
 
-    async def refuse(context: CallContext, request: Any) -> Any:
+    async def refuse(context: CallContext, request: object) -> Any:
         server = active() or "the active server"
         raise RpcError(SERVICE_FAILED, f"this standby takes over by itself when {server} ends")
 
-    async def not_active(context: CallContext, request: Any) -> Any:
+    async def not_active(context: CallContext, request: object) -> Any:
         raise RpcError(_NOT_ACTIVE, "this ResourceManager is not active")
 
     handlers: dict[tuple[str, str], Handler] = {

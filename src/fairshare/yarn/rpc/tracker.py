@@ -353,7 +353,7 @@ class Tracker:
         node.label = label
         return True
 
-    def _change_label(self, node: RegisteredNode, request: Any) -> bool:
+    def _change_label(self, node: RegisteredNode, request: object) -> bool:
         """Take another label from a node that is registered: it must be empty, since its containers
         belong to the old one. The node repeats the label until it is accepted."""
         before = node.label

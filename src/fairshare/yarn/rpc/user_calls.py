@@ -101,7 +101,7 @@ def _audited(
 ) -> Handler:
     path = f"{protocol.rpartition('.')[2].removesuffix('PB')}/{name}"
 
-    async def handle(context: CallContext, request: Any) -> Any:
+    async def handle(context: CallContext, request: object) -> Any:
         status, code = 200, ""
         try:
             answer = handler(context, request)

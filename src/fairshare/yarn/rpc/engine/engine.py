@@ -314,7 +314,7 @@ class NodeManagersEngine:
         return submitted_context(content, token, name, submitted_ms)
 
     async def _start_patiently(
-        self, order: LaunchOrder, granted: ContainerAllocated, context: Any
+        self, order: LaunchOrder, granted: ContainerAllocated, context: object
     ) -> str:
         """Start a container; the problem if its node cannot be reached, empty if it runs.
 

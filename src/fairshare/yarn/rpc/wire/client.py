@@ -210,7 +210,7 @@ class RpcClient:
         address: tuple[str, int],
         protocol: str,
         name: str,
-        request: Any,
+        request: object,
         *,
         token: Token | None = None,
         timeout_s: float = 30.0,
