@@ -20,6 +20,7 @@ from fairshare.cli.tables import (
 )
 from fairshare.client import Application, Client, Progress
 from fairshare.client.answers import listed
+from fairshare.client.discovery import own_user
 
 STATES = ("PENDING", "RUNNING", "FINISHED", "FAILED", "KILLED", "REJECTED")
 ACTIVE = ("PENDING", "RUNNING")
@@ -37,6 +38,7 @@ LEAST_FOR_IDS = 80
     help="Only those in this state; repeatable. [default: PENDING and RUNNING]",
 )
 @click.option("--user", metavar="USER", help="Only those of this user.")
+@click.option("--me", is_flag=True, help="Only your own.")
 @click.option("--queue", metavar="QUEUE", help="Only those in this leaf queue.")
 @click.option("--tag", metavar="TAG", help="Only those with this tag.")
 @click.option("--all", "every", is_flag=True, help="Also those that have ended.")
@@ -47,6 +49,7 @@ def command(
     client: Client,
     states: tuple[str, ...],
     user: str | None,
+    me: bool,
     queue: str | None,
     tag: str | None,
     every: bool,
@@ -61,6 +64,11 @@ def command(
     """
     if every and states:
         raise click.UsageError("--all and --state: give one of both")
+    if me and user:
+        raise click.UsageError("--me and --user: give one of both")
+    if me:
+        # The server knows the caller where callers prove who they are, and else believes a name.
+        user = client.connection.get("/session")["user"] or own_user()
     asked = asked_states(states or ACTIVE)
     narrow = form != JSON and not every and asked != (states or ACTIVE)
     answer = client.connection.get(

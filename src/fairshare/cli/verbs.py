@@ -17,7 +17,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import PathFinder
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import click
 
@@ -96,6 +96,36 @@ VERBS = {
 }
 """Each verb with its module and its line in `fairshare --help`."""
 
+MEANT: Final = {
+    "sbatch": "submit",
+    "srun": "run",
+    "salloc": "shell",
+    "squeue": "apps",
+    "scancel": "kill",
+    "sacct": "history",
+    "sinfo": "nodes",
+    "sprio": "why",
+    "sreport": "report",
+    "sshare": "queues",
+    "scontrol": "hold, release, requeue, priority, move or status",
+    "seff": "status",
+    "qsub": "submit",
+    "qstat": "apps",
+    "qdel": "kill",
+    "bsub": "submit",
+    "bjobs": "apps",
+    "bkill": "kill",
+    "cancel": "kill",
+    "stop": "kill",
+    "jobs": "apps",
+    "ps": "apps",
+    "queue": "queues",
+    "log": "logs",
+    "help": "--help",
+    "version": "--version",
+}
+"""Words of other schedulers and of shells, and the verb for each."""
+
 INTERRUPTED = 130
 
 COMPLETION_VARIABLE = "_FAIRSHARE_COMPLETE"
@@ -133,7 +163,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         verb = args[0]
         if not verb.startswith("-") and self.get_command(ctx, verb) is None:
-            near = nearest(verb, self.list_commands(ctx))
+            near = MEANT.get(verb) or nearest(verb, self.list_commands(ctx))
             advice = f"did you mean {near}?" if near else "`fairshare --help` lists them."
             ctx.fail(f"there is no verb {verb!r}; {advice}")
         return super().resolve_command(ctx, args)

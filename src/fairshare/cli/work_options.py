@@ -35,8 +35,19 @@ from fairshare.documents.gpus import GPU
 from fairshare.documents.images import check_image
 from fairshare.documents.sizes import parse_memory_mb
 
-_ALIASES: Final = {"directory": ("--chdir",), "gpus": ("--gpu",)}
-"""Further names of options."""
+_ALIASES: Final = {
+    "array": ("-a",),
+    "directory": ("--chdir", "-D"),
+    "error": ("-e",),
+    "gpus": ("--gpu",),
+    "memory": ("--mem",),
+    "name": ("--job-name", "-J"),
+    "output": ("-o",),
+    "queue": ("--partition", "-p"),
+    "time_limit_ms": ("--time", "-t"),
+    "vcores": ("--cpus-per-task", "-c"),
+}
+"""Further names of options: Slurm's."""
 
 Where = Literal["job", "work", "tasks", "driver", "way", "caller"]
 
@@ -212,7 +223,7 @@ OPTIONS: Final = (
         "tasks",
         parse_duration_ms,
         "T",
-        "The time limit of one attempt: 90s, 10m, 2h.",
+        "The time limit of one attempt: 90s, 10m, 2h, 1-12:00:00.",
     ),
     Opt(
         "grace_ms",

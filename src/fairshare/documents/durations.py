@@ -1,8 +1,10 @@
 """The grammar of durations in scenarios, jobs, workloads, fairshare.toml and options.
 
-    duration = "0" | span {span}          1h30m   1h 30m   1.5h   .5h   250ms
+    duration = "0" | span {span} | clock  1h30m   1h 30m   1.5h   .5h   250ms
     span     = number unit                blanks are allowed around both
     unit     = ms | s | m | h | d         in upper or lower case
+    clock    = [days-]hours:min:s         01:30:00   2-12:00:00, as Slurm writes them
+             | days-hours[:min]           7-0   2-12:30
 
 Where a number without a unit was valid before this grammar, it still is, and the caller passes that
 unit. Every error is a ValueError that says what to write.
@@ -41,6 +43,10 @@ _NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
 # Not compiled here, which would take 7 ms of every command: `re` keeps what it has compiled.
 _SPAN: Final = rf"({_NUMBER})\s*(ms|s|m|h|d)\s*"
 _DURATION: Final = f"(?:{_SPAN})+"
+_CLOCK: Final = (
+    r"(?:([0-9]+)-)?([0-9]+):([0-5][0-9]):([0-5][0-9])",
+    r"([0-9]+)-([0-9]+)(?::([0-5][0-9]))?()",
+)
 _FLAGS: Final = re.ASCII | re.IGNORECASE
 
 
@@ -51,8 +57,8 @@ def parse_duration_ms(text: str, *, bare_unit: Unit | None = None, least_ms: int
 
     >>> parse_duration_ms("1h30m"), parse_duration_ms("1.5 s"), parse_duration_ms("0")
     (5400000, 1500, 0)
-    >>> parse_duration_ms("3", bare_unit="s")
-    3000
+    >>> parse_duration_ms("3", bare_unit="s"), parse_duration_ms("1-02:00:30")
+    (3000, 93630000)
     """
     exact_ms = _exact_ms(text, bare_unit)
     if exact_ms < least_ms:
@@ -92,6 +98,10 @@ def _exact_ms(text: str, bare_unit: Unit | None) -> "int | Fraction":
         if bare_unit is None and number:
             raise ValueError(f"{text!r} has no unit: write {trimmed}s or {trimmed}m")
         return number * _UNITS_MS[bare_unit or "ms"]
+    for clock in _CLOCK:
+        if (found := re.fullmatch(clock, trimmed)) is not None:
+            amounts = zip("dhms", found.groups(), strict=True)
+            return sum(int(amount or 0) * _UNITS_MS[unit] for unit, amount in amounts)
     if not re.fullmatch(_DURATION, trimmed, _FLAGS):
         raise ValueError(f"{text!r} {NO_DURATION}")
     spans = re.findall(_SPAN, trimmed, _FLAGS)

@@ -48,6 +48,22 @@ def test_a_command_becomes_an_application_of_one_group(run, cluster):
     }
 
 
+def test_options_have_slurms_names_too(run, cluster):
+    slurm = "-p ml -J train -c 4 --mem 2G -t 1-00:30:00 -o out -D /tmp --array 1-3"
+    ours = (
+        "--queue ml --name train --vcores 4 --memory 2g --time-limit 24h30m --output out"
+        " --directory /tmp --array 1-3"
+    )
+    bodies = []
+    for options in (slurm, ours):
+        cluster.calls.clear()
+        assert run("submit", *options.split(), "--", "./train", "-c", "7").exit_code == 0
+        bodies.append(submitted(cluster))
+    assert bodies[0] == bodies[1]
+    assert bodies[0]["tasks"][0]["time_limit_ms"] == 88_200_000
+    assert bodies[0]["tasks"][0]["arguments"] == ["./train", "-c", "7"]
+
+
 def test_notices_reach_the_server_and_are_refused_before_if_they_cannot_be_sent(run, cluster):
     assert (
         run("submit", "--notify", "mailto:a@b.org", "--notify-on", "failed", "true").exit_code == 0

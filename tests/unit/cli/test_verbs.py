@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from fairshare import __version__
 from fairshare.cli import main
-from fairshare.cli.verbs import VERBS, fairshare
+from fairshare.cli.verbs import MEANT, VERBS, fairshare
 
 APPLICATION = "application_1700000000000_0007"
 CONTAINER = "container_1700000000000_0007_01_000007"
@@ -163,6 +163,15 @@ def test_a_verb_that_is_nearly_right_is_suggested(run):
     result = run("quues")
     assert result.exit_code == 2
     assert "there is no verb 'quues'; did you mean queues?" in result.output
+
+
+@pytest.mark.parametrize("word", MEANT)
+def test_a_word_of_another_scheduler_gets_a_hint_by_its_meaning(run, word):
+    result = run(word)
+    assert result.exit_code == 2
+    assert f"there is no verb '{word}'; did you mean {MEANT[word]}?" in result.output
+    verbs = {verb.strip(",") for verb in MEANT[word].split()} - {"or"}
+    assert verbs <= {*VERBS, "--help", "--version"}
 
 
 def test_python_m_fairshare_is_the_same_program():

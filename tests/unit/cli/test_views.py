@@ -27,6 +27,15 @@ def test_apps_passes_its_filters_on(run, cluster):
     }
 
 
+@pytest.mark.parametrize(("proven", "user"), [("carol", "carol"), (None, "ann")])
+def test_apps_of_ones_own_are_those_of_the_user_that_the_server_knows(run, cluster, proven, user):
+    cluster.answers["/session"] = {"user": proven}
+    assert run("apps", "--me").exit_code == 0
+    assert parameters(cluster)["user"] == user
+    both = run("apps", "--me", "--user", "bob")
+    assert (both.exit_code, "--me and --user: give one of both" in both.stderr) == (2, True)
+
+
 def test_apps_lists_all_when_asked(run, cluster):
     assert run("apps", "--all").exit_code == 0
     assert parameters(cluster) == {}

@@ -24,6 +24,11 @@ from fairshare.documents.durations import MOST_MS, parse_duration, parse_duratio
         ("0.0", 0),
         ("0s", 0),
         (f"{MOST_MS}ms", MOST_MS),
+        ("01:30:00", 5_400_000),
+        ("100:00:05", 360_005_000),
+        ("2-12:00:00", 216_000_000),
+        ("7-0", 604_800_000),
+        ("1-02:30", 95_400_000),
     ],
 )
 def test_a_duration_is_spans_with_units(text, ms):
@@ -52,6 +57,12 @@ def test_a_duration_is_spans_with_units(text, ms):
         "\u0665",
         "soon",
         "1:30",
+        "1:60:00",
+        "1:2:3",
+        "1-",
+        "-1:00:00",
+        "1-2-3",
+        "1h:00:00",
     ],
 )
 def test_other_texts_are_refused_with_what_to_write(text):
