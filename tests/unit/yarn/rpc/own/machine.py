@@ -16,6 +16,7 @@ from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.server.engines import made_local
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+from fairshare.settings.limits import LimitSettings
 from fairshare.yarn.rpc.configuration import KeySettings
 from fairshare.yarn.rpc.keys import MasterKeys, TokenSigner
 from fairshare.yarn.rpc.own.engine import ContextEngine
@@ -34,7 +35,15 @@ LIFE_MS = 600_000
 class Machine:
     """A server whose local engine is a NodeManager for masters, with one application that runs."""
 
-    def __init__(self, path: Path, *, stop_containers: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        stop_containers: bool = True,
+        account: str = "",
+        limits: LimitSettings | None = None,
+    ) -> None:
+        """With an account, containers run under it."""
         fair = FairSettings(minimum_allocation=(128, 1), increment_allocation=(128, 1))
         settings = LiveSettings(
             scheduler="fair",
@@ -44,7 +53,10 @@ class Machine:
             memory_mb=2048,
             vcores=4,
             stop_containers=stop_containers,
+            run_as="user" if account else "server",
+            limits=limits or LimitSettings(),
         )
+        self.user = account or "ann"
         self.path = path
         self.server = LiveServer(settings, self._engine)
         server = self.server
@@ -54,7 +66,7 @@ class Machine:
         self.engine.connect(
             lambda: server.service.state, self.signer, self.ports.address_of, ("127.0.0.1", 8088)
         )
-        self.client = RpcClient("ann")
+        self.client = RpcClient(self.user)
 
     def _engine(self, settings: LiveSettings, path: Path) -> ContextEngine:
         self.engine = made_local(ContextEngine, settings, path)
@@ -78,7 +90,7 @@ class Machine:
 
     async def submit(self, context: Any) -> None:
         driver = Command(("master",), callable=context.SerializeToString(), is_launch_context=True)
-        given = SubmitApplication("ann", "root.default", master=(128, 1), driver=driver)
+        given = SubmitApplication(self.user, "root.default", master=(128, 1), driver=driver)
         async with self.server.payloads.of_submission(given) as submission:
             await self.server.service.ask(submission)
 
@@ -91,7 +103,7 @@ class Machine:
         return self.containers[found]
 
     async def call(self, method: str, request: Any, granted: ContainerAllocated) -> Any:
-        login = self.signer.node(1, attempt_of(granted.container), "local", "ann")
+        login = self.signer.node(1, attempt_of(granted.container), "local", self.user)
         return await self.client.call(
             self.ports.address_of("local"), CONTAINER_MANAGEMENT, method, request, token=login
         )
@@ -102,14 +114,14 @@ class Machine:
         request = StartContainersRequestProto()
         start = request.start_container_request.add()
         start.container_launch_context.CopyFrom(context)
-        signed = token or self.signer.container(granted, "ann")
+        signed = token or self.signer.container(granted, self.user)
         start.container_token.CopyFrom(signed.message())
         return await self.call("startContainers", request, granted)
 
 
 @asynccontextmanager
-async def machine(path: Path, *, stop_containers: bool = True) -> AsyncIterator[Machine]:
-    made = Machine(path, stop_containers=stop_containers)
+async def machine(path: Path, **options: Any) -> AsyncIterator[Machine]:
+    made = Machine(path, **options)
     await made.server.start("http://127.0.0.1:1")
     await made.ports.start(made.server, made.engine, made.keys)
     try:

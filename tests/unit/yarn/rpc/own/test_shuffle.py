@@ -2,6 +2,8 @@
 answers were recorded by `python -m tests.hadoop.shuffle`."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ from tests.shuffle_requests import (
 from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
 
 from fairshare.core.model.inputs import KillApplication, MasterRegistered
+from fairshare.settings.limits import LimitSettings
 from fairshare.yarn.rpc.wire.tokens import Token, write_token
 
 RECORDED = msgspec.json.decode(ANSWERS.read_bytes())
@@ -177,5 +180,22 @@ def test_only_so_many_maps_are_sent_at_once(tmp_path: Path) -> None:
             answer = await asked.ask(Request(f"job={{job}}&reduce=0&map={',' * 1_000}"))
             assert answer.status == 400
             assert answer.body == "1,001 maps in one request; 1000 are possible"
+
+    asyncio.run(body())
+
+
+def test_a_reduce_that_finds_all_connections_taken_is_asked_to_wait(tmp_path: Path) -> None:
+    limits = LimitSettings(connections=10, connections_per_address=10)
+
+    async def body() -> None:
+        async with machine(tmp_path, limits=limits) as one, job(one) as asked:
+            await asyncio.to_thread(write_outputs, asked.folder / "output")
+            with contextlib.ExitStack() as opened:
+                for _ in range(10):
+                    silent = socket.create_connection(("127.0.0.1", asked.port))
+                    opened.enter_context(silent)
+                    await asyncio.sleep(0)
+                answer = await asked.ask(REQUESTS["one map"])
+            assert (answer.status, answer.headers["retry-after"]) == (429, "1000")
 
     asyncio.run(body())
