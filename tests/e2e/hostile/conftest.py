@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from importlib.util import find_spec
+from pathlib import Path
 
 import httpx
 import pytest
@@ -106,6 +107,12 @@ def read_to_end(one):
         while part := one.recv(65536):
             found += part
     return found
+
+
+def resident_kb(server: Server) -> int:
+    """What a server has in memory."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
 
 
 @pytest.fixture(scope="package")

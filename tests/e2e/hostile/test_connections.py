@@ -2,18 +2,12 @@
 
 import resource
 import select
-from pathlib import Path
 
 from tests.served import until
 
 from fairshare.server.web.listener import most_connections
 
-from .conftest import PROXY, read_to_end
-
-
-def memory_kb(attacked):
-    status = Path(f"/proc/{attacked.server.process.pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
+from .conftest import PROXY, read_to_end, resident_kb
 
 
 def test_silent_connections_block_no_client_and_are_cut(attacked):
@@ -119,12 +113,12 @@ def test_an_unread_answer_is_dropped_and_its_memory_freed(attacked):
         path = f"/api/v1/containers/{container['id']}/logs/stdout?limit=16777216"
         whole = http.get(path)
         assert (len(whole.content), whole.headers["X-Fairshare-Complete"]) == (2**24, "true")
-    before_kb = memory_kb(attacked)
+    before_kb = resident_kb(attacked.server)
     with attacked.sockets(30, receive_bytes=4096) as lazy:
         for one in lazy:
             one.sendall(attacked.head(path, "ann"))
         assert all(len(read_after_the_cut(one)) < 2**23 for one in lazy)
-    assert memory_kb(attacked) - before_kb < 30_000
+    assert resident_kb(attacked.server) - before_kb < 30_000
 
 
 def read_after_the_cut(one):

@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 import re
 import socket
-from pathlib import Path
 
 import pytest
 
-from .conftest import HADOOP, read_to_end
+from .conftest import HADOOP, read_to_end, resident_kb
 
 if not HADOOP:
     pytest.skip("needs the extra fairshare[hadoop]", allow_module_level=True)
@@ -71,11 +70,6 @@ def nodes(ports):
     return answer.cluster_metrics.num_node_managers
 
 
-def memory_mb(attacked):
-    status = Path(f"/proc/{attacked.server.process.pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) // 1024
-
-
 def refusal(answer):
     part, _ = framing.take_part(answer[4:], 0)
     return RpcResponseHeaderProto.FromString(part)
@@ -110,14 +104,14 @@ def test_silent_connections_shut_no_client_out(attacked, ports):
 
 
 def test_large_calls_that_never_come_take_no_memory(attacked, ports):
-    before = memory_mb(attacked)
+    before_kb = resident_kb(attacked.server)
     begun = OPENING + context() + (16 * 1024 * 1024).to_bytes(4) + b" " * 100_000
     with connected(ports["client"], 100) as unfinished:
         for one in unfinished:
             with contextlib.suppress(OSError):  # the later ones are refused
                 one.sendall(begun)
         assert nodes(ports) == 1
-        assert memory_mb(attacked) < before + 40
+        assert resident_kb(attacked.server) < before_kb + 40 * 1024
 
 
 def test_a_port_for_masters_takes_no_client_without_a_valid_token(attacked, ports):

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tests.e2e.test_server import ALLOCATIONS, YARN_SITE, Server
 
-from .conftest import HADOOP, read_to_end
+from .conftest import HADOOP, read_to_end, resident_kb
 
 if not HADOOP:
     pytest.skip("needs the extra fairshare[hadoop]", allow_module_level=True)
@@ -105,11 +105,6 @@ class Target:
 
         return asyncio.run(whole())
 
-    @property
-    def memory_mb(self) -> int:
-        status = Path(f"/proc/{self.server.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) // 1024
-
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
@@ -178,7 +173,7 @@ def test_containers_that_were_not_granted_are_stopped_whichever_cluster_they_are
 def test_nodes_that_send_nonsense_are_sent_away_and_cost_nothing(target):
     chance = random.Random(14)
     log = target.log.stat().st_size
-    memory_mb = target.memory_mb
+    before_kb = resident_kb(target.server)
 
     async def body() -> None:
         for number in range(400):
@@ -194,7 +189,7 @@ def test_nodes_that_send_nonsense_are_sent_away_and_cost_nothing(target):
         assert before <= {"h1:1", "h1:2"}
 
     target.run(body())
-    assert target.memory_mb < memory_mb + 20
+    assert resident_kb(target.server) < before_kb + 20 * 1024
     assert target.log.stat().st_size < log + 20_000
 
 

@@ -1,8 +1,8 @@
 """What one user hands in has an end, live and finished together, and names are names."""
 
-from pathlib import Path
-
 import pytest
+
+from .conftest import resident_kb
 
 SMALL = {"memory-mb": 64}
 
@@ -40,19 +40,15 @@ def test_submissions_above_the_limit_are_refused_and_finished_ones_make_room(att
 
 
 def test_what_was_refused_or_is_forgotten_stays_nowhere_in_memory(attacked):
-    def memory_mb():
-        text = Path(f"/proc/{attacked.server.process.pid}/status").read_text()
-        return int(text.split("VmRSS:")[1].split()[0]) // 1024
-
     with attacked.client("refused") as http:
         too_large = [{**one, "resources": {"memory-mb": 10**9}} for one in groups(4.8)]
         sizes = []
         for _ in range(25):
             answer = http.post("/api/v1/applications", json={"queue": "a", "tasks": too_large})
             assert answer.status_code == 409, answer.text
-            sizes.append(memory_mb())
+            sizes.append(resident_kb(attacked.server))
     # Three fit into user_mb, and are known; from the fifth on each takes the place of another one.
-    assert sizes[-1] - sizes[4] < 50, sizes
+    assert sizes[-1] - sizes[4] < 50 * 1024, sizes
 
 
 @pytest.mark.parametrize(

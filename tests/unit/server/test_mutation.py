@@ -5,62 +5,33 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.unit.server.capacity_place import QUEUES, P, Place
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import FairshareError, InputError
 from fairshare.server import mutation, stored_configuration
 from fairshare.server.server import LiveServer
-from fairshare.server.settings import Overrides, read_settings
 from fairshare.settings.configuration_update import Update, read_json
 
 pytestmark = pytest.mark.anyio
 
-P = "yarn.scheduler.capacity."
-CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
-QUEUES = {f"{P}root.queues": "a,b", f"{P}root.a.capacity": 60, f"{P}root.b.capacity": 40}
 FIVE = (
     '{"add-queue":{"queue-name":"root.c","params":{"entry":{"key":"capacity","value":"5"}}},'
     '"update-queue":{"queue-name":"root.b","params":{"entry":{"key":"capacity","value":"35"}}}}'
 )
 
 
-def write(path: Path, **properties: object) -> None:
-    rows = "".join(
-        f"<property><name>{name}</name><value>{value}</value></property>\n"
-        for name, value in properties.items()
-    )
-    path.write_text(f"<configuration>\n{rows}</configuration>")
-
-
-class Place:
-    """A configuration directory and a state directory; starts servers of both."""
-
-    def __init__(self, path: Path, engine) -> None:
-        self.conf, self.state, self.engine = path / "conf", path / "state", engine
-        self.conf.mkdir()
-        self.site()
-        self.capacity(**QUEUES)
+class StoringPlace(Place):
+    """With a store of changed properties."""
 
     def site(self, store: str = "leveldb", **properties: object) -> None:
-        named = {
-            "yarn.resourcemanager.scheduler.class": CAPACITY,
-            "yarn.scheduler.configuration.store.class": store,
-        }
-        write(self.conf / "yarn-site.xml", **named, **properties)
-
-    def capacity(self, **properties: object) -> None:
-        write(self.conf / "capacity-scheduler.xml", **properties)
-
-    async def start(self) -> LiveServer:
-        settings = read_settings(self.conf, Overrides(port=0, state_directory=self.state))
-        server = LiveServer(settings, lambda settings, path: self.engine)
-        await server.start("http://127.0.0.1:1")
-        return server
+        kept = {"yarn.scheduler.configuration.store.class": store}
+        super().site(**kept, **properties)
 
 
 @pytest.fixture
-def place(tmp_path: Path, engine) -> Place:
-    return Place(tmp_path, engine)
+def place(tmp_path: Path, engine) -> StoringPlace:
+    return StoringPlace(tmp_path, engine)
 
 
 @pytest.fixture
