@@ -5,10 +5,7 @@ its submission, its current attempt, and what outlives attempts. Each scheduler 
 class of attempts, whose objects its queues hold and its orders compare.
 """
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from itertools import repeat
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from fairshare.core.model.asks import AskTable
@@ -29,8 +26,11 @@ class Attempt:
     `runnable`: no limit holds it back. `containers` may include those of earlier attempts if the
     submission keeps them; their identifiers contain that attempt's number. `launched` has the
     instant of each launch in ms, `to_preempt` the containers that are to be preempted, `used` the
-    sum of all. `reservations` are its reservations by node.
+    sum of all. `reservations` are its reservations by node. `matters_ended`: what a scheduler adds
+    is also read after the end.
     """
+
+    matters_ended: ClassVar[bool] = False
 
     __slots__ = (
         "active",
@@ -88,18 +88,6 @@ class Attempt:
         schedulers that give it one."""
         self.next_container = max(self.next_container, first)
 
-    def outside(self) -> "Attempt":
-        """What its application keeps of it once it has left its queue: all of it, unless a
-        scheduler drops what matters only there."""
-        return self
-
-    def plain(self) -> "Attempt":
-        """The attempt without what a scheduler adds."""
-        copied = object.__new__(Attempt)
-        # A loop without a step in Python, since each application that ends comes by.
-        deque(map(setattr, repeat(copied), Attempt.__slots__, _VALUES_OF(self)), maxlen=0)
-        return copied
-
     def ask(self, requests: Sequence[ResourceRequest]) -> None:
         """Replace entries of the table of asks."""
         for request in requests:
@@ -130,9 +118,6 @@ class Attempt:
         """Whether the first attempt's master started before a restart of the cluster: it is
         running, and this state has no container for it."""
         return self.submission.recovering and self.number <= 1
-
-
-_VALUES_OF = attrgetter(*Attempt.__slots__)
 
 
 class Application:

@@ -145,7 +145,7 @@ def pack(application: Application) -> bool:
 
 def _is_idle(attempt: Attempt) -> bool:
     """Whether it has left its queue, and has nothing that can change."""
-    if type(attempt) is not Attempt or attempt.active or any(attempt.used):
+    if attempt.matters_ended or attempt.active or any(attempt.used):
         return False
     tables = attempt.containers, attempt.launched, attempt.to_preempt, attempt.reservations
     return not (any(tables) or attempt.asks.keys)

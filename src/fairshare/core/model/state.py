@@ -450,7 +450,6 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         attempt.registered = False
         self.ancestry(application.queue)[0].attempts.pop(application.id, None)
         del self.attempts[event.application]
-        application.attempt = attempt.outside()
 
     def _application_ended(self, now_ms: int, event: ApplicationEnded) -> None:
         application = self.applications[event.application]

@@ -45,10 +45,6 @@ class FifoAttempt(Attempt):
         self.rank = 0
         self.entry: Entry | None = None
 
-    def outside(self) -> Attempt:
-        """Outside of the queue it competes for nothing."""
-        return self.plain()
-
 
 def _arrival(attempt: FifoAttempt) -> Entry:
     return attempt.rank

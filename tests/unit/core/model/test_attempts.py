@@ -42,19 +42,6 @@ def test_the_next_attempt_takes_over_containers_and_nothing_else():
     assert (second.blacklist, second.next_container, second.registered) == ({}, 1, False)
 
 
-def test_a_plain_attempt_has_all_but_what_a_scheduler_adds():
-    class Placed(Attempt):
-        __slots__ = ("leaf",)
-
-    new = application()
-    placed = Placed(new, 4, 2)
-    placed.leaf = "root.a"
-    placed.started_ms = 900
-    plain = placed.plain()
-    assert type(plain) is Attempt
-    assert all(getattr(plain, name) is getattr(placed, name) for name in Attempt.__slots__)
-
-
 def test_a_recovering_master_comes_back_in_the_first_attempt_alone():
     new = application(master=(1024, 1), recovering=True)
     first, second = Attempt(new, 1, 2), Attempt(new, 2, 2)

@@ -112,10 +112,6 @@ class CapacityAttempt(Attempt):
             self.reserved_numbers[node] = self.next_container
             self.next_container += 1
 
-    def outside(self) -> Attempt:
-        """Outside of its leaf it competes for nothing."""
-        return self.plain()
-
     @property
     def kind(self) -> Kind:
         """Attempts of the same kind wait for the same."""

@@ -79,10 +79,6 @@ class FairAttempt(Attempt):
             self.reserved_numbers[node] = self.next_container
             self.next_container += 1
 
-    def outside(self) -> Attempt:
-        """Outside of its leaf it competes for nothing."""
-        return self.plain()
-
     @property
     def fair_share(self) -> Resource:
         """Its part of its leaf's share, as of the last update."""

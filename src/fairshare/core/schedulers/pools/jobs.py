@@ -7,6 +7,7 @@ JobSchedulable.updateDemand, FairScheduler.getAllowedLocalityLevel).
 """
 
 from math import ceil
+from typing import ClassVar
 
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.asks import AskKey
@@ -76,6 +77,8 @@ class Job(Attempt):
         "unlocated",
         "waited_ms",
     )
+
+    matters_ended: ClassVar[bool] = True
 
     limits: tuple[int, int]
     slow_start: float
