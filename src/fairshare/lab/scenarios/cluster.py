@@ -5,7 +5,7 @@ Nothing happens here by itself: the runner of the scenario feeds inputs and move
 counts add up is the manager's rule (`core/model/work.py`, ContainerRequest).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -180,3 +180,11 @@ def need_node(name: str, cluster: Cluster) -> None:
     """Raise InputError for a node that is not there."""
     if name not in cluster.state.nodes:
         raise InputError("unknown-node", f"no node {name}")
+
+
+def nodes_named(names: Iterable[str], cluster: Cluster) -> Iterator[str]:
+    """The nodes of a step one by one; `all` names each that there is by then. Raises InputError."""
+    for name in names:
+        for node in tuple(cluster.state.nodes) if name == steps.ALL_NODES else (name,):
+            need_node(node, cluster)
+            yield node

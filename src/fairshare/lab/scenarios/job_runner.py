@@ -27,7 +27,7 @@ from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.errors import FairshareError, InputError
 from fairshare.lab.scenarios import job_steps, steps
-from fairshare.lab.scenarios.cluster import Cluster, add_nodes, apply_node_step, need_node
+from fairshare.lab.scenarios.cluster import Cluster, add_nodes, apply_node_step, nodes_named
 from fairshare.lab.scenarios.configuration import LoadedSettings
 from fairshare.lab.scenarios.description import Description, add_reasons
 from fairshare.lab.scenarios.document import Scenario
@@ -355,13 +355,10 @@ class JobRunner:
     @_apply.register
     def _heartbeat(self, step: job_steps.JobHeartbeat) -> None:
         for _ in range(step.times):
-            for name in step.nodes:
-                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
-                for node in everyone:
-                    self._beat(node, step.assigned)
+            for node in nodes_named(step.nodes, self._cluster):
+                self._beat(node, step.assigned)
 
     def _beat(self, node: str, expected: tuple[str, ...] | None) -> None:
-        need_node(node, self._cluster)
         self._look_at_file(by_update=False)
         before = len(self._tasks.granted)
         self._cluster.call(inputs.NodeBeat(node))

@@ -39,7 +39,7 @@ from fairshare.lab.scenarios.cluster import (
     Cluster,
     add_nodes,
     apply_node_step,
-    need_node,
+    nodes_named,
     requests,
     vector,
 )
@@ -318,11 +318,8 @@ class Runner:
     @_apply.register
     def _heartbeat(self, step: steps.Heartbeat) -> None:
         for _ in range(step.times):
-            for name in step.nodes:
-                everyone = tuple(self._cluster.state.nodes) if name == steps.ALL_NODES else (name,)
-                for node in everyone:
-                    need_node(node, self._cluster)
-                    self._repeat(inputs.NodeBeat(node), 1)
+            for node in nodes_named(step.nodes, self._cluster):
+                self._repeat(inputs.NodeBeat(node), 1)
 
     @_apply.register
     def _labels(self, step: steps.ChangeLabels) -> None:
