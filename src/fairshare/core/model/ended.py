@@ -23,6 +23,10 @@ from fairshare.core.model.work import Command, TaskGroup
 OPENED = 4
 """So many stay open: readers look at an application several times in a row."""
 
+MOST_TASKS = 1_000
+"""An application with more stays as it is: to open it would take longer than a reader should wait.
+"""
+
 
 class _Group(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The fields of a `GroupProgress` of which nothing runs."""
@@ -121,6 +125,8 @@ def pack(application: Application) -> bool:
         return True
     attempt, board = application.attempt, application.tasks
     if not application.over or not _is_idle(attempt) or board.assigned:
+        return False
+    if sum(progress.spec.count for progress in board.groups) > MOST_TASKS:
         return False
     submission = application.submission
     groups = [_packed_group(progress) for progress in board.groups]

@@ -34,6 +34,9 @@ from fairshare.runtime.projections.projection import Projection
 MAX_FINISHED = 100_000
 """Finished containers that are remembered, over all applications; the oldest go first."""
 
+MOST_PACKED = 1_000
+"""An application with more containers is not packed: each look at one of them would open all."""
+
 MAX_DIAGNOSTICS = 4_000
 """The last characters of a container's diagnostics that are kept; the end is the most informative
 part."""
@@ -319,8 +322,10 @@ class ContainerHistory(Projection):
     def pack(self, application: ApplicationId) -> None:
         """Keep the history of an application that has ended in few bytes."""
         history = self._applications.get(application)
-        if type(history) is ApplicationHistory and all(
-            one.finished_ms is not None for one in history.containers.values()
+        if (
+            type(history) is ApplicationHistory
+            and len(history.containers) <= MOST_PACKED
+            and all(one.finished_ms is not None for one in history.containers.values())
         ):
             self._applications[application] = _packed(application, history)
 

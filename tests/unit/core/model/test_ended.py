@@ -3,7 +3,7 @@
 import pytest
 
 from fairshare.core.model.applications import Application, Attempt
-from fairshare.core.model.ended import EndedApplication, pack
+from fairshare.core.model.ended import MOST_TASKS, EndedApplication, pack
 from fairshare.core.model.events import ApplicationState, MasterUnregistered
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.tasks import GroupProgress
@@ -85,8 +85,12 @@ def runs(application):
     application.tasks.launched(5, 1, 0)
 
 
-@pytest.mark.parametrize("change", [lives, asks, holds, runs])
-def test_one_to_which_more_can_happen_is_not_packed(change):
+def has_many_tasks(application):
+    application.tasks.add((TaskGroup("many", MOST_TASKS, (512, 1)),))
+
+
+@pytest.mark.parametrize("change", [lives, asks, holds, runs, has_many_tasks])
+def test_one_to_which_more_can_happen_or_which_is_large_is_not_packed(change):
     application = ended()
     change(application)
     assert not pack(application)
