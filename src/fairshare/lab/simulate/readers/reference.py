@@ -58,8 +58,8 @@ applications:
 ```
 
 alice submits every ten minutes, regardless of the state of the cluster. bob is a user in a closed
-loop: he submits the next application 10 s after the previous one has ended, and therefore submits
-fewer in a busy cluster.
+loop: the next application is submitted 10 s after the previous one has ended, so that a busy
+cluster gets fewer of them.
 
 [Values](../values.md) have the usual syntax: durations as `30s` or `1h30m`, memory as `512` (MB) or
 `2g`. The resource types are those of the configuration. A key that is not listed here is an error,

@@ -1,4 +1,4 @@
-// address.js owns the address of the page: which view, with which filters, of which moment.
+// The address of the page: which view, with which filters, of which moment.
 //
 //   address.path                 "/cluster/scheduler"
 //   address.get("queue")         a parameter, or null
@@ -9,7 +9,7 @@
 //   link("/cluster/apps", {queue})   the same as an href; a plain click on it does not reload
 //
 // `at` (the moment in milliseconds) goes along with every link, so that the past stays the past.
-// Every view is an address: whatever a reader chose stands in it, and nowhere else.
+// Every view is an address: whatever a reader chose is in it, and nowhere else.
 
 const followers = new Set();
 

@@ -1,7 +1,7 @@
-// bar.js owns the bar of a queue: one row, one type of resource, all the words of the documents.
+// The bar of a queue: one row, one type of resource, all the words of the documents.
 //
 //   bar({unit, used, fair, min, steady, max, demand, active})   a node; amounts of one type
-//       unit    what the whole width stands for
+//       unit    what the whole width represents
 //       used    filled; what lies beyond `fair` is hatched (borrowed)
 //       fair    the black line: instantaneous fair share, or guaranteed capacity; dotted if idle
 //       min     filled triangle above     steady  open triangle below     null leaves them out

@@ -1,4 +1,4 @@
-// dialog.js owns dialogs: a question before something happens, and forms.
+// Dialogs: a question before something happens, and forms.
 //
 //   if (await confirm({title: "Kill ...?", body: [nodes], action: "Kill", danger: true})) ...
 //   const values = await ask({title, body: [h("input", {name: "queue"})], action: "Move"})

@@ -1,4 +1,4 @@
-// difference.js owns how two texts differ, line by line.
+// How two texts differ, line by line.
 //
 //   difference("a\nb", "a\nc")   [{kind: "same", left: 1, right: 1, text: "a"},
 //                                 {kind: "gone", left: 2, text: "b"}, {kind: "new", right: 2, text: "c"}]

@@ -1,4 +1,4 @@
-// document.js owns how the page is built: nodes from plain calls, and an existing tree brought into
+// How the page is built: nodes from plain calls, and an existing tree brought into
 // the shape of a new one. Nothing here parses markup, so whatever a tenant writes stays text.
 //
 //   h("a", {class: "btn", href: link("/cluster/apps"), on: {click: open}}, "Open")
@@ -6,8 +6,8 @@
 //   morph(place, h("div", {}, ...))    place keeps its node, its focus, its scroll position
 //
 // Properties of h: class, on (events), style (object of CSS properties, custom ones too), dataset,
-// key (which row is which when rows come and go), own (morph leaves the children alone: somebody
-// else draws them), everything else is an attribute; null, undefined and false leave it out.
+// key (which row is which when rows come and go), own (morph leaves the children alone: other
+// code draws them), everything else is an attribute; null, undefined and false leave it out.
 // Children: strings, numbers, nodes, arrays of these; null, undefined and false are left out.
 
 const SVG = "http://www.w3.org/2000/svg";

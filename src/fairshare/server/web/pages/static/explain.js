@@ -1,4 +1,4 @@
-// explain.js owns numbers that explain themselves: a dotted underline, and on a click what the
+// Numbers that explain themselves: a dotted underline, and on a click what the
 // number means, its formula and what went into it.
 //
 //   number("12 GiB", {title: "Instantaneous Fair Share", text: "What it is ...",
@@ -6,7 +6,7 @@
 //                     source: "GET /api/v1/queues: fair_share"})
 //
 // The first argument is what is shown; inputs are texts that are shown as they are. `explanation`
-// may also be a function that returns this, called only when somebody asks.
+// may also be a function that returns this, called only when the reader asks.
 
 import { h } from "./document.js";
 

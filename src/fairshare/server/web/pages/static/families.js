@@ -1,4 +1,4 @@
-// families.js owns which hue a queue has: the same for a child of root and all below it, everywhere.
+// Which hue a queue has: the same for a child of root and all below it, everywhere.
 //
 //   families.learn(queues)        after each answer of /queues
 //   hueOf("root.ml.training")     "var(--f3)"; root and what is unknown is grey

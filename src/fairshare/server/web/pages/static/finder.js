@@ -1,4 +1,4 @@
-// finder.js owns the field in the top bar: queues and users by their names at once, applications and
+// The field in the top bar: queues and users by their names at once, applications and
 // nodes by a search in their tables.
 
 import { address } from "./address.js";

@@ -1,4 +1,4 @@
-// format.js owns how numbers are written: the same everywhere, in the words of YARN.
+// How numbers are written: the same everywhere, in the words of YARN.
 //
 // Memory in GiB and TiB with three digits, vcores and containers as whole numbers with thousands,
 // shares in percent without decimals above 10, clock times today and dates before.

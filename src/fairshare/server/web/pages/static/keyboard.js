@@ -1,9 +1,9 @@
-// keyboard.js owns the keys of the pages, and the list of them that "?" shows.
+// The keys of the pages, and the list of them that "?" shows.
 //
 //   const stop = shortcut("g a", "Applications", () => address.go("/cluster/apps"));
 //   shortcut("/", "Find", focusFind)
 //
-// One key, or two after another within a second. Nothing happens while somebody types into a field,
+// One key, or two after another within a second. Nothing happens while the reader types into a field,
 // or while a dialog is open; keys with Ctrl, Alt or Meta belong to the browser.
 
 import { h } from "./document.js";

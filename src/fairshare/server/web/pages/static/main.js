@@ -1,4 +1,4 @@
-// main.js owns the list of the views: the address of each, its word in the bar, its key after "g".
+// The list of the views: the address of each, its word in the bar, its key after "g".
 // `under` names the word that is marked for views that have none of their own.
 
 import { Shell } from "./shell.js";

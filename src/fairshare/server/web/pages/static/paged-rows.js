@@ -1,4 +1,4 @@
-// paged-rows.js owns rows of which only those in sight are asked for: the server sorts, filters and
+// Rows of which only those in sight are asked for: the server sorts, filters and
 // counts, and gives a screenful; the rest comes when it is scrolled to.
 //
 //   const rows = new PagedRows("nodes", (answer) => page.draw(), {every_ms: 3000});   of GET /nodes
@@ -14,7 +14,7 @@
 import { store } from "./store.js";
 
 const PAGE = 100;
-const SETTLE_MS = 80; // while somebody scrolls by, nothing is fetched
+const SETTLE_MS = 80; // while the reader scrolls by, nothing is fetched
 
 export class PagedRows {
   constructor(name, draw, { every_ms = 3000 } = {}) {

@@ -1,4 +1,4 @@
-// session.js owns who the reader is: the token that he gave, and what the server says he may do.
+// The reader: the token, and what the server says that the reader may do.
 //
 //   token.value               the token, or ""; it lives as long as the browser's tab
 //   session.current           null until known, then GET /api/v1/session:

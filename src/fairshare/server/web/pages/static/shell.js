@@ -1,4 +1,4 @@
-// shell.js owns what every page has: top bar, time, notices, the place of the view, sign-in. It
+// What every page has: top bar, time, notices, the place of the view, sign-in. It
 // chooses the view that the address names and knows nothing of what a view shows.
 //
 // A view is a module in views/ with one function:

@@ -1,4 +1,4 @@
-// sign-in.js owns the question for a token, where the server wants one. The token stays in this
+// The question for a token, where the server wants one. The token stays in this
 // tab of the browser and is sent with every call.
 
 import { h } from "./document.js";

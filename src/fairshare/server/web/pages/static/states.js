@@ -1,4 +1,4 @@
-// states.js owns what stands where data would stand: loading, empty, error, no permission, and the
+// What is shown in the place of data: loading, empty, error, no permission, and the
 // notices above a view. Data that is known already stays: these are for views without any.
 //
 //   entryState(entry, "the queues")      null when entry.data can be drawn, else the node to show

@@ -1,4 +1,4 @@
-// store.js owns what the page knows of the server: resources of /api/v1, kept fresh, and whether the
+// What the page knows of the server: resources of /api/v1, kept fresh, and whether the
 // server is there. It knows nothing of what they mean and draws nothing.
 //
 //   const stop = store.watch("/queues", (entry) => draw(entry), {past: true});

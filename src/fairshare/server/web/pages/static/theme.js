@@ -1,4 +1,4 @@
-// theme.js owns light and dark. It is no module: it runs before the first picture is drawn, so that
+// Light and dark. It is no module: it runs before the first picture is drawn, so that
 // a dark page does not flash white. What the reader chose is kept in the browser; without a choice
 // the page follows the system, also when that changes.
 (() => {

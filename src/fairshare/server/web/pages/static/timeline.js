@@ -1,6 +1,6 @@
-// timeline.js owns the strip under the top bar: how full the cluster was as far as the server
+// The strip under the top bar: how full the cluster was as far as the server
 // remembers, and the moment that the page shows. Dragging, a click, or the arrow keys choose it; it
-// stands in the address as `at`. Actions are off while it is past (store.moment !== null).
+// is in the address as `at`. Actions are off while it is past (store.moment !== null).
 
 import { address } from "./address.js";
 import { fill, h, svg } from "./document.js";

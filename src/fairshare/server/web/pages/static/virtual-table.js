@@ -1,4 +1,4 @@
-// virtual-table.js owns tables that stay fast with ten thousand rows: only those in sight are nodes.
+// Tables that stay fast with ten thousand rows: only those in sight are nodes.
 //
 //   const table = new VirtualTable({
 //     label: "Applications",               what a screen reader calls it

@@ -1,4 +1,4 @@
-// application-actions.js owns kill, move and priority of one application: offered to users that may,
+// Kill, move and priority of one application: offered to users that may,
 // after a question that says what will happen. The server decides again.
 
 import { ask, confirm } from "../dialog.js";

@@ -1,4 +1,4 @@
-// application-containers.js owns the table of an application's containers.
+// The table of an application's containers.
 
 import { link } from "../address.js";
 import { fill, h } from "../document.js";

@@ -1,4 +1,4 @@
-// application-efficiency.js owns asked against used, of containers that have ended.
+// Asked against used, of containers that have ended.
 
 import { meter } from "../bar.js";
 import { h } from "../document.js";

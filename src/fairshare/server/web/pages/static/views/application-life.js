@@ -1,4 +1,4 @@
-// application-life.js owns the picture of an application's life: phases, reservations, its containers
+// The picture of an application's life: phases, reservations, its containers
 // as spans, how many there were, all over one axis of time. Each cause has a pattern and a word, too.
 
 import { h, svg } from "../document.js";

@@ -1,4 +1,4 @@
-// application-logs.js owns the pane in which a container's log follows what is written. Bytes become
+// The pane in which a container's log follows what is written. Bytes become
 // text and are put into the page as text, whatever they are.
 
 import { address } from "../address.js";

@@ -1,4 +1,4 @@
-// application-past.js owns how an application's books looked at a past moment: what came later is
+// How an application's books looked at a past moment: what came later is
 // left out of them, and what ended later still goes on. Numbers are not made here, only left out.
 
 // A timeline as it stood at an instant.

@@ -1,4 +1,4 @@
-// application-reasons.js owns "why it waits": the weightiest reason first, with the numbers that went
+// "why it waits": the weightiest reason first, with the numbers that went
 // into it and what would end the wait. The words and numbers are the server's.
 
 import { link } from "../address.js";

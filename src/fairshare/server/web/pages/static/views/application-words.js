@@ -1,4 +1,4 @@
-// application-words.js owns the words for an application's state: one word and mark in tables, one
+// The words for an application's state: one word and mark in tables, one
 // sentence at the top of its page. The numbers are those of the REST interface.
 
 import { h } from "../document.js";

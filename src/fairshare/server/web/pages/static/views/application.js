@@ -1,4 +1,4 @@
-// application.js owns the page of one application: what it does, why it waits, its life, its
+// The page of one application: what it does, why it waits, its life, its
 // containers, its logs, how well it uses what it asked for; and kill, move, priority.
 // In the address: tab, container, stream.
 

@@ -1,4 +1,4 @@
-// applications.js owns the list of all applications. What the reader chose stands in the address:
+// The list of all applications. What the reader chose is in the address:
 // state (one word of STATES), user, queue (that one and all below it), search, sort.
 
 import { address, link } from "../address.js";

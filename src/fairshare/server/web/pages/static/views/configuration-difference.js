@@ -1,4 +1,4 @@
-// configuration-difference.js owns two texts side by side; in a narrow window the lines that are gone
+// Two texts side by side; in a narrow window the lines that are gone
 // stand above those that are new.
 
 import { sideBySide } from "../difference.js";

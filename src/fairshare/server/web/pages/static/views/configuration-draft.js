@@ -1,4 +1,4 @@
-// configuration-draft.js owns a staged change: the text that a reader has made of the scheduler's
+// A staged change: the text that a reader has made of the scheduler's
 // file, in this tab of the browser, and what the server says about it.
 //
 //   draft.base, draft.digest     what the change was begun from, and the digest of the file then

@@ -1,4 +1,4 @@
-// configuration-files.js owns the properties of the other files: what is in force, and from which
+// The properties of the other files: what is in force, and from which
 // file and line. They change with the files, and some only with a restart.
 
 import { address } from "../address.js";

@@ -1,4 +1,4 @@
-// configuration-form.js owns the form of one queue's settings: each value with the line where it is
+// The form of one queue's settings: each value with the line where it is
 // written, or what holds where nothing is written. A change is staged as soon as the field is left.
 
 import { address, link } from "../address.js";

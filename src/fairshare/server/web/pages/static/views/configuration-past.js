@@ -1,4 +1,4 @@
-// configuration-past.js owns what the page of the configuration shows of a past moment: the version
+// What the page of the configuration shows of a past moment: the version
 // that was in force then, its text, and what is different now. Nothing is staged or applied there.
 
 import { difference, changesOf } from "../difference.js";

@@ -1,4 +1,4 @@
-// configuration-problems.js owns how problems of a draft are shown: what is wrong, in which line and
+// How problems of a draft are shown: what is wrong, in which line and
 // queue, what Hadoop does there.
 
 import { h } from "../document.js";

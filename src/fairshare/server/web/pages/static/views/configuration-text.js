@@ -1,4 +1,4 @@
-// configuration-text.js owns the editor of the file's text: lines are numbered, lines with a problem
+// The editor of the file's text: lines are numbered, lines with a problem
 // are marked. What is typed is staged.
 
 import { address } from "../address.js";

@@ -1,4 +1,4 @@
-// configuration-trial.js owns what a staged change would have done to the server's own history: it
+// What a staged change would have done to the server's own history: it
 // asks for a trial, and shows its proof, the queues before and after, and who ends later or earlier.
 
 import { h } from "../document.js";

@@ -1,4 +1,4 @@
-// configuration-versions.js owns the list of versions: what was in force since when, by whom; one of
+// The list of versions: what was in force since when, by whom; one of
 // them compared with the present, staged, or put in force again.
 
 import { address } from "../address.js";

@@ -1,4 +1,4 @@
-// configuration.js owns the page of the configuration: what is in force and where it is written, a
+// The page of the configuration: what is in force and where it is written, a
 // staged change of it, its problems and its difference, and how it comes into force and goes back.
 // In the address: queue, tab. The staged change lives in this tab of the browser.
 

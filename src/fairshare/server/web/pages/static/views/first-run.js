@@ -1,4 +1,4 @@
-// first-run.js owns what stands on the scheduler page before anything was ever submitted.
+// What the scheduler page shows before anything was ever submitted.
 
 import { h } from "../document.js";
 

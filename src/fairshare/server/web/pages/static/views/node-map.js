@@ -1,4 +1,4 @@
-// node-map.js owns the heat map of nodes: one cell for each, in the order of racks, coloured by how
+// The heat map of nodes: one cell for each, in the order of racks, coloured by how
 // much of one resource is used. A frame marks a reservation, a cross a node that is drained. The table
 // has the same for who cannot see it.
 

@@ -1,4 +1,4 @@
-// node-words.js owns the words and figures for a node that several views show.
+// The words and figures for a node that several views show.
 
 import { link } from "../address.js";
 import { h } from "../document.js";

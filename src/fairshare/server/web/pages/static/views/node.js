@@ -1,4 +1,4 @@
-// node.js owns the page of one node: what it offers, what runs there, drain and decommission.
+// The page of one node: what it offers, what runs there, drain and decommission.
 
 import { address, link } from "../address.js";
 import { meter } from "../bar.js";

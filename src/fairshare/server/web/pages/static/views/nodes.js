@@ -1,4 +1,4 @@
-// nodes.js owns the page of all nodes: a table, and a heat map that shows thousands at once.
+// The page of all nodes: a table, and a heat map that shows thousands at once.
 // In the address: search, only (reserved, draining, a label), show (map), by (a type), sort.
 
 import { address, link } from "../address.js";

@@ -1,4 +1,4 @@
-// queue-applications.js owns the short list of a queue's applications in the panel of the queue.
+// The short list of a queue's applications in the panel of the queue.
 
 import { link } from "../address.js";
 import { h } from "../document.js";

@@ -1,4 +1,4 @@
-// queue-capacity.js owns the fields of a queue and its users with the names of the Capacity
+// The fields of a queue and its users with the names of the Capacity
 // Scheduler's document and page.
 
 import { h } from "../document.js";

@@ -1,4 +1,4 @@
-// queue-fields.js owns the fields of a queue with the names of the Fair Scheduler's document: one row
+// The fields of a queue with the names of the Fair Scheduler's document: one row
 // for each, one column for each type of resource. Every number explains itself.
 
 import { h } from "../document.js";

@@ -1,4 +1,4 @@
-// queue-jobs.js owns the table of jobs of a pool of the MapReduce scheduler: deficits, shares, and
+// The table of jobs of a pool of the MapReduce scheduler: deficits, shares, and
 // pool and priority changed in place.
 
 import { link } from "../address.js";

@@ -1,4 +1,4 @@
-// queue-owed.js owns the picture of what a queue is owed: one bar, a part for each cause with a pattern
+// The picture of what a queue is owed: one bar, a part for each cause with a pattern
 // of its own, and the same in words. Causes and amounts are the server's.
 
 import { link } from "../address.js";

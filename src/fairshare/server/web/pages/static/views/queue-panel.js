@@ -1,4 +1,4 @@
-// queue-panel.js owns the panel of the selected queue: one sentence first, then its shares over time,
+// The panel of the selected queue: one sentence first, then its shares over time,
 // then the fields with the names of the documents, its users, jobs and applications.
 
 import { address, link } from "../address.js";
@@ -68,7 +68,7 @@ export class QueuePanel {
       drawOwed(this.owed.queue === queue.name ? this.owed.data : null, queue));
   }
 
-  // What the gap consists of is worked out by the server when somebody looks at it, of the present.
+  // What the gap consists of is worked out by the server when a reader looks at it, of the present.
   watchOwed() {
     const wanted = store.moment === null ? this.queue.name : null;
     if (wanted === this.owed.queue) return;
@@ -99,7 +99,7 @@ export class QueuePanel {
     }
   }
 
-  // Applications are asked for only while somebody looks at them; what is told of jobs is not kept.
+  // Applications are asked for only while a reader looks at them; what is shown of jobs is not kept.
   watchApplications(tab) {
     const queue = encodeURIComponent(this.queue.name);
     const wanted = !this.queue.leaf ? null

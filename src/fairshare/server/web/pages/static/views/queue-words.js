@@ -1,4 +1,4 @@
-// queue-words.js owns the words by which each scheduler's documents call the same things.
+// The words by which each scheduler's documents call the same things.
 
 export function wordsOf(queues) {
   const root = queues[0];

@@ -1,5 +1,5 @@
-// scheduler.js owns the page of the queues: strip, tree, and the panel of the selected one. What the
-// reader chose stands in the address: queue, resource, scale, below, search, fold, tab, from, to.
+// The page of the queues: strip, tree, and the panel of the selected one. What the
+// reader chose is in the address: queue, resource, scale, below, search, fold, tab, from, to.
 
 import { address } from "../address.js";
 import { bar, barLegend } from "../bar.js";
@@ -258,7 +258,7 @@ class SchedulerPage {
         on: { click: () => this.toggle(queue) } }, open ? "▾" : "▸") : h("span", { class: "twist" }),
       depthOf(queue, this.byName) === 1 && h("i", { class: "swatch" }),
       h("span", { class: "ell", title: queue.name }, lastName(queue.name)),
-      queue.dynamic && h("span", { class: "tag", title: "made when somebody submitted to it" }, "auto"),
+      queue.dynamic && h("span", { class: "tag", title: "made when a user submitted to it" }, "auto"),
       queue.capacity && queue.capacity.state !== "RUNNING" && h("span", { class: "tag" }, queue.capacity.state.toLowerCase()));
   }
 

@@ -1,7 +1,7 @@
-// shares-chart.js owns the chart of a queue's shares over time: demand, fair share, entitled (the
+// The chart of a queue's shares over time: demand, fair share, entitled (the
 // smaller of both), allocated (used), guaranteed. The gap between entitled and allocated is hatched.
 //
-// Dragging over it zooms (the span stands in the address as from and to), the wheel and the buttons
+// Dragging over it zooms (the span is in the address as from and to), the wheel and the buttons
 // zoom and pan, a double click shows all. A click goes to that moment. Arrow keys move the cursor,
 // Enter goes there. A point holds until the next one.
 

@@ -1,4 +1,4 @@
-// strip.js owns the strip over the queues: how full the cluster is, of which families, what waits.
+// The strip over the queues: how full the cluster is, of which families, what waits.
 
 import { link } from "../address.js";
 import { h } from "../document.js";
