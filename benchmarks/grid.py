@@ -1,4 +1,4 @@
-"""Owns the grid of benchmark points: the workload that every rival was measured with.
+"""The grid of benchmark points: the workload that every rival was measured with.
 
 A point is nodes x queues x applications with an endless backlog (one size of container, anywhere).
 The points are those of the rivals' `grid.json`; they follow from a few numbers, which stand here so

@@ -1,4 +1,4 @@
-"""Owns a server of a benchmark: a process of its own, with real containers, on a free port."""
+"""A server of a benchmark: a process of its own, with real containers, on a free port."""
 
 import contextlib
 import subprocess

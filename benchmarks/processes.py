@@ -1,4 +1,4 @@
-"""Owns what a process costs: wall time, and processor time with that of its children."""
+"""What a process costs: wall time, and processor time with that of its children."""
 
 import os
 import statistics

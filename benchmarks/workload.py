@@ -1,4 +1,4 @@
-"""Owns one sample of a grid point: build, fill, idle, churn, as the rivals were measured.
+"""One sample of a grid point: build, fill, idle, churn, as the rivals were measured.
 
 A heartbeat is what the resource manager does when a node reports: the ends of its containers, then
 the node's update, which grants until nothing fits. Times are processor time of this thread, so

@@ -1,4 +1,4 @@
-"""Owns what counts as identical: two records of one scenario, laid side by side step by step.
+"""What counts as identical: two records of one scenario, laid side by side step by step.
 
 A record is what `fairshare record` and the oracle write. Decisions are the events of a step, in
 their order, and whether it was refused; the state is what queues, applications and nodes look like

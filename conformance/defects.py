@@ -1,4 +1,4 @@
-"""Owns how a step is recognised at which a defect of Hadoop's Capacity Scheduler shows.
+"""How a step is recognised at which a defect of Hadoop's Capacity Scheduler shows.
 
 Each function names one defect that `docs/hadoop-differences.md` has, or answers None. It answers
 only where that defect explains what differs at the step: what the defect needs has happened, and an

@@ -1,4 +1,4 @@
-"""Owns the differences that are there knowingly, and how a run goes on after one.
+"""The differences that are there knowingly, and how a run goes on after one.
 
 Each has its reason in `docs/hadoop-differences.md`. What it touches is left out of both records, so
 that the rest of the run is still compared.

@@ -1,4 +1,4 @@
-"""Owns the oracle as a program: where it is, what it needs, how it is run.
+"""The oracle as a program: where it is, what it needs, how it is run.
 
 The oracle is a folder with `run` (Hadoop's schedulers behind scenario files, on Java),
 `generate.py` and `generate_wide.py` (random scenarios). Knows nothing of what scenarios and records

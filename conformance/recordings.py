@@ -1,4 +1,4 @@
-"""Owns recorded runs: scenarios with what the oracle made of them, small enough to be kept.
+"""Recorded runs: scenarios with what the oracle made of them, small enough to be kept.
 
 One line of JSON for each scenario, the whole file packed with xz. Of a record only what
 `comparison.py` looks at is kept, and of a state only what differs from the step before: the rest

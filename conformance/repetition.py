@@ -1,4 +1,4 @@
-"""Owns whether Hadoop decides a scenario the same way each time.
+"""Whether Hadoop decides a scenario the same way each time.
 
 Which of several queues that lack as much is served first follows in Hadoop from where its objects
 lie in memory, so that one scenario has several right records. A run that differs goes to the oracle

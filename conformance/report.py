@@ -1,4 +1,4 @@
-"""Owns how runs and scenarios are written for people."""
+"""How runs and scenarios are written for people."""
 
 from collections import Counter
 from collections.abc import Sequence

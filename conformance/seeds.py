@@ -1,4 +1,4 @@
-"""Owns the numbers of random scenarios, and the way from numbers to scenarios.
+"""The numbers of random scenarios, and the way from numbers to scenarios.
 
 The generator writes batches: its seed n gives as many scenarios as one wants, and always the same
 ones. Number 250 here is scenario 50 of the generator's seed 2.

@@ -1,4 +1,4 @@
-"""Owns the way from a scenario that differs to a small one that differs in the same way.
+"""The way from a scenario that differs to a small one that differs in the same way.
 
 Everything that can be left out is tried: steps in halves, quarters and so on, then every element of
 every list, mapping and XML file by itself, then every number that could be 1. Candidates go to the

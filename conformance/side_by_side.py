@@ -1,4 +1,4 @@
-"""Owns a run of scenarios on both sides at once: Hadoop's schedulers in Java, ours in here."""
+"""A run of scenarios on both sides at once: Hadoop's schedulers in Java, ours in here."""
 
 import json
 import traceback

@@ -1,4 +1,4 @@
-"""Owns what people write as the values of configurations, right and wrong: the words from which
+"""What people write as the values of configurations, right and wrong: the words from which
 `spellings.py` makes its scenarios."""
 
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Owns random scenarios of the ways in which configurations are written: lists, numbers, modes,
+"""Random scenarios of the ways in which configurations are written: lists, numbers, modes,
 labels, templates, resource types, files, short names of queues, access lists.
 
 Each scenario is small and of one kind: what both sides accept, refuse, and decide for a few

@@ -1,4 +1,4 @@
-"""Owns `python -m soak`: lives of servers under load, each ended by a crash, and the verdict.
+"""`python -m soak`: lives of servers under load, each ended by a crash, and the verdict.
 
 Half of the crashes are a SIGKILL at a chosen commit (before it, within it, after it), half one at
 any time. Now and then rubbish is put behind the journal's last write, as a power cut leaves it; a

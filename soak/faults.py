@@ -1,4 +1,4 @@
-"""Owns what befalls a server besides a crash: killed and stopped helpers, a full disk, an upgrade.
+"""What befalls a server besides a crash: killed and stopped helpers, a full disk, an upgrade.
 
 Everything is found from outside, as a tenant or a system would meet it; the server is not asked.
 """

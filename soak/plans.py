@@ -1,4 +1,4 @@
-"""Owns `python -m soak.plans`: random lives of servers, whose histories a plan must reproduce.
+"""`python -m soak.plans`: random lives of servers, whose histories a plan must reproduce.
 
 Each life is a few seconds of a real server: its writer, its clock, its journal, with containers
 that are timers. Applications of tasks and of drivers come; nodes are lost and join, are drained and

@@ -1,4 +1,4 @@
-"""Owns a server with a failpoint: `fairshare serve` that kills itself at one of its commits.
+"""A server with a failpoint: `fairshare serve` that kills itself at one of its commits.
 
     python -m soak.server PLACE COUNT serve --conf ...
 

@@ -1,4 +1,4 @@
-"""Owns what the soak lets a server do, and what must be true of it at the end.
+"""What the soak lets a server do, and what must be true of it at the end.
 
 A task has a link with its process number for as long as it runs: whoever finds it with a process
 that lives runs twice at once. It notes each ending in a file: two good endings of one task are an

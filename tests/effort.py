@@ -1,4 +1,4 @@
-"""Owns how much of the suite runs: all of it, or for `make quick` a part that takes a minute.
+"""How much of the suite runs: all of it, or for `make quick` a part that takes a minute.
 
 `make quick` sets FAIRSHARE_QUICK. Random tests try one example in four then; of a test with many
 cases one in four runs, and three at least; tests marked `slow` do not run.

@@ -1,4 +1,4 @@
-"""Owns programs of fairshare that start at once: processes of their own, forked from one that has
+"""Programs of fairshare that start at once: processes of their own, forked from one that has
 loaded what they need.
 
 Starting an interpreter and loading a server takes most of the processor time that a server of a

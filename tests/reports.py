@@ -1,4 +1,4 @@
-"""Owns what the processes that run the suite report to the one that prints: a test's outcome.
+"""What the processes that run the suite report to the one that prints: a test's outcome.
 
 xdist sends six messages for each test, three of which say that it begins, is set up and is torn
 down. Nothing is printed from these unless something went wrong; ten thousand tests of a

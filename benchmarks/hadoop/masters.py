@@ -1,4 +1,4 @@
-"""Owns pretended application masters: unmanaged applications that hold a number of containers, end
+"""Pretended application masters: unmanaged applications that hold a number of containers, end
 the oldest ones at a steady rate, and request others for them.
 """
 

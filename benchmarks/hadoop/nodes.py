@@ -1,4 +1,4 @@
-"""Owns pretended NodeManagers: they register, send a heartbeat each second with the status of each
+"""Pretended NodeManagers: they register, send a heartbeat each second with the status of each
 of their containers, and start what a pretended master tells them to.
 
 All of them live in one event loop, on one connection each, as real ones do.

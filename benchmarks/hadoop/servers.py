@@ -1,4 +1,4 @@
-"""Owns the two servers that are measured: ours, and Hadoop's ResourceManager, each as a process of
+"""The two servers that are measured: ours, and Hadoop's ResourceManager, each as a process of
 its own on free ports, with the same configuration directory.
 """
 

@@ -1,4 +1,4 @@
-"""Owns the load that all simulators of this benchmark get: tasks of 10 to 1,000 s that arrive at
+"""The load that all simulators of this benchmark get: tasks of 10 to 1,000 s that arrive at
 random, so that 85 % of the cores are busy.
 
 Imports nothing of the project: AccaSim's environment runs it, too.

@@ -1,4 +1,4 @@
-"""Owns the textual dump of the queues, as Hadoop writes it to its debug log
+"""The textual dump of the queues, as Hadoop writes it to its debug log
 (Hadoop: FSQueue.dumpState).
 
 A function of the state alone. The shell decides where and how often to write it.

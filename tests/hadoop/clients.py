@@ -1,4 +1,4 @@
-"""Owns the programs that run against a cluster, with the exit code and the output that each must
+"""The programs that run against a cluster, with the exit code and the output that each must
 have: the same as with the real ResourceManager.
 """
 

@@ -1,4 +1,4 @@
-"""Owns a running cluster: our server, and the NodeManagers of Hadoop that belong to it.
+"""A running cluster: our server, and the NodeManagers of Hadoop that belong to it.
 
 Every process of a run carries the run's mark in its environment, containers too. `stop` ends the
 processes that it started and then what carries the mark, and nothing else.

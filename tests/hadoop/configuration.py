@@ -1,4 +1,4 @@
-"""Owns the configuration directories of a run: one as an administrator of Hadoop would write it,
+"""The configuration directories of a run: one as an administrator of Hadoop would write it,
 which our server and the clients read, and one more for each NodeManager.
 
 Everything is small, listens on loopback, and lies in the run's folder.

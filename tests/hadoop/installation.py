@@ -1,4 +1,4 @@
-"""Owns what the programs need on this machine: Java, Hadoop's jars from Maven Central, Spark.
+"""What the programs need on this machine: Java, Hadoop's jars from Maven Central, Spark.
 
 Everything is kept in one folder, `build/hadoop`, and fetched once.
 """

@@ -1,4 +1,4 @@
-"""Owns what it means that two answers agree: the rules of the samples' README.
+"""What it means that two answers agree: the rules of the samples' README.
 
 Each function returns the places in which they differ, as texts; none means that they agree.
 """

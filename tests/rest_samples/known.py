@@ -1,4 +1,4 @@
-"""Owns the list of samples from which our answers differ knowingly: docs/hadoop-differences.md."""
+"""The list of samples from which our answers differ knowingly: docs/hadoop-differences.md."""
 
 import re
 from collections.abc import Iterable

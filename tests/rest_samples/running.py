@@ -1,4 +1,4 @@
-"""Owns the run of samples: each state is built in our server, and all of it is asked in order."""
+"""The run of samples: each state is built in our server, and all of it is asked in order."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""Owns the form of a folder of samples: states, and in each of them requests with their answers."""
+"""The form of a folder of samples: states, and in each of them requests with their answers."""
 
 import json
 from collections.abc import Iterator

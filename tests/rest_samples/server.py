@@ -1,4 +1,4 @@
-"""Owns our server as a sample wants it: the real one, in which nothing happens by itself.
+"""Our server as a sample wants it: the real one, in which nothing happens by itself.
 
 Nodes beat, masters register and containers end when a step says so; everything else, from the
 configuration files to the bytes of an answer, is what `fairshare serve` runs.

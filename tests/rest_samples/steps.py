@@ -1,4 +1,4 @@
-"""Owns what the steps of a sample's scenario do to our server.
+"""What the steps of a sample's scenario do to our server.
 
 Masters beat after each step: they register, and launch what they were granted. What runs on a node,
 and what ended there, is known to the server with the node's next heartbeat.

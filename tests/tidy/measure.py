@@ -1,4 +1,4 @@
-"""Owns the table that says how large and how finely divided the source tree is.
+"""The table that says how large and how finely divided the source tree is.
 
     python -m tests.tidy.measure                    this tree
     python -m tests.tidy.measure OTHER_CHECKOUT     that tree, then this one

@@ -1,4 +1,4 @@
-"""Owns the form in which answers are compared: plain data, in which what must differ is the same.
+"""The form in which answers are compared: plain data, in which what must differ is the same.
 
 Identifiers lose the cluster's timestamp, instants become "set" or "0", and lists lose their order,
 which Hadoop takes from hash tables.

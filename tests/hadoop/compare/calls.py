@@ -1,4 +1,4 @@
-"""Owns what calls are made of: who calls, identifiers, submissions; and the calls of every part of
+"""What calls are made of: who calls, identifiers, submissions; and the calls of every part of
 a life."""
 
 from typing import Any

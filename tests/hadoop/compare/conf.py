@@ -1,4 +1,4 @@
-"""Owns the configuration of both: two queues with access lists, labels, and access control on.
+"""The configuration of both: two queues with access lists, labels, and access control on.
 
 ann may use both queues, bob administers `research`, mallory may use `default`, boss administers the
 cluster.

@@ -1,4 +1,4 @@
-"""Owns the life that both ResourceManagers are led through: the calls, their order and callers."""
+"""The life that both ResourceManagers are led through: the calls, their order and callers."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Owns the life of a master: it registers, asks, and finishes."""
+"""The life of a master: it registers, asks, and finishes."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Owns the differences that are meant, each with its reason.
+"""The differences that are meant, each with its reason.
 
 `docs/hadoop-differences.md` has those that somebody may notice.
 """

@@ -1,4 +1,4 @@
-"""Owns the calls to one of the two ResourceManagers, as any user, and what each was answered."""
+"""The calls to one of the two ResourceManagers, as any user, and what each was answered."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Owns short ways to convert a text and to look at what came out."""
+"""Short ways to convert a text and to look at what came out."""
 
 import tempfile
 from pathlib import Path
