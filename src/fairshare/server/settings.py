@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import os
 from pathlib import Path
 
 import msgspec
@@ -135,6 +136,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
             *configuration.problems,
             *_beyond_machine(place, nodes, memory_mb or 0 if runs_here(kind) else 0),
             *_closed_program(place, engine.run_as),
+            *_open_root(configuration, runs_here(kind)),
         ),
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
@@ -205,6 +207,22 @@ def _closed_program(place: Place, run_as: str) -> tuple[Problem, ...]:
     problems = Problems()
     if run_as == "user" and (closed := closed_program()):
         problems.warning(place, "closed-interpreter", closed)
+    return problems.all
+
+
+def _open_root(configuration: Configuration, here: bool) -> tuple[Problem, ...]:
+    """A warning if every caller can run commands as root."""
+    problems = Problems()
+    shell = configuration.shell
+    if os.geteuid() or not here or shell.engine.run_as == "user" or shell.authentication.required:
+        return ()
+    problems.warning(
+        Place(str(configuration.directory / SHELL_FILE)),
+        "root-for-all",
+        "this server is root's, its containers run under its account, and callers need no proof:"
+        " every account of this machine can run commands as root. Start it under another account,"
+        " or with a configuration that `fairshare init` writes for root",
+    )
     return problems.all
 
 

@@ -1,6 +1,7 @@
 """What a server is told: the configuration directory, and what stands before it."""
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -177,3 +178,32 @@ def test_an_interpreter_that_users_cannot_execute_is_a_warning_where_containers_
         problems = read_settings(directory, Overrides()).warnings
         reported[account] = [str(p.message) for p in problems if p.rule == "closed-interpreter"]
     assert reported == {"server": [], "user": ["/root is closed"]}
+
+
+@pytest.mark.parametrize(
+    ("account", "toml", "warned"),
+    [
+        (0, "", True),
+        (1000, "", False),
+        (
+            0,
+            '[engine]\nrun_as = "user"\n[server]\nsocket = "/run/s"\n'
+            "[authentication]\nsocket = true\n",
+            False,
+        ),
+        (0, "[authentication]\ntokens = true\n", False),
+    ],
+    ids=["root", "another-account", "as-users", "tokens"],
+)
+def test_a_server_of_root_that_believes_its_callers_warns(
+    tmp_path, monkeypatch, account, toml, warned
+):
+    monkeypatch.setattr(os, "geteuid", lambda: account)
+    (tmp_path / "yarn-site.xml").write_text("<configuration/>")
+    (tmp_path / "fairshare.toml").write_text(toml)
+    settings = read_settings(tmp_path, Overrides())
+    lines = [
+        str(problem) for problem in settings.warnings if "can run commands as root" in str(problem)
+    ]
+    assert len(lines) == warned
+    assert all(line.startswith(f"{tmp_path}/fairshare.toml: warning: ") for line in lines)
