@@ -25,76 +25,100 @@ from fairshare import __path__, __version__
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.wording import failed_call, plain_lines
 
-VERBS = {
-    "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
-    "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
-    "check": (
-        "fairshare.lab.verbs.scenarios:check_command",
-        "Check scenarios, the unit tests of a configuration.",
-    ),
-    "submit": ("fairshare.cli.submit", "Submit an application."),
-    "run": ("fairshare.cli.run", "Run a command in a container, as if it ran in your shell."),
-    "shell": ("fairshare.cli.shell", "Open a terminal in a container."),
-    "jupyter": ("fairshare.cli.jupyter", "Run a notebook server in a container."),
-    "attach": (
-        "fairshare.cli.terminals:attach",
-        "Follow a running application, with its terminal.",
-    ),
-    "exec": ("fairshare.cli.terminals:exec_command", "Run a command in a running container."),
-    "mapreduce": ("fairshare.mapreduce.verb", "Run a MapReduce job over files."),
-    "status": ("fairshare.cli.status", "Show the cluster, or one application."),
-    "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
-    "apps": ("fairshare.cli.apps", "List applications."),
-    "queues": ("fairshare.cli.queues", "Show the queues, their shares and their usage."),
-    "nodes": ("fairshare.cli.nodes", "List nodes."),
-    "logs": ("fairshare.cli.logs", "Print the output of containers."),
-    "kill": ("fairshare.cli.orders:kill", "Kill applications."),
-    "wait": ("fairshare.cli.wait", "Wait until applications have ended."),
-    "priority": ("fairshare.cli.orders:priority", "Change the priority of an application."),
-    "resubmit": (
-        "fairshare.cli.wait:resubmit",
-        "Submit an ended application, or its failed tasks, again.",
-    ),
-    "history": ("fairshare.cli.history", "List ended applications of the last months."),
-    "cron": ("fairshare.cli.cron", "Submit an application on a cron schedule."),
-    "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),
-    "hold": (
-        "fairshare.cli.orders:hold",
-        "Let applications start no further tasks until they are released.",
-    ),
-    "release": ("fairshare.cli.orders:release", "Release held applications."),
-    "requeue": ("fairshare.cli.orders:requeue", "Run applications again from the beginning."),
-    "move": ("fairshare.cli.orders:move", "Move an application to another queue."),
-    "stop-container": (
-        "fairshare.cli.orders:stop_container",
-        "Stop containers; their tasks run again.",
-    ),
-    "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
-    "admin": ("fairshare.cli.admin", "Administer a running server."),
-    "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
-    "simulate": ("fairshare.lab.verbs.simulate", "Simulate a workload under a configuration."),
-    "compare": ("fairshare.lab.verbs.compare", "Compare simulations, also as a page."),
-    "plan": ("fairshare.lab.verbs.plan", "Simulate a server's history with a new configuration."),
-    "record": (
-        "fairshare.lab.verbs.scenarios:record_command",
-        "Record the events of scenarios, to compare schedulers.",
-    ),
-    "replay": (
-        "fairshare.lab.verbs.replay",
-        "Rebuild a state from a server's journal, and verify it.",
-    ),
-    "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
-    "lint": ("fairshare.cli.lint", "Report errors and likely mistakes in a configuration."),
-    "convert": (
-        "fairshare.lab.verbs.convert",
-        "Convert a Fair Scheduler configuration for the Capacity Scheduler.",
-    ),
-    "ray": ("fairshare.ray.verb", "Ray's job command line, for this cluster."),
-    "yarn": ("fairshare.yarn.cli", "YARN's command line, for any cluster."),
-    "completion": ("fairshare.cli.completion", "Print a completion script for bash, zsh or fish."),
-    "demo": ("fairshare.demo.verb", "Show the scheduler at work."),
+SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Start": {
+        "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
+        "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
+        "demo": ("fairshare.demo.verb", "Show the scheduler at work."),
+        "completion": (
+            "fairshare.cli.completion",
+            "Print a completion script for bash, zsh or fish.",
+        ),
+    },
+    "Run something": {
+        "submit": ("fairshare.cli.submit", "Submit an application."),
+        "run": ("fairshare.cli.run", "Run a command in a container, as if it ran in your shell."),
+        "shell": ("fairshare.cli.shell", "Open a terminal in a container."),
+        "jupyter": ("fairshare.cli.jupyter", "Run a notebook server in a container."),
+        "mapreduce": ("fairshare.mapreduce.verb", "Run a MapReduce job over files."),
+        "cron": ("fairshare.cli.cron", "Submit an application on a cron schedule."),
+        "resubmit": (
+            "fairshare.cli.wait:resubmit",
+            "Submit an ended application, or its failed tasks, again.",
+        ),
+    },
+    "See what happens": {
+        "apps": ("fairshare.cli.apps", "List applications."),
+        "status": ("fairshare.cli.status", "Show the cluster, or one application."),
+        "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
+        "queues": ("fairshare.cli.queues", "Show the queues, their shares and their usage."),
+        "nodes": ("fairshare.cli.nodes", "List nodes."),
+        "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),
+        "logs": ("fairshare.cli.logs", "Print the output of containers."),
+        "wait": ("fairshare.cli.wait", "Wait until applications have ended."),
+        "attach": (
+            "fairshare.cli.terminals:attach",
+            "Follow a running application, with its terminal.",
+        ),
+        "exec": ("fairshare.cli.terminals:exec_command", "Run a command in a running container."),
+    },
+    "Change what waits or runs": {
+        "kill": ("fairshare.cli.orders:kill", "Kill applications."),
+        "hold": (
+            "fairshare.cli.orders:hold",
+            "Let applications start no further tasks until they are released.",
+        ),
+        "release": ("fairshare.cli.orders:release", "Release held applications."),
+        "requeue": ("fairshare.cli.orders:requeue", "Run applications again from the beginning."),
+        "move": ("fairshare.cli.orders:move", "Move an application to another queue."),
+        "priority": ("fairshare.cli.orders:priority", "Change the priority of an application."),
+        "stop-container": (
+            "fairshare.cli.orders:stop_container",
+            "Stop containers; their tasks run again.",
+        ),
+    },
+    "Look back": {
+        "history": ("fairshare.cli.history", "List ended applications of the last months."),
+        "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),
+    },
+    "Administer": {
+        "admin": ("fairshare.cli.admin", "Administer a running server."),
+        "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
+        "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
+        "replay": (
+            "fairshare.lab.verbs.replay",
+            "Rebuild a state from a server's journal, and verify it.",
+        ),
+    },
+    "Configurations and what they would do": {
+        "lint": ("fairshare.cli.lint", "Report errors and likely mistakes in a configuration."),
+        "check": (
+            "fairshare.lab.verbs.scenarios:check_command",
+            "Check scenarios, the unit tests of a configuration.",
+        ),
+        "convert": (
+            "fairshare.lab.verbs.convert",
+            "Convert a Fair Scheduler configuration for the Capacity Scheduler.",
+        ),
+        "simulate": ("fairshare.lab.verbs.simulate", "Simulate a workload under a configuration."),
+        "compare": ("fairshare.lab.verbs.compare", "Compare simulations, also as a page."),
+        "plan": (
+            "fairshare.lab.verbs.plan",
+            "Simulate a server's history with a new configuration.",
+        ),
+        "record": (
+            "fairshare.lab.verbs.scenarios:record_command",
+            "Record the events of scenarios, to compare schedulers.",
+        ),
+    },
+    "Other systems' command lines": {
+        "yarn": ("fairshare.yarn.cli", "YARN's command line, for any cluster."),
+        "ray": ("fairshare.ray.verb", "Ray's job command line, for this cluster."),
+    },
 }
-"""Each verb with its module and its line in `fairshare --help`."""
+"""The verbs by what one wants to do, each with its module and its line in `fairshare --help`."""
+
+VERBS: Final = {verb: row for section in SECTIONS.values() for verb, row in section.items()}
 
 MEANT: Final = {
     "sbatch": "submit",
@@ -169,9 +193,15 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(verb, VERBS[verb][1]) for verb in self.list_commands(ctx)]
-        with formatter.section("Verbs"):
-            formatter.write_dl(rows)
+        width = max(map(len, VERBS))
+        for title, verbs in SECTIONS.items():
+            rows = [
+                (verb.ljust(width), line)
+                for verb, (_, line) in verbs.items()
+                if _is_installed(verb)
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

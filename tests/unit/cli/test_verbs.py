@@ -51,8 +51,9 @@ PATHS = {
 def test_the_help_names_every_verb_that_is_installed(run):
     result = run("--help")
     assert result.exit_code == 0
-    listed = re.findall(r"^  ([a-z-]+)  ", result.output.partition("Verbs:")[2], re.M)
+    listed = re.findall(r"^  ([a-z-]+)  ", result.output.partition("\nStart:\n")[2], re.M)
     assert set(CALLS) <= set(listed) <= set(VERBS)
+    assert len(listed) == len(set(listed))
 
 
 def loaded_by(*arguments, among):
