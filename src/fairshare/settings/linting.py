@@ -17,6 +17,8 @@ from fairshare.documents.gpus import GPU
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.documents.toml_tree import RULE as TOML
 from fairshare.documents.xml import Element, parse
+from fairshare.settings.aggregated_logs import DIRECTORY, FORMATS, read_remote_logs
+from fairshare.settings.aggregated_logs import ENABLED as AGGREGATION
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.directory import collect_directory, named_family, names_scheduler
 from fairshare.settings.engines import runs_here
@@ -57,6 +59,8 @@ def _names(element: Element) -> Iterator[str]:
         yield from _names(child)
 
 
+_SERVICES: Final = "yarn.nodemanager.aux-services"
+_SHUFFLE: Final = "mapreduce_shuffle"
 _MINIMUMS: Final = {
     MEMORY: "yarn.scheduler.minimum-allocation-mb",
     VCORES: "yarn.scheduler.minimum-allocation-vcores",
@@ -69,8 +73,25 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
         yield "type-without-nodes", finding
     for finding in _minimums_of_nodes(configuration):
         yield "minimum-above-half-a-node", finding
+
+
+def services(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
+    """What rules find of the server and its nodes as Hadoop's clients see them, each with its
+    rule's name."""
     for finding in _unknown_identifier(configuration):
         yield "address", finding
+    for finding in (*_logs_elsewhere(configuration), *_other_services(configuration)):
+        yield "not-honoured", finding
+
+
+def _logs_elsewhere(configuration: Configuration) -> Iterator[Finding]:
+    """Logs that the nodes of this machine cannot aggregate."""
+    site, shell = configuration.site, configuration.shell
+    if not runs_here(shell.engine.kind) or not site.boolean(AGGREGATION, False, Problems()):
+        return
+    if problem := read_remote_logs(site, Problems()).problem:
+        place = site.place(DIRECTORY, FORMATS, AGGREGATION)
+        yield Finding(place, f"logs are not aggregated: {problem}", "aggregates them", "warning")
 
 
 def _unknown_identifier(configuration: Configuration) -> Iterator[Finding]:
@@ -81,6 +102,22 @@ def _unknown_identifier(configuration: Configuration) -> Iterator[Finding]:
     own_identifier(site, problems)
     for problem in problems.errors:
         yield Finding(site.place(OWN, ENABLED), problem.message, problem.hadoop, "error")
+
+
+def _other_services(configuration: Configuration) -> Iterator[Finding]:
+    """Auxiliary services that the nodes of this machine do not have."""
+    if not runs_here(configuration.shell.engine.kind):
+        return
+    site = configuration.site
+    for name in site.strings(_SERVICES, Problems()):
+        if name != _SHUFFLE:
+            yield Finding(
+                site.place(_SERVICES),
+                f"{_SERVICES} has {name}: the nodes of this machine have {_SHUFFLE} only, and"
+                f" refuse containers that ask for {name}",
+                "starts that service",
+                "warning",
+            )
 
 
 def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
@@ -185,6 +222,8 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
     if configuration is None:
         return
     report_unknown(configuration.site, problems)
+    for rule, finding in services(configuration):
+        add_findings(rule, (finding,), problems)
     report_not_honoured(configuration.site, problems)
     family = family_of(configuration.scheduler)
     unread = any(problem.rule == TOML for problem in problems.errors)

@@ -159,9 +159,36 @@ def test_one_of_several_resource_managers_that_does_not_find_itself_is_an_error(
     name = "<property><name>yarn.resourcemanager.hostname.rm1</name><value>{}</value></property>"
     several = HA.format("enabled", "true") + HA.format("rm-ids", "rm1") + name.format(host)
     write(tmp_path, "<queue name='a'/>", f"{FAIR}\n{several}")
-    (tmp_path / "fairshare.toml").write_text(toml)
+    if toml:
+        (tmp_path / "fairshare.toml").write_text(toml)
     problems = [problem for problem in lint(tmp_path) if problem.rule == "address"]
     assert [problem.rule for problem in problems] == rules
     for problem in problems:
         assert problem.severity == "error"
         assert "set yarn.resourcemanager.ha.id to the one of" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("toml", "found_lines"),
+    [("", [4]), ("[engine]\nkind = 'nodemanagers'\n", [])],
+)
+def test_logs_that_this_machine_cannot_aggregate_are_a_warning(
+    tmp_path: Path, toml: str, found_lines: list[int]
+) -> None:
+    row = "<property><name>yarn.{}</name><value>{}</value></property>\n"
+    aggregated = row.format("log-aggregation-enable", "true")
+    remote = row.format("nodemanager.remote-app-log-dir", "hdfs://nn/logs")
+    write(tmp_path, "<queue name='a'/>", f"{FAIR}\n{aggregated}{remote}")
+    if toml:
+        (tmp_path / "fairshare.toml").write_text(toml)
+    problems = [one for one in lint(tmp_path) if "logs are not aggregated" in one.message]
+    assert [problem.line for problem in problems] == found_lines
+
+
+def test_services_that_the_nodes_of_this_machine_lack_are_a_warning(tmp_path: Path) -> None:
+    row = "<property><name>yarn.nodemanager.aux-services</name><value>{}</value></property>"
+    write(tmp_path, "<queue name='a'/>", FAIR + row.format("mapreduce_shuffle"))
+    assert found(tmp_path) == []
+    write(tmp_path, "<queue name='a'/>", FAIR + row.format("mapreduce_shuffle,spark_shuffle"))
+    (warning,) = lint(tmp_path)
+    assert "has spark_shuffle: the nodes of this machine have mapreduce_shuffle" in warning.message

@@ -16,7 +16,6 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +25,8 @@ from fairshare.documents import xml
 from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.server.settings import LiveSettings
+from fairshare.settings.aggregated_logs import ENABLED as LOG_AGGREGATION
+from fairshare.settings.aggregated_logs import RemoteLogs, read_remote_logs
 from fairshare.settings.high_availability import is_of_this_machine, own_identifier
 from fairshare.settings.manager import read_expiries, read_rolling
 from fairshare.settings.shell import FILE as SHELL_FILE
@@ -247,7 +248,6 @@ _BIND: Final = f"{_RM}bind-host"
 _TIMELINE: Final = "yarn.timeline-service."
 ANY_HOST: Final = "0.0.0.0"  # noqa: S104
 HISTORY_PORT: Final = 10_200
-_TFILE: Final = "TFile"
 _SHUFFLE: Final = "mapreduce.shuffle."
 _HEARTBEAT: Final = f"{_RM}nodemanagers.heartbeat-interval"
 
@@ -268,15 +268,6 @@ _REFUSED: Final = {
     "yarn.http.policy": ("HTTP_ONLY", "the web servers of nodes are read by HTTP"),
 }
 """The only value that each may have, and why others are refused."""
-
-
-class RemoteLogs(Struct, frozen=True):
-    """Where the nodes of this machine aggregate logs: below `directory`, in `suffix` of each user.
-    `problem` says why they cannot."""
-
-    directory: Path
-    suffix: str
-    problem: str = ""
 
 
 class HadoopSettings(msgspec.Struct, frozen=True):
@@ -340,7 +331,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         graceful_timeout_s=site.integer(
             f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
         ),
-        log_aggregation=site.boolean("yarn.log-aggregation-enable", False, problems),
+        log_aggregation=site.boolean(LOG_AGGREGATION, False, problems),
         log_aggregation_timeout_ms=site.integer(
             "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),
@@ -350,7 +341,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
             any_port=settings.port == 0,
             open_to_network=settings.hadoop.open_to_network,
         ),
-        remote_logs=_remote_logs(site, problems),
+        remote_logs=read_remote_logs(site, problems),
         shuffle_port=_shuffle_port(site, problems) if settings.engine == "local" else 0,
     )
     problems.raise_errors()
@@ -382,21 +373,6 @@ def _history(
     if not is_of_this_machine(host) or not (open_to_network or host in LOOPBACK_HOSTS):
         return None
     return host, 0 if any_port else int(port)
-
-
-def _remote_logs(site: Site, problems: Problems) -> RemoteLogs:
-    name, formats = "yarn.nodemanager.remote-app-log-dir", "yarn.log-aggregation.file-formats"
-    written = urlsplit(site.string(name, "/tmp/logs", problems))  # noqa: S108
-    scheme = written.scheme
-    if not scheme:
-        scheme = urlsplit(site.string("fs.defaultFS", "file:///", problems)).scheme
-    suffix = site.string(f"{name}-suffix", "logs", problems)
-    problem = ""
-    if scheme != "file":
-        problem = f"{name} is in {scheme}:, and the nodes of this machine write to file: only"
-    elif _TFILE not in (site.strings(formats, problems) or (_TFILE,)):
-        problem = f"{formats} has no {_TFILE}, which is what the nodes of this machine write"
-    return RemoteLogs(Path(written.path), f"{suffix}-{_TFILE.lower()}", problem)
 
 
 def _shuffle_port(site: Site, problems: Problems) -> int:

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from fairshare.core.model.identifiers import container_name
+from fairshare.core.model.inputs import KillApplication
 from fairshare.yarn.rest import node_logs
 from fairshare.yarn.rpc.own.launcher import LOGS
 
@@ -130,3 +131,12 @@ async def test_what_is_not_there_is_answered_as_by_a_nodemanager_of_3_4_1(yarn, 
         yarn, f"/ws/v1/node/containers/{container.name}/logs/stdout?size=9{'9' * 30}"
     )
     assert answer.status_code == 400
+
+
+async def test_the_logs_of_an_application_that_is_over_stay(yarn, container):
+    await yarn.server.live.service.ask(KillApplication(1))
+    assert yarn.state.applications[1].over
+    log = await get(yarn, f"/ws/v1/node/containers/{container.name}/logs/stdout")
+    assert "hello from me" in log.text
+    page = await get(yarn, f"/node/containerlogs/{container.name}/alice/syslog?start=-4096")
+    assert "first words" in page.text

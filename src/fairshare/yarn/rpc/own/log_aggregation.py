@@ -35,9 +35,9 @@ from fairshare.engines.rights import Rights, acting_as
 from fairshare.runtime.observers import Observers
 from fairshare.server.log_aggregation import FAILED, RUNNING, SUCCEEDED
 from fairshare.server.server import LiveServer
+from fairshare.settings.aggregated_logs import RemoteLogs
 from fairshare.wording import cause, failed_call
 from fairshare.yarn.rest.node_logs import Logs
-from fairshare.yarn.rpc.configuration import RemoteLogs
 from fairshare.yarn.rpc.own.engine import ContextEngine
 from fairshare.yarn.rpc.own.log_file import LogFile, LogPart
 

@@ -8,7 +8,7 @@ from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command
-from fairshare.yarn.rpc.configuration import RemoteLogs
+from fairshare.settings.aggregated_logs import RemoteLogs
 from fairshare.yarn.rpc.own.log_aggregation import OwnLogAggregation
 
 NAME = "local_8088"
