@@ -74,11 +74,17 @@ class Inbox:
         """Those that may be decided though some reports have to wait."""
         taken: list[Pending] = []
         kept: list[Sequence[Pending]] = []
-        # By application and node, the arrival of the first input about it that has to wait.
-        waits = {_subject(one.input): one.arrival for one in reversed(self._reports)}
+        # By application and node, the arrival of the first input about it that has to wait; made for
+        # the first call that is about one. Submissions, which come most often, are about none.
+        waits: dict[ApplicationId | str | None, int] | None = None
         while self._calls and len(taken) < MAX_CALLS:
             call = self._calls.popleft()
             subjects = {_subject(one.input) for one in call} - {None}
+            if not subjects:
+                taken += call
+                continue
+            if waits is None:
+                waits = {_subject(one.input): one.arrival for one in reversed(self._reports)}
             if any(waits.get(subject, call[0].arrival) < call[0].arrival for subject in subjects):
                 kept.append(call)
                 for subject in subjects:
