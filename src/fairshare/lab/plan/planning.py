@@ -18,6 +18,7 @@ from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, r
 from fairshare.lab.simulate.collection import Collection
 from fairshare.lab.simulate.rerun import Pause, Rerun, restated
 from fairshare.lab.simulate.world import Entry, World
+from fairshare.runtime.observers import Observers
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.registry import family_of
 
@@ -338,6 +339,8 @@ class _Simulation:
         self._competition = Competition(manager.state)
         self._state = manager.state
         self._collection = Collection(manager.scheduler, world.begin_ms)
+        table = Observers()
+        self._collection.subscribe(table)
         self._rerun = Rerun(
             world,
             manager,
@@ -347,7 +350,11 @@ class _Simulation:
             late=late,
             pauses=pauses,
             paced=paced,
-            observers=(self.outcomes.observe, self._competition.observe, self._collection.observe),
+            observers=(
+                self.outcomes.observe,
+                self._competition.observe,
+                lambda record: table.observe((record,)),
+            ),
             advance=self._advance,
         )
 

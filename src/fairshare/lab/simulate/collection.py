@@ -7,7 +7,6 @@ state forgets them.
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
@@ -46,6 +45,7 @@ from fairshare.lab.simulate.report import (
     spread,
 )
 from fairshare.lab.simulate.usage import Interval, Usage
+from fairshare.runtime.observers import Observers
 
 
 class _Tally:
@@ -94,7 +94,6 @@ class Collection:
         self._settled: list[tuple[ApplicationId, ApplicationReport]] = []
         self._known_means: dict[tuple[Resource, int], dict[str, float]] = {}  # of one report
         self._succeeded = 0
-        self._handlers = self._event_handlers()
         self.ended: deque[ApplicationId] = deque()
         """The applications that are over and not settled, in the order of their ends."""
         self._ends: Counter[str] = Counter()
@@ -116,31 +115,23 @@ class Collection:
         if now_ms >= self._usage.look_ms:
             self._usage.advance(now_ms, self._shares())
 
-    def observe(self, record: Record) -> None:
-        """Count the events of a record."""
-        now_ms = record.now_ms
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._completed, ContainerCompleted)
+        observers.events(self._submitted, ApplicationSubmitted)
+        observers.events(self._rejected, ApplicationRejected)
+        observers.events(self._ended, ApplicationEnded)
+        observers.events(self._moved, ApplicationMoved)
+        observers.events(self._demand_changed, AsksChanged, AttemptEnded, AttemptStarted)
+        observers.commits(self._committed)
+
+    def _committed(self, records: Sequence[Record]) -> None:
         if self._state.total is not self._total:
             self._total = self._state.total
-            self._usage.offer(now_ms, self._total)
-        handlers = self._handlers
-        for event in record.events:
-            handler = handlers.get(type(event))
-            if handler is not None:
-                handler(now_ms, event)
+            self._usage.offer(records[-1].now_ms, self._total)
 
-    def _event_handlers(self) -> dict[type, Callable[[int, Any], None]]:
-        """What is counted of each type of event; nothing of others."""
-        return {
-            ContainerAllocated: self._allocated,
-            ContainerCompleted: self._completed,
-            ApplicationSubmitted: self._submitted,
-            ApplicationRejected: self._rejected,
-            ApplicationEnded: self._ended,
-            ApplicationMoved: self._moved,
-            **dict.fromkeys((AsksChanged, AttemptEnded, AttemptStarted), self._demand_changed),
-        }
-
-    def _allocated(self, now_ms: int, event: ContainerAllocated) -> None:
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
         number = event.application
         tally = self._tallies[number]
         tally.granted += 1
@@ -148,11 +139,11 @@ class Collection:
         if tally.near is not None:
             tally.near[event.locality] += 1
         if tally.first_ms is None:
-            tally.first_ms = now_ms
-        self._usage.change(now_ms, tally.queue, event.resource)
+            tally.first_ms = record.now_ms
+        self._usage.change(record.now_ms, tally.queue, event.resource)
         self._stale[number] = None
 
-    def _completed(self, now_ms: int, event: ContainerCompleted) -> None:
+    def _completed(self, record: Record, event: ContainerCompleted) -> None:
         number = application_of(event.container)
         tally = self._tallies[number]
         granted = tally.live.pop(event.container)
@@ -161,13 +152,13 @@ class Collection:
             change: Resource = (-resource[0], -resource[1])
         else:
             change = tuple([-amount for amount in resource])
-        self._usage.change(now_ms, tally.queue, change)
+        self._usage.change(record.now_ms, tally.queue, change)
         self._stale[number] = None
         code = event.exit_code
         if code == 0:
             self._succeeded += 1
             return
-        work = resource[0] * (now_ms - granted.allocated_ms)
+        work = resource[0] * (record.now_ms - granted.allocated_ms)
         tally.lost += work
         if code == ExitCode.PREEMPTED:
             tally.preempted_work += work
@@ -179,27 +170,27 @@ class Collection:
             tally.failed += 1
             self._ends["failed"] += 1
 
-    def _submitted(self, now_ms: int, event: ApplicationSubmitted) -> None:
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
         self._tallies[event.application] = _Tally(event.queue, _places(event))
 
-    def _rejected(self, now_ms: int, event: ApplicationRejected) -> None:
+    def _rejected(self, record: Record, event: ApplicationRejected) -> None:
         self._tallies[event.application] = _Tally("")
         self.ended.append(event.application)
 
-    def _ended(self, now_ms: int, event: ApplicationEnded) -> None:
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
         self._stale[event.application] = None
         self.ended.append(event.application)
-        self._last_end_ms = now_ms
+        self._last_end_ms = record.now_ms
 
-    def _demand_changed(self, now_ms: int, event: AsksChanged) -> None:
+    def _demand_changed(self, record: Record, event: AsksChanged) -> None:
         self._stale[event.application] = None
 
-    def _moved(self, now_ms: int, event: ApplicationMoved) -> None:
+    def _moved(self, record: Record, event: ApplicationMoved) -> None:
         self._stale[event.application] = None
         tally = self._tallies[event.application]
         used = total((one.resource for one in tally.live.values()), len(self._state.none))
-        self._usage.change(now_ms, tally.queue, subtract(self._state.none, used))
-        self._usage.change(now_ms, event.queue, used)
+        self._usage.change(record.now_ms, tally.queue, subtract(self._state.none, used))
+        self._usage.change(record.now_ms, event.queue, used)
         tally.queue = event.queue
 
     def _shares(self) -> dict[str, Resource]:

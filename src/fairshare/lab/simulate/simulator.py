@@ -46,6 +46,7 @@ from fairshare.lab.simulate.report import Report
 from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Session, Turn, Workload
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.journal.protocol import Journal
+from fairshare.runtime.observers import Observers
 from fairshare.runtime.runtime import Observer, Runtime
 from fairshare.wording import counted
 
@@ -185,17 +186,22 @@ class ContainerOutcomes:
         """Announce the arrival whose submission will be handled next."""
         self._expected.append(arrival)
 
-    def observe(self, record: Record) -> None:
-        """Assign a new application's plans to its number."""
-        if type(record.input) is SubmitApplication and self._expected:
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records: a new application's plans are assigned to its number."""
+        observers.before(self._expected_one, SubmitApplication)
+        observers.events(self._allocated, ContainerAllocated)
+        observers.events(self._ended, ApplicationEnded)
+
+    def _expected_one(self, record: Record) -> None:
+        if self._expected:
             self._submitted(self._expected.popleft(), record.events)
-        if not self._localities:
-            return
-        for event in record.events:
-            if type(event) is ContainerAllocated and event.application in self._localities:
-                self._localities[event.application][event.container] = event.locality
-            elif type(event) is ApplicationEnded:
-                self._localities.pop(event.application, None)
+
+    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
+        if event.application in self._localities:
+            self._localities[event.application][event.container] = event.locality
+
+    def _ended(self, record: Record, event: ApplicationEnded) -> None:
+        self._localities.pop(event.application, None)
 
     def forget(self, applications: Iterable[ApplicationId]) -> None:
         """Drop the plans of applications that are over."""
@@ -278,13 +284,17 @@ class Simulator:
         if faults is not None:
             faults.attach(self.agenda)
             observers = (faults.observe, *observers)
+        table = Observers()
+        self._outcomes.subscribe(table)
+        self._collection.subscribe(table)
         self._reported: list[Input] = []
         self.engine.start(self._report_now)
         self.runtime = Runtime(
             manager,
             journal,
             self.engine,
-            observers=(self._outcomes.observe, self._collection.observe, *observers),
+            observers=observers,
+            committed=table.observe,
             beat_interval_ms=beat_interval_ms,
             pretend=self.engine.pretend,
         )
