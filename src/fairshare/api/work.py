@@ -47,7 +47,8 @@ from fairshare.documents.bounds import (
 )
 
 DEFAULT_RESOURCES: Final = {"memory-mb": 1024, "vcores": 1}
-"""What a container gets of the types that its request does not name; 0 of all others."""
+"""The default resources of a container, for the types that its request does not name; of all other
+types the default is 0."""
 
 
 class EndSignal(Body, frozen=True, kw_only=True):

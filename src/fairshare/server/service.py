@@ -117,8 +117,8 @@ class Service:
         self._changed = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self._stopping = False
-        self._doom: Exception | None = None
-        self._vain_wakes = 0
+        self._fatal_error: Exception | None = None
+        self._useless_wakes = 0
         self._full = ""  # why nothing can be recorded now
         self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
@@ -305,7 +305,7 @@ class Service:
 
     def fail(self, error: Exception) -> None:
         """End as after a failure of the writer itself: something else says that it cannot go on."""
-        self._doom = self._doom or error
+        self._fatal_error = self._fatal_error or error
         self._wake.set()
 
     def fail_soon(self, error: Exception) -> None:
@@ -337,10 +337,10 @@ class Service:
             # Tasks that are ready join this batch, and answers go out.
             for _ in range(min(1 + int(self._turn_s / _STEP_S), _MAX_STEPS)):
                 await asyncio.sleep(0)
-            self._raise_doom()
+            self._raise_fatal_error()
             return True
         while not self._stopping:
-            self._raise_doom()
+            self._raise_fatal_error()
             delay_s = self._delay_ms() / 1_000
             self._wake.clear()
             try:
@@ -350,22 +350,22 @@ class Service:
                 if delay_s < MAX_SLEEP_MS / 1_000:
                     return True
             if self._inbox:
-                self._raise_doom()
+                self._raise_fatal_error()
                 return True
         return bool(self._inbox)
 
-    def _raise_doom(self) -> None:
-        if self._doom is not None:
-            raise self._doom
+    def _raise_fatal_error(self) -> None:
+        if self._fatal_error is not None:
+            raise self._fatal_error
 
     def _delay_ms(self) -> int:
         deadline_ms = self._runtime.next_deadline_ms()
         if deadline_ms is None:
             return MAX_SLEEP_MS
         delay_ms = max(0, deadline_ms - self._clock.now_ms())
-        if self._vain_wakes:
+        if self._useless_wakes:
             # A deadline that comes back though nothing came of it must not keep the machine busy.
-            delay_ms = max(delay_ms, min(2**self._vain_wakes, MAX_RETREAT_MS))
+            delay_ms = max(delay_ms, min(2**self._useless_wakes, MAX_RETREAT_MS))
         return min(delay_ms, MAX_SLEEP_MS)
 
     async def _feed_batch(self) -> None:
@@ -392,8 +392,8 @@ class Service:
         if self.version != before:
             self._changed.set()
             self._changed.clear()
-        fruitful = batch or self.version != before or self._runtime.unsettled
-        self._vain_wakes = 0 if fruitful else min(self._vain_wakes + 1, 16)
+        useful = batch or self.version != before or self._runtime.unsettled
+        self._useless_wakes = 0 if useful else min(self._useless_wakes + 1, 16)
 
     async def _await_room(self, error: DiskFullError) -> list[Step]:
         """Nothing is ordered or answered until what was decided is recorded, and nothing further is
@@ -411,6 +411,6 @@ class Service:
                 _log.warning("there is room again, and all goes on")
                 self._full = ""
                 return steps
-            self._raise_doom()
+            self._raise_fatal_error()
             if self._stopping:
                 raise error

@@ -139,7 +139,7 @@ class Batch:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody waits for any of them."""
+        """Whether a caller waits for any of them."""
         return any(not call.future.done() for call in self.calls)
 
 

@@ -10,7 +10,7 @@ account of its executor's program, and both prove that they know the executor's 
 sending it: the worker sends NONCE_BYTES, the program as many and its proof of both, the worker its
 own proof (`proof_of`). Only then the worker sends one frame that says which container it is, in
 JSON, and reads more. A call comes as the pickled pair of its function (None: that of the call
-before) and its arguments; what came of it goes back as a pickled `Outcome`. An empty frame, or the
+before) and its arguments; the result goes back as a pickled `Outcome`. An empty frame, or the
 end of the connection, ends the worker.
 """
 

@@ -36,7 +36,7 @@ _NODE_FURTHER: Final = 8
 def known_cluster(
     source: Source, said: Mapping[str, int] | None, offered: Sequence[NodeJoined]
 ) -> Resource | None:
-    """What all nodes offer together, if anybody says so. Raises UnknownResourceType."""
+    """The resources of all nodes together, if they are given. Raises UnknownResourceType."""
     if said is not None:
         return cluster_of(said, source.settings.types)
     if offered:
@@ -47,7 +47,7 @@ def known_cluster(
 def known_count(
     source: Source, count: int | None, said: bool, offered: Sequence[NodeJoined]
 ) -> int | None:
-    """How many nodes there are, if anybody says so. `said`: the cluster is the command line's."""
+    """The number of nodes, if it is given. `said`: the cluster is the command line's."""
     if count is not None:
         return count
     if said:

@@ -244,7 +244,7 @@ def _lists(source: Source, queue: Queue, draft: Draft) -> None:
 
 def convert_access(source: Source, draft: Draft) -> None:
     """Lists count there only with yarn.acl.enable; the Fair Scheduler refuses submissions without
-    it, too. Where its lists exclude anybody, it is switched on."""
+    it, too. Where its lists exclude users, it is switched on."""
     if source.settings.acl_enabled:
         return
     known = source.subject.has_site

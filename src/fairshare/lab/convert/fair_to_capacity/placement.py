@@ -25,11 +25,11 @@ from fairshare.lab.convert.fair_to_capacity.tree import Queue, Tree
 
 _CREATION: Final = "auto-queue-creation-v2."
 _EXPIRATION_S: Final = 10
-"""The Fair Scheduler looks for empty queues so often."""
+"""The interval at which the Fair Scheduler looks for empty queues."""
 
 
 def convert_creation(source: Source, tree: Tree, maximums: Maximums, draft: Draft) -> bool:
-    """Write who makes queues, and their templates; whether there is anybody."""
+    """Write which queues create others, and their templates; whether there are any."""
     for queue in tree.root.below():
         if not queue.makes_queues and not queue.leaf and not queue.children:
             queue.makes_queues = True

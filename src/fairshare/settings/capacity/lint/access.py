@@ -166,7 +166,7 @@ def variable_in_list(subject: CapacitySubject) -> Iterator[Finding]:
 
 
 def nobody_may_submit(subject: CapacitySubject) -> Iterator[Finding]:
-    """A leaf that no list, of its own or above it, opens to anybody."""
+    """A leaf that no list, of its own or above it, opens to any user."""
     if subject.has_site and not subject.settings.acl_enabled:
         return
     for name, _ in subject.leaves:

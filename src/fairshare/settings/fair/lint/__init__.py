@@ -1,5 +1,5 @@
-"""What is legal for the Fair Scheduler and hardly meant: its lint rules are the functions of the
-modules that are named here.
+"""What is legal for the Fair Scheduler and probably a mistake: its lint rules are the functions
+of the modules that are named here.
 
 A new rule is a function in one of them.
 """

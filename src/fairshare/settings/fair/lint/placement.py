@@ -141,7 +141,7 @@ def _placed_rules(subject: Subject) -> list[tuple[Place, RuleSettings]]:
 
 
 def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
-    """A leaf that no list, of its own or above it, opens to anybody."""
+    """A leaf that no list, of its own or above it, opens to any user."""
     for leaf in subject.leaves:
         if any(
             _names_users(acl or ("*" if queue.name == ROOT else " "))

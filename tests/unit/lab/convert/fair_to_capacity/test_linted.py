@@ -31,6 +31,7 @@ INHERITED = {
 BY_NATURE = {
     "maximum-of-one-container",  # a maximum of one vcore, where the other one counts memory alone
     "fraction-as-percentage",  # a maximum that is less than a hundredth of this cluster
+    "all-administer",  # a file alone has lists and does not say who administers the cluster
     "maximum-below-capacity",  # bounded siblings, whose percentages must still sum to 100
 }
 
