@@ -333,8 +333,7 @@ class Heartbeat:
         if least is None or fits(least, available):
             return True
         if self.state.settings.entitled_after_ms is not None:
-            below = not fits(_share_of(leaf, self.state), leaf.used)
-            return below and self.node.reservation is None
+            return self.node.reservation is None and self._might_be_entitled(leaf, least)
         most = self._most_reservations(len(self.state.nodes))
         left = leaf.asking
         for attempt in reversed(leaf.order.members):  # those that still ask are the youngest
@@ -539,6 +538,16 @@ class Heartbeat:
         return resource
 
     # Reservations in part, for what a queue is entitled to (docs/decisions/0023).
+
+    def _might_be_entitled(self, leaf: FairQueue, least: Resource) -> bool:
+        """Whether a leaf may be entitled to an ask that does not fit. What the smallest amounts lack
+        here, all of its asks lack."""
+        available, share = self.node.available, _share_of(leaf, self.state)
+        return all(
+            leaf.used[i] + amount <= share[i]
+            for i, amount in enumerate(least)
+            if amount > available[i]
+        )
 
     def _reserve_entitled(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> None:
         """Let the wait of an ask begin that does not fit, if its queue is entitled to it."""
