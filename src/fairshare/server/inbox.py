@@ -74,8 +74,8 @@ class Inbox:
         """Those that may be decided though some reports have to wait."""
         taken: list[Pending] = []
         kept: list[Sequence[Pending]] = []
-        # By application and node, the arrival of the first input about it that has to wait; made for
-        # the first call that is about one. Submissions, which come most often, are about none.
+        # By application and node, the arrival of the first input about it that has to wait; made
+        # for the first call that is about one. Submissions, which come most often, are about none.
         waits: dict[ApplicationId | str | None, int] | None = None
         while self._calls and len(taken) < MAX_CALLS:
             call = self._calls.popleft()

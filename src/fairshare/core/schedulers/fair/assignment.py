@@ -540,8 +540,8 @@ class Heartbeat:
     # Reservations in part, for what a queue is entitled to (docs/decisions/0023).
 
     def _might_be_entitled(self, leaf: FairQueue, least: Resource) -> bool:
-        """Whether a leaf may be entitled to an ask that does not fit. What the smallest amounts lack
-        here, all of its asks lack."""
+        """Whether a leaf may be entitled to an ask that does not fit. What the smallest amounts
+        lack here, all of its asks lack."""
         available, share = self.node.available, _share_of(leaf, self.state)
         return all(
             leaf.used[i] + amount <= share[i]
