@@ -89,6 +89,7 @@ def test_a_node_and_the_state_agree_after_it_returned(scheduler, sizes, data, ma
         reported[container_id(99, 1, 1)] = None
 
     on_the_other = dict(state.nodes["n2:1"].containers)
+    without_room = {container for container, holds in state.running.items() if not holds}
     findings = reconcile_node(state, "n1:1", reported, may_start=may_start)
     for given_input in findings.inputs:
         manager.handle(2, given_input)
@@ -97,7 +98,8 @@ def test_a_node_and_the_state_agree_after_it_returned(scheduler, sizes, data, ma
     runs = {container for container, ended in reported.items() if ended is None}
     assert set(findings.stops) <= runs
     stopped_for_its_application = runs - set(findings.stops) - set(node.containers)
-    assert stopped_for_its_application <= set(node.ending)  # its master had ended, for example
+    # Its master had ended, for example. What does not hold its room is gone at once.
+    assert stopped_for_its_application <= set(node.ending) | without_room
     for container in node.containers:
         assert container in runs or (may_start and container not in state.running)
         assert container not in runs or container in state.running
@@ -108,3 +110,18 @@ def test_a_node_and_the_state_agree_after_it_returned(scheduler, sizes, data, ma
     again = reconcile_node(state, "n1:1", reported, may_start=may_start)
     assert again.inputs == ()
     assert set(again.stops) >= set(findings.stops)
+
+
+def test_a_container_that_runs_is_known_before_an_end_that_ends_its_application():
+    manager = cluster("fair", [2])
+    state = manager.state
+    first, second = state.applications[1].containers
+    node = state.nodes[state.applications[1].containers[first].node]
+    reported = {first: ContainerExited(first, -104), second: None}
+    assert [*node.containers] == [first, second]
+    findings = reconcile_node(state, node.name, reported, may_start=True)
+    assert findings.stops == ()
+    for given_input in findings.inputs:
+        manager.handle(2, given_input)
+    assert state.applications[1].over
+    assert [*node.ending] == [second]  # its node is told to end it, and says when it has

@@ -101,7 +101,9 @@ MISSING = "The node returned without this container: it ended unnoticed, or neve
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What must be fed to make the state true, and which containers must be stopped."""
+    """What must be fed to make the state true, and which containers must be stopped. Starts are fed
+    before ends: an end may end its application, and all of that which is known to run is then
+    stopped."""
 
     inputs: tuple[Input, ...]
     stops: tuple[ContainerId, ...]
@@ -117,21 +119,22 @@ def reconcile(
     Containers that run and should not are to be stopped. Nodes that are gone are lost, new ones
     join, others are resized. The engine must have reported what ended in the meantime before.
     """
-    inputs: list[Input] = []
+    starts: list[Input] = []
+    ends: list[Input] = []
     containers: set[ContainerId] = set()
     for application in state.applications.values():
         for container in application.containers:
             containers.add(container)
             if container in running:
                 if container not in state.running:
-                    inputs.append(ContainerStarted(container))
+                    starts.append(ContainerStarted(container))
             elif container in application.attempt.launched:
-                inputs.append(ContainerExited(container, ExitCode.ABORTED, LOST))
-    inputs += [
+                ends.append(ContainerExited(container, ExitCode.ABORTED, LOST))
+    ends += [
         ContainerExited(one, ExitCode.ABORTED, LOST) for one in state.ending if one not in running
     ]
-    inputs += _nodes(state, offers)
-    return Findings(tuple(inputs), tuple(sorted(running - containers)))
+    inputs = (*starts, *ends, *_nodes(state, offers))
+    return Findings(inputs, tuple(sorted(running - containers)))
 
 
 def reconcile_node(
@@ -151,22 +154,23 @@ def reconcile_node(
     node = state.nodes.get(name)
     live = node.containers if node is not None else {}
     ending = node.ending if node is not None else {}
-    inputs: list[Input] = []
+    starts: list[Input] = []
+    ends: list[Input] = []
     for container in live:
         if container not in reported:
             if container in state.running or not may_start:
-                inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+                ends.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
             continue
         exited = reported[container]
         if exited is not None:
-            inputs.append(exited)
+            ends.append(exited)
         elif container not in state.running:
-            inputs.append(ContainerStarted(container, holds_room=True))
+            starts.append(ContainerStarted(container, holds_room=True))
     for container in ending:
         if container not in reported or reported[container] is not None:
-            inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
+            ends.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
     stops = (one for one, exited in reported.items() if exited is None and one not in live)
-    return Findings(tuple(inputs), tuple(sorted(stops)))
+    return Findings((*starts, *ends), tuple(sorted(stops)))
 
 
 def _nodes(state: State, offers: Iterable[NodeOffer]) -> list[Input]:
