@@ -16,6 +16,7 @@ from fairshare.core.model.inputs import (
     NodeBeat,
     NodeJoined,
     SubmitApplication,
+    UpdateShares,
 )
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes
@@ -54,6 +55,7 @@ def cluster(scheduler: str, sizes: list[int]) -> ResourceManager:
                 NodeBeat("n1:1"),
                 MasterRegistered(number),
             ]
+    inputs += [UpdateShares()]
     inputs += [NodeBeat(f"n{number}:1") for _ in range(12) for number in (1, 2)]
     for given_input in inputs:
         manager.handle(0, given_input)
@@ -113,12 +115,11 @@ def test_a_node_and_the_state_agree_after_it_returned(scheduler, sizes, data, ma
 
 
 def test_a_container_that_runs_is_known_before_an_end_that_ends_its_application():
-    manager = cluster("fair", [2])
+    manager = cluster("capacity", [3])
     state = manager.state
-    first, second = state.applications[1].containers
-    node = state.nodes[state.applications[1].containers[first].node]
+    node = state.nodes["n1:1"]
+    first, second = node.containers
     reported = {first: ContainerExited(first, -104), second: None}
-    assert [*node.containers] == [first, second]
     findings = reconcile_node(state, node.name, reported, may_start=True)
     assert findings.stops == ()
     for given_input in findings.inputs:

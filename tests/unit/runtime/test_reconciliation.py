@@ -35,7 +35,7 @@ def test_a_container_that_does_not_run_any_more_was_aborted(bench, submit):
     bench.runtime.turn(0, [submit(2)])
     first, second = (order.container for order in bench.engine.launched)
     findings = reconcile(bench.state, [offer("n1")], frozenset([second]))
-    lost, started = findings.inputs
+    started, lost = findings.inputs
     assert isinstance(lost, ContainerExited)
     assert (lost.container, lost.exit_code) == (first, -100)
     assert "no exit status" in lost.diagnostics
