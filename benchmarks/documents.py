@@ -1,9 +1,10 @@
 """How fast a busy server's documents are: `python -m benchmarks.documents [--scheduler capacity]`.
 
 A thousand leaf queues, 20,000 applications and 1,000 nodes, which run 8,000 containers; the other
-applications wait. Each document is read right after a submission, as by a poller of a cluster that
-is never still, and once more with nothing changed. Printed are the medians, the processor time of
-the server's thread, and how long the server's event loop did nothing else at a time.
+applications wait, or have ended and are packed: `--applications 0 --ended 10000`. Each document is
+read right after a submission, as by a poller of a cluster that is never still, and once more with
+nothing changed. Printed are the medians, the processor time of the server's thread for the first of
+both, and how long the server's event loop did nothing else at a time.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import asyncio
 import http.client
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from tests.browser.cluster import Cluster, running
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
+from fairshare.server.retention import INTERVAL_S
 
 FAMILIES, LEAVES = 20, 50
 NODES = 1_000
@@ -32,6 +35,9 @@ PATHS = (
     "/api/v1/applications?limit=50",
     "/api/v1/queues",
     "/metrics",
+    "/jmx",
+    "/ws/v1/cluster/apps?applicationTags=tag7",
+    "/ws/v1/cluster/apps",
 )
 PREFIX = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 LOOK_S = 0.001
@@ -56,7 +62,9 @@ def write_configuration(directory: Path, scheduler: str) -> None:
         "yarn.scheduler.fair.dynamic.max.assign": "false",
     }
     (directory / "yarn-site.xml").write_text(site(properties))
-    (directory / "fairshare.toml").write_text("[limits]\napplications_per_user = 1000000\n")
+    (directory / "fairshare.toml").write_text(
+        "[limits]\napplications_per_user = 1000000\n[retention]\nfinished_applications = 1000000\n"
+    )
     families = [f"team{number:02}" for number in range(FAMILIES)]
     leaves = [f"q{number:02}" for number in range(LEAVES)]
     if scheduler == "fair":
@@ -79,7 +87,8 @@ def submission(number: int) -> SubmitApplication:
     """The n-th application, of one task, in one leaf after the other."""
     queue = f"root.team{number % FAMILIES:02}.q{number // FAMILIES % LEAVES:02}"
     tasks = (TaskGroup("work", 1, (1_024, 1), Command(("true",))),)
-    return SubmitApplication(f"user{number % 50}", queue, f"job{number}", tasks=tasks)
+    tags = (f"tag{number % 100}",)
+    return SubmitApplication(f"user{number % 50}", queue, f"job{number}", tasks=tasks, tags=tags)
 
 
 class LoopWatch:
@@ -107,13 +116,20 @@ class LoopWatch:
 
 
 @contextmanager
-def busy_cluster(scheduler: str, applications: int) -> Iterator[Cluster]:
-    """A server with all applications submitted, and full nodes."""
+def busy_cluster(scheduler: str, applications: int, ended: int) -> Iterator[Cluster]:
+    """A server with full nodes, on which applications run or wait, once others have ended."""
     with tempfile.TemporaryDirectory(prefix="fairshare-documents-") as folder:
         configuration = Path(folder) / "conf"
         write_configuration(configuration, scheduler)
         state = Path(folder) / "state"
         with running(configuration, state, nodes=NODES, offer=OFFER) as cluster:
+            for number in range(ended):
+                cluster.engine.report(submission(number))
+            known = cluster.server.service.state.applications
+            while not all([len(known) == ended, *(one.over for one in tuple(known.values()))]):
+                cluster.end_some(ended)
+                time.sleep(0.1)
+            time.sleep(3 * INTERVAL_S)  # until they are packed
             for number in range(applications):
                 cluster.engine.report(submission(number))
             full = min(applications, NODES * OFFER["vcores"])
@@ -143,27 +159,39 @@ class Reader:
         self._connection.close()
 
 
+def server_clock() -> int:
+    """The clock of the processor time of the server's thread."""
+    thread = next(one for one in threading.enumerate() if one.name == "pages-server")
+    return time.pthread_getcpuclockid(thread.ident or 0)
+
+
 def measure(cluster: Cluster, paths: tuple[str, ...], times: int) -> None:
     """Print a line for each document."""
     watch = LoopWatch(cluster.server.service._loop)
     reader = Reader(cluster)
-    print(f"{'':32} {'after a change':>16} {'unchanged':>10} {'loop held':>10}      size")
+    clock = server_clock()
+    heads = f"{'after a change':>16} {'processor':>10} {'unchanged':>10} {'loop held':>10}"
+    print(f"{'':40} {heads}      size")
     number = 10**6
     for path in paths:
-        changed_ms, unchanged_ms, held_ms = [], [], []
+        changed_ms, used_ms, unchanged_ms, held_ms = [], [], [], []
         for _ in range(times + 1):
             number += 1
             cluster.submit(submission(number).queue)
             watch.longest_ms()
+            before_s = time.clock_gettime(clock)
             changed_ms.append(reader.read(path)[0])
+            used_ms.append(1_000 * (time.clock_gettime(clock) - before_s))
             held_ms.append(watch.longest_ms())
             again_ms, size = reader.read(path)
             unchanged_ms.append(again_ms)
         # The first of each fills caches.
-        middle = [statistics.median(some[1:]) for some in (changed_ms, unchanged_ms, held_ms)]
+        all_ms = changed_ms, used_ms, unchanged_ms, held_ms
+        middle = [statistics.median(some[1:]) for some in all_ms]
         print(
-            f"{path:32} {middle[0]:13.0f} ms {middle[1]:7.0f} ms {middle[2]:7.0f} ms "
-            f"{size / 1e6:6.2f} MB  (first: {changed_ms[0]:.0f} ms)",
+            f"{path:40} {middle[0]:13.0f} ms {middle[1]:7.0f} ms {middle[2]:7.0f} ms "
+            f"{middle[3]:7.0f} ms {size / 1e6:6.2f} MB  (first: {changed_ms[0]:.0f} ms, "
+            f"processor {used_ms[0]:.0f} ms)",
             flush=True,
         )
     reader.close()
@@ -175,10 +203,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scheduler", choices=("fair", "capacity"), default="fair")
     parser.add_argument("--applications", type=int, default=20_000)
+    parser.add_argument("--ended", type=int, default=0, help="so many more, which have ended")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--path", action="append", help="instead of those that it knows")
     options = parser.parse_args()
-    with busy_cluster(options.scheduler, options.applications) as cluster:
+    with busy_cluster(options.scheduler, options.applications, options.ended) as cluster:
         measure(cluster, tuple(options.path or PATHS), options.times)
 
 
